@@ -132,6 +132,13 @@ pub struct HistoryLine {
     pub is_searched: bool,
 }
 
+impl HistoryLine {
+    /// Whether it is of a time that was compared.
+    pub fn has_intervals(&self) -> bool {
+        self.points.iter().any(|point| point.interval.is_some())
+    }
+}
+
 /// A contender in a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Point {
@@ -164,12 +171,15 @@ pub struct Point {
 }
 
 impl Point {
-    /// Puts what the tables of its run show in the place of median and spread: the level, and the interval of its ratio around it.
-    fn show_as_compared(&mut self) {
+    /// Puts what the tables of its run show in the place of median and spread: the level, and the interval of its ratio around it,
+    /// which the reference of a line that `has_intervals` lacks.
+    fn show_as_compared(&mut self, has_intervals: bool) {
         self.median = self.median.and(self.level);
-        if let Some((median, [low, high])) = self.median.zip(self.interval) {
-            let half = (high / low).sqrt();
-            self.spread = Some([median / half, median * half]);
+        if has_intervals {
+            self.spread = self.median.zip(self.interval).map(|(median, [low, high])| {
+                let half = (high / low).sqrt();
+                [median / half, median * half]
+            });
         }
     }
 }
@@ -208,8 +218,10 @@ impl History {
         let is_asked = !recorded.run.plan.releases.is_empty();
         let history = is_asked.then(|| History::new(By::Version, &[(String::new(), recorded)], Vec::new()));
         let mut group = history?.groups.pop()?;
-        let lines = group.panels.iter_mut().flat_map(|panel| &mut panel.lines);
-        lines.flat_map(|line| &mut line.points).for_each(Point::show_as_compared);
+        for line in group.panels.iter_mut().flat_map(|panel| &mut panel.lines) {
+            let has_intervals = line.has_intervals();
+            line.points.iter_mut().for_each(|point| point.show_as_compared(has_intervals));
+        }
         Some(group)
     }
 }

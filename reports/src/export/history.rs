@@ -3,7 +3,7 @@
 mod chart;
 mod page;
 
-pub(super) use self::page::{page, picture};
+pub(super) use self::page::{SPREAD, page, picture};
 use super::csv::{put, text as field};
 use super::part::{Field, Part, Sheet, TableRow};
 use super::quantity::{three_digits, whole};

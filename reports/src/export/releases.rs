@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::history::{figure, gaps, picture, said, story};
+use super::history::{SPREAD, figure, gaps, picture, said, story};
 use super::part::{Field, Part, Sheet, TableRow};
 use super::text::plain;
 use crate::{Analysis, Change, Group, History, Panel, Point, Role};
@@ -10,6 +10,9 @@ use crate::{Analysis, Change, Group, History, Panel, Point, Role};
 /// How times are to be read.
 const INTERVALS: &str =
     "The range of a time is the 95 % interval of its ratio to the reference, which has none itself.";
+
+/// What the bars of a chart of times are.
+const BARS: &str = "Levels with the 95 % interval of their ratio to the reference.";
 
 /// The changes between two neighbouring releases.
 struct Step<'a> {
@@ -54,7 +57,7 @@ fn parts(group: &Group) -> Vec<Part> {
 
 /// Whether it has times.
 fn has_intervals(group: &Group) -> bool {
-    panels(group).any(|panel| panel.lines[0].points.iter().any(|point| point.interval.is_some()))
+    panels(group).any(|panel| panel.lines[0].has_intervals())
 }
 
 /// Those of drivers.
@@ -69,7 +72,7 @@ pub(crate) fn section(group: &Group) -> Markup {
             h2 id="releases" { "What changed with which release" }
             @for part in parts(group) {
                 @match part {
-                    Part::List(sentences) => ul.remarks { @for text in sentences { li { (text) } } },
+                    Part::List(sentences) => ul.remarks { @for text in sentences { li { (text.replace("->", "→")) } } },
                     Part::Text(text) if text != INTERVALS => p { (text) },
                     _ => {},
                 }
@@ -78,7 +81,11 @@ pub(crate) fn section(group: &Group) -> Markup {
                 "A vertical line marks a change. A cross is a release without a figure."
                 @if has_intervals(group) { " " (INTERVALS) }
             }
-            div.charts { @for panel in panels(group) { (picture(panel, group)) } }
+            div.charts {
+                @for panel in panels(group) {
+                    (picture(panel, group, if panel.lines[0].has_intervals() { BARS } else { SPREAD }))
+                }
+            }
         }
     }
 }
@@ -180,7 +187,10 @@ fn column(words: &str) -> Vec<String> {
 mod tests {
     use crate::export::shown;
     use crate::measure::SYSCALLS_PER_STATEMENT;
-    use crate::{BuiltOnDemand, Cell, Contender, Look, Measure, Pass, Run, Unit, sample};
+    use crate::{
+        Analysis, BuiltOnDemand, Cell, Contender, History, Look, Measure, Panel, Pass, Point, Run, SummaryRow, Unit,
+        sample,
+    };
 
     /// Releases of scylla with their system calls per write; a release without any could not be built.
     fn run(releases: &[(&str, Option<f64>)]) -> (Run, Vec<Cell>) {
@@ -249,6 +259,22 @@ mod tests {
         assert!(row("1.0.0").contains(" to ") && !row("1.1.0").contains(" to "), "{text}");
         assert!(text.replace('\n', " ").contains(super::INTERVALS), "{text}");
         assert!(shown::html(&run, &cells).contains(super::INTERVALS));
+        let analysis = Analysis::new(&run, &cells);
+        let level = |panel: &Panel, point: &Point| {
+            let is = |row: &&SummaryRow| {
+                (&row.meter, &row.scenario, &row.arrangement, &row.contender)
+                    == (&panel.meter, &panel.scenario, &panel.arrangement, &point.contender)
+            };
+            analysis.rows().iter().find(is).and_then(|row| row.level)
+        };
+        for panel in &History::of_releases(&analysis).unwrap().panels {
+            for point in &panel.lines[0].points {
+                assert_eq!(point.median, level(panel, point), "as in the table");
+                let has_range =
+                    if panel.lines[0].has_intervals() { point.interval.is_some() } else { point.blocks > 1 };
+                assert_eq!(point.spread.is_some(), has_range, "{} of {}", panel.title, point.version);
+            }
+        }
         run.plan.releases.clear();
         assert!(!shown::html(&run, &cells).contains(super::INTERVALS));
     }

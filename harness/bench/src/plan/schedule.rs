@@ -3,8 +3,8 @@
 //! Ratios are taken within a block, so its cells run one right after the other, or its contenders take turns: then the block is
 //! a generation, and every round of it has an order of its own. Each scenario and arrangement has one block per
 //! lap: a drift of the machine hits all of them alike, and a run that ends early has as many blocks of each, give or take one.
-//! After the last lap come the blocks of the other passes; with a limit of time after the first one, since how long they take is
-//! known only then, and laps take the rest.
+//! After the last lap come the blocks of the other passes. With a limit of time they come after the first lap, because how long they
+//! take is known only once they ran; further laps take the rest.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;

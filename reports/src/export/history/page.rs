@@ -37,15 +37,19 @@ fn section(at: usize, group: &Group) -> Markup {
             @if let Some(apart) = &group.apart { p.warning role="note" { (apart) } }
             @for text in about(group).iter().filter(|text| Some(*text) != group.apart.as_ref()) { p.muted { (text) } }
             @if !gaps.is_empty() { ul.remarks { @for gap in &gaps { li { (gap) } } } }
-            div.charts { @for panel in &group.panels { (picture(panel, group)) } }
+            div.charts { @for panel in &group.panels { (picture(panel, group, SPREAD)) } }
         }
     }
 }
 
-pub fn picture(panel: &Panel, group: &Group) -> Markup {
+/// What the bars of a chart are without intervals.
+pub const SPREAD: &str = "Medians with the least and the greatest block or generation.";
+
+/// A chart with its figures; `bars` says what its bars are.
+pub fn picture(panel: &Panel, group: &Group, bars: &str) -> Markup {
     html! {
         figure {
-            figcaption { strong { (plain(&panel.title)) } span { "Medians with the least and the greatest block or generation." } }
+            figcaption { strong { (plain(&panel.title)) } span { (bars) } }
             (PreEscaped(chart(panel, &group.runs)))
             ul.legend {
                 @for (line, class) in panel.lines.iter().zip(classes(panel)) {
