@@ -87,6 +87,9 @@ regressions: build
 	$(RELEASE)/cqldyno regress unbuffered-io --exact --run calls
 	$(RELEASE)/cqldyno regress futures-unordered --exact --run matrix
 
+# The size of pages has a price only where answers have several rows, which take long: cells of fewer statements.
+PAGES := --scenario rows --only page-size=10 --only page-size=100 --only page-size=5000 --blocks 16 --count 10k
+
 # The page is replaced when all of it is there.
 prices: build
 	printf '%s\n' '# What a setting costs' '' 'Each driver against itself, with one setting changed at a time. The first row is the driver as' \
@@ -95,7 +98,9 @@ prices: build
 	    '`make prices` writes this page; `cqldyno prices DRIVER` shows one driver. Compare figures only within a table:' \
 	    'other pages were measured on other machines.' '' >$(TARGET)/PRICES.md
 	for driver in $(filter-out floor noop,$(DRIVERS)); do \
-	    [[ -f $(NATIVE)/$$driver.reason ]] || $(RELEASE)/cqldyno prices $$driver --format markdown $(ARGS) >>$(TARGET)/PRICES.md; \
+	    [[ -f $(NATIVE)/$$driver.reason ]] && continue; \
+	    $(RELEASE)/cqldyno prices $$driver --format markdown $(ARGS) >>$(TARGET)/PRICES.md; \
+	    $(RELEASE)/cqldyno prices $$driver --format markdown $(PAGES) | sed 1,2d >>$(TARGET)/PRICES.md; \
 	done
 	mv $(TARGET)/PRICES.md drivers/PRICES.md
 

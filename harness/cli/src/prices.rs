@@ -1,5 +1,6 @@
 //! The price list: a driver against itself with one setting changed at a time.
 
+use cqldyno_bench::COMMON_KEYS;
 use cqldyno_driver_api::{Capability, DriverInfo};
 use cqldyno_reports::measure::{CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT};
 use cqldyno_reports::{Analysis, Contender, Place, escape, list, plain, three_digits, whole, wrap};
@@ -86,7 +87,16 @@ fn key(setting: &str) -> &str {
 fn words(setting: &str, driver: Option<&DriverInfo>) -> String {
     let option = || driver?.options.iter().find(|option| option.name == key(setting));
     let row = ROWS.iter().find(|(row, _)| *row == setting).map(|(_, words)| (*words).to_owned());
-    row.or_else(|| Some(option()?.about.trim_end_matches('.').to_owned())).unwrap_or_default()
+    let common = || COMMON_KEYS.iter().find(|(name, ..)| *name == key(setting)).map(|(.., about)| *about);
+    row.or_else(|| Some(phrase(option().map(|option| &*option.about).or_else(common)?))).unwrap_or_default()
+}
+
+/// A sentence as it stands in a table's cell.
+fn phrase(sentence: &str) -> String {
+    let mut rest = sentence.trim_end_matches('.').chars();
+    let first =
+        rest.next().map(|c| if rest.as_str().starts_with(char::is_uppercase) { c } else { c.to_ascii_lowercase() });
+    first.into_iter().chain(rest).collect()
 }
 
 /// The prices of one driver in one scenario.
@@ -333,6 +343,9 @@ mod tests {
         assert_eq!(settings(&limited, true).len() + absent(&limited, true).len(), ROWS.len());
         let cached = DriverOption::new("metadata", "cached|each", "cached", "Whose columns.");
         let foreign = DriverInfo { options: vec![cached], ..DriverInfo::default() };
+        assert_eq!(words("metadata=each", Some(&foreign)), "whose columns");
+        assert_eq!(words("page-size=10", None), "rows per page");
+        assert_eq!([phrase("CPU time."), phrase("A word."), phrase("")], ["CPU time", "a word", ""]);
         let (found, none) = (settings(&foreign, false), absent(&foreign, false));
         assert_eq!(found.last().unwrap(), "metadata=each");
         assert!(none.contains(&("metadata=cached", "it does so by default")), "{none:?}");

@@ -73,14 +73,7 @@ impl<'a> Setup<'a> {
                 None => return Err(CellFailure::Machine("its tables would be those of others, too".to_owned())),
             };
         }
-        scenario.page_size = match introduced.own.in_force(plan, None).settings {
-            Settings::Equal => {
-                let asked = u32::try_from(plan.page_size).unwrap_or(u32::MAX);
-                Some(scenario.page_size.map_or(asked, |own| own.min(asked)))
-            }
-            // Every driver has its own, which is more than any answer has here, or none.
-            Settings::Default => None,
-        };
+        scenario.page_size = introduced.own.page_size(plan, &scenario);
         let workload = Workload::new(&scenario, load.count, load.warmup, plan.seed)
             .map_err(|error| CellFailure::Machine(error.to_string()))?;
         let placement = &placements[planned.arrangement];

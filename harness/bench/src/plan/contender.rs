@@ -35,6 +35,8 @@ pub struct Own {
     pub connections: Option<usize>,
     /// The client's own time limit per statement in milliseconds; `Some(None)` for no limit.
     pub timeout_ms: Option<Option<u64>>,
+    /// Rows per page with equal settings, whatever the scenario says.
+    pub page_size: Option<u32>,
 }
 
 /// What the harness sets for one contender.
@@ -53,6 +55,17 @@ impl Own {
             settings: self.settings.unwrap_or(plan.settings),
             connections: self.connections.or(point).unwrap_or(plan.connections),
             request_timeout_ms: self.timeout_ms.unwrap_or(plan.request_timeout_ms),
+        }
+    }
+
+    /// Rows per page: its own, else the smaller of the scenario's and the plan's. `None` with the driver's own settings: each has
+    /// another page size, which is more than any answer has here, or none.
+    pub(crate) fn page_size(&self, plan: &Plan, scenario: &Scenario) -> Option<u32> {
+        let asked = || u32::try_from(plan.page_size).unwrap_or(u32::MAX);
+        let smaller = || scenario.page_size.map_or_else(asked, |own| own.min(asked()));
+        match self.settings.unwrap_or(plan.settings) {
+            Settings::Equal => Some(self.page_size.unwrap_or_else(smaller)),
+            Settings::Default => None,
         }
     }
 }
@@ -80,7 +93,7 @@ pub enum ContenderError {
 const LIBRARY: &str = "lib";
 
 /// The keys that mean the same for every driver: name, values, default, and what they do in one sentence.
-pub const COMMON_KEYS: [(&str, &str, &str, &str); 7] = [
+pub const COMMON_KEYS: [(&str, &str, &str, &str); 8] = [
     (
         "CRATE",
         "X.Y.Z",
@@ -98,6 +111,7 @@ pub const COMMON_KEYS: [(&str, &str, &str, &str); 7] = [
     ),
     ("connections", "N", "--connections", "Data connections to each node."),
     ("timeout", "none|TIME", "--request-timeout", "The driver's own time limit per statement."),
+    ("page-size", "N", "the scenario's", "Rows per page."),
 ];
 
 impl FromStr for Contender {
@@ -226,6 +240,10 @@ impl Contender {
                 let number = value.parse().ok().filter(|number| *number > 0);
                 self.own.connections = Some(number.ok_or("a number from 1 on")?);
             }
+            "page-size" => {
+                let number = value.parse().ok().filter(|number| (1..=i32::MAX.cast_unsigned()).contains(number));
+                self.own.page_size = Some(number.ok_or("a number of rows from 1 to 2147483647")?);
+            }
             "timeout" => self.own.timeout_ms = Some(timeout(value).ok_or("none, or a time of 1ms or more such as 5s")?),
             // A whole version is that of a dependency; anything else is the adapter's.
             _ if key != LIBRARY && semver::Version::parse(value).is_ok() => {
@@ -308,11 +326,16 @@ mod tests {
     #[test]
     fn keys_are_the_builders_the_harness_or_the_adapters() {
         let found = parse(
-            "scylla+tokio=1.44.2+lto=thin+allocator=mimalloc+settings=default+connections=2+timeout=5s+io-threads=2",
+            "scylla+tokio=1.44.2+lto=thin+allocator=mimalloc+settings=default+connections=2+timeout=5s+page-size=70+io-threads=2",
         );
         assert_eq!(found.order.pins, BTreeMap::from([("tokio".to_owned(), "1.44.2".to_owned())]));
         assert_eq!((found.order.lto.as_deref(), found.order.allocator.as_deref()), (Some("thin"), Some("mimalloc")));
-        let own = Own { settings: Some(Settings::Default), connections: Some(2), timeout_ms: Some(Some(5_000)) };
+        let own = Own {
+            settings: Some(Settings::Default),
+            connections: Some(2),
+            timeout_ms: Some(Some(5_000)),
+            page_size: Some(70),
+        };
         assert_eq!(found.own, own);
         assert_eq!(found.options, BTreeMap::from([("io-threads".to_owned(), "2".to_owned())]));
         assert_eq!(parse("scylla+timeout=none").own.timeout_ms, Some(None));
@@ -360,6 +383,19 @@ mod tests {
         assert!(error("scylla+settings=fast").ends_with("write equal or default"));
         assert!(error("scylla+connections=0").ends_with("write a number from 1 on"));
         assert!(error("scylla+timeout=0s").ends_with("write none, or a time of 1ms or more such as 5s"));
+        for size in ["0", "many", "3000000000"] {
+            let error = error(&format!("scylla+page-size={size}"));
+            assert!(error.ends_with("write a number of rows from 1 to 2147483647"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_contenders_own_page_size_goes_before_that_of_the_scenario() {
+        let plan = crate::plan::plan(&["floor"], &["rows", "reads"]);
+        let of = |text: &str, at: usize| parse(text).own.page_size(&plan, &plan.scenarios[at]);
+        assert_eq!([of("a", 0), of("a", 1)], [Some(30), Some(5_000)]);
+        assert_eq!([of("a+page-size=70", 0), of("a+page-size=9", 1)], [Some(70), Some(9)]);
+        assert_eq!(of("a+page-size=70+settings=default", 0), None, "the driver's own");
     }
 
     #[test]

@@ -26,6 +26,7 @@ Examples:
   cqldyno prices scylla
   cqldyno prices cdrs-tokio --scenario reads --arrangement current
   cqldyno prices scylla --only routing=round-robin --only timeout=30s
+  cqldyno prices scylla --scenario rows --only page-size=10 --only page-size=100
 
 The first row is the driver as it is compared. Every other row is what one changed
 setting costs (+) or saves (-). All take turns, so that CPU time has a narrow 95 %
