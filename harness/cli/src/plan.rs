@@ -179,7 +179,7 @@ pub struct Asked {
     #[arg(long, value_name = "LEVEL", value_parser = consistency, default_value = "LOCAL_ONE", help_heading = SETUP)]
     #[arg(allow_hyphen_values = true, hide_short_help = true)]
     consistency: Consistency,
-    /// Rows per page at most; a scenario may ask for fewer
+    /// Rows per page at most; a scenario may ask for fewer, +page-size=N for any number
     #[arg(long, value_name = "N", value_parser = page_size, default_value = "5000", help_heading = SETUP)]
     #[arg(allow_hyphen_values = true, hide_short_help = true)]
     page_size: i32,

@@ -133,7 +133,7 @@ pub struct HistoryLine {
 }
 
 impl HistoryLine {
-    /// Whether it is of a time that was compared.
+    /// Whether it is of a figure that was compared.
     pub fn has_intervals(&self) -> bool {
         self.points.iter().any(|point| point.interval.is_some())
     }

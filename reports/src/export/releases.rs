@@ -7,12 +7,11 @@ use super::part::{Field, Part, Sheet, TableRow};
 use super::text::plain;
 use crate::{Analysis, Change, Group, History, Panel, Point, Role};
 
-/// How times are to be read.
-const INTERVALS: &str =
-    "The range of a time is the 95 % interval of its ratio to the reference, which has none itself.";
+/// How a range is to be read.
+const INTERVALS: &str = "A range is the 95 % interval of the ratio to the reference, which has none itself.";
 
-/// What the bars of a chart of times are.
-const BARS: &str = "Levels with the 95 % interval of their ratio to the reference.";
+/// What the bars are in a chart of a figure with intervals.
+const BARS: &str = "A bar is the 95 % interval of the ratio to the reference, drawn around the level.";
 
 /// The changes between two neighbouring releases.
 struct Step<'a> {
@@ -55,7 +54,7 @@ fn parts(group: &Group) -> Vec<Part> {
     parts
 }
 
-/// Whether it has times.
+/// Whether any figure has intervals.
 fn has_intervals(group: &Group) -> bool {
     panels(group).any(|panel| panel.lines[0].has_intervals())
 }

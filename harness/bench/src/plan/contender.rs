@@ -111,7 +111,7 @@ pub const COMMON_KEYS: [(&str, &str, &str, &str); 8] = [
     ),
     ("connections", "N", "--connections", "Data connections to each node."),
     ("timeout", "none|TIME", "--request-timeout", "The driver's own time limit per statement."),
-    ("page-size", "N", "the scenario's", "Rows per page."),
+    ("page-size", "N", "--page-size, or less as the scenario says", "Rows per page."),
 ];
 
 impl FromStr for Contender {

@@ -126,24 +126,23 @@ impl Plan {
     /// Guessed seconds per statement.
     pub(crate) fn statement_seconds(&self, scenario: &Scenario) -> f64 {
         let held_back = ROUND_TRIP_SECONDS + delay(&self.serve_arguments).as_secs_f64();
-        mean(scenario, self.page_size).max(held_back / scenario.in_flight(self.concurrency).max(1) as f64)
+        let pages = self.contenders.iter().filter_map(|one| one.own.page_size(self, scenario));
+        mean(&Scenario { page_size: pages.min(), ..scenario.clone() })
+            .max(held_back / scenario.in_flight(self.concurrency).max(1) as f64)
     }
 }
 
 /// Seconds per statement, the mean over the scenario's statements with their weights.
-fn mean(scenario: &Scenario, page_size: i32) -> f64 {
-    let asked = u32::try_from(page_size).unwrap_or(u32::MAX);
-    let paged =
-        Scenario { page_size: Some(scenario.page_size.map_or(asked, |own| own.min(asked))), ..scenario.clone() };
+fn mean(scenario: &Scenario) -> f64 {
     let seconds = |statement: &Statement| match statement.operation {
-        Operation::Execute => REQUEST_SECONDS * paged.pages(statement) as f64,
+        Operation::Execute => REQUEST_SECONDS * scenario.pages(statement) as f64,
         Operation::Batch => REQUEST_SECONDS + statement.rows() as f64 * BATCHED_ROW_SECONDS,
         Operation::Prepare | Operation::Unprepared => REQUEST_SECONDS + PARSE_SECONDS,
         Operation::Connect => CONNECT_SECONDS,
     };
     let weight = |statement: &Statement| f64::from(statement.weight);
-    let all: f64 = paged.statements.iter().map(weight).sum();
-    let sum: f64 = paged.statements.iter().map(|statement| weight(statement) * seconds(statement)).sum();
+    let all: f64 = scenario.statements.iter().map(weight).sum();
+    let sum: f64 = scenario.statements.iter().map(|statement| weight(statement) * seconds(statement)).sum();
     if all > 0.0 { sum / all } else { 0.0 }
 }
 

@@ -26,11 +26,11 @@ Examples:
   cqldyno prices scylla
   cqldyno prices cdrs-tokio --scenario reads --arrangement current
   cqldyno prices scylla --only routing=round-robin --only timeout=30s
-  cqldyno prices scylla --scenario rows --only page-size=10 --only page-size=100
+  cqldyno prices scylla --scenario rows --only page-size=10 --blocks 16 --count 10k
 
 The first row is the driver as it is compared. Every other row is what one changed
-setting costs (+) or saves (-). All take turns, so that CPU time has a narrow 95 %
-interval; with little time or many settings there is none.
+setting costs (+) or saves (-). All take turns unless --blocks is given, so that CPU
+time has a narrow 95 % interval; with little time or many settings there is none.
 Exit codes: 0 done, 1 nothing could be measured, 2 wrong usage, 130 Ctrl-C.";
 
 /// The passes that count.

@@ -70,6 +70,36 @@ fn every_driver_runs_every_scenario_and_the_server_agrees() {
 }
 
 #[test]
+fn a_contender_has_as_many_pages_as_its_own_page_size_asks() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = [("floor", 4.0), ("floor+page-size=7", 15.0), ("floor+page-size=101", 1.0)];
+    let mut arguments = vec!["compare"];
+    arguments.extend(own.map(|(contender, _)| contender));
+    arguments.extend([
+        "--scenario",
+        "rows",
+        "--count",
+        "200",
+        "--warmup",
+        "10",
+        "--blocks",
+        "1",
+        "--noise-share",
+        "none",
+    ]);
+    arguments.extend(["--no-counting", "--format", "json"]);
+    let output = cqldyno(folder.path(), &arguments).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let whole = json(&output);
+    for (contender, pages) in own {
+        let cell = cells(&whole).iter().find(|cell| cell["contender"] == contender);
+        let cell = cell.unwrap_or_else(|| panic!("{contender} in {whole}"));
+        assert!(cell["void"].is_null() && cell["failed"].is_null(), "{cell}");
+        assert_eq!(value(cell, "server_executes"), 200.0 * pages, "{cell}");
+    }
+}
+
+#[test]
 fn every_driver_binds_and_decodes_every_type_that_all_of_them_know() {
     let drivers = drivers();
     let folder = tempfile::tempdir().unwrap();

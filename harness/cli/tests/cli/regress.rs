@@ -122,6 +122,8 @@ fn a_price_list_has_a_line_for_every_setting_and_can_be_shown_again() {
     assert_eq!(json(&again)["places"][0]["changed"][0]["setting"], "form=ready");
     let twice = refused(&["prices", "noop+form=ready", "--only", "form=oneshot"]);
     assert!(twice.contains("has the option `form` twice; give it once"), "{twice}");
+    let none = refused(&["prices", "noop", "--only", "page-size=0"]);
+    assert!(none.contains("has page-size=0; write a number of rows from 1 to 2147483647"), "{none}");
     assert!(refused(&["prices", "noop", "--blocks", "5000000000"]).contains("a run has at most"));
     assert!(refused(&["prices", "nothing"]).contains("there is no driver \"nothing\""));
 }
