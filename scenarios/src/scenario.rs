@@ -36,7 +36,7 @@ pub struct Scenario {
     /// The most that makes sense of it; absent for no limits.
     #[serde(default, skip_serializing_if = "Limits::is_none")]
     pub limits: Limits,
-    /// The most rows of a page, unless a contender has a page size of its own; absent for the plan's page size.
+    /// The most rows of a page; absent for the plan's page size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_size: Option<u32>,
     /// How statements are submitted.
