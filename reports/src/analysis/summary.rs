@@ -90,9 +90,6 @@ pub struct SummaryRow {
     /// How many rounds the interval comes from; without turns how many blocks.
     #[serde(default)]
     pub rounds: Option<usize>,
-    /// How many more would, but were slow for all drivers.
-    #[serde(default)]
-    pub slow: Option<usize>,
     /// Why there is no interval of the primary meter, as a full sentence.
     #[serde(default)]
     pub no_interval: Option<String>,
@@ -279,7 +276,7 @@ fn row(
             .or_else(|| scenario.left_out.get(&contender.id).cloned())
             .or_else(|| failed.clone())
             .unwrap_or_else(|| match counting.is_empty() && !mine.is_empty() {
-                true => "None of its rounds counts, because the cores were busy or slow.".to_owned(),
+                true => format!("None of its rounds counts, because {}.", rounds.because()),
                 false => why_not_measured(run, pass, mine.is_empty()),
             })
     });
@@ -305,7 +302,6 @@ fn row(
         detectable: None,
         blocks: None,
         rounds: None,
-        slow: None,
         no_interval: own_concurrency(run, contender),
         bottleneck: Bottleneck::of(&timed),
         control: contender.control,
