@@ -1,9 +1,13 @@
 //! A run from its start to its result: carried out, kept in every format, and shown.
 
+use std::fs::File;
+use std::io::{BufWriter, Write};
+
 use anyhow::{Context, Result, anyhow};
 use cqldyno_bench::{BenchError, Cancel, Finished, FolderError};
 use cqldyno_reports::{
-    Analysis, Cell, Contender, CutShort, EXPORTERS, LEAST_BLOCKS, Look, Recorded, Role, Run, plain, why_cut_short,
+    Analysis, Cell, Contender, CutShort, EXPORTERS, LEAST_BLOCKS, Look, Recorded, Role, Run, count, plain,
+    why_cut_short,
 };
 
 use crate::format::{Format, is_table, page, render};
@@ -11,6 +15,9 @@ use crate::interrupt::on_interrupt;
 use crate::outcome::{Outcome, usage};
 use crate::progress::Progress;
 use crate::{repetition, terminal};
+
+/// So many cells take a second or more to write.
+const MANY: usize = 5_000;
 
 /// The kind of an error of a driver whose queue is full, as the worker protocol names it.
 const QUEUE_FULL: &str = "queue_full";
@@ -72,6 +79,8 @@ pub fn kept(finished: Finished) -> Result<Recorded> {
 /// When the result cannot be kept or printed. Neither failure costs the other.
 pub fn show(finished: &Finished, format: Format, look: Look, quiet: bool, named: bool) -> Result<Outcome> {
     let Finished { run, cells, folder, .. } = finished;
+    let progress = Progress::new(quiet, false);
+    writing(cells.len()).iter().for_each(|line| progress.say(line));
     let analysis = Analysis::new(run, cells);
     let resume = format!("Go on with `cqldyno compare --resume {}`.", folder.display());
     let kept = match &finished.trouble {
@@ -98,12 +107,16 @@ pub fn show(finished: &Finished, format: Format, look: Look, quiet: bool, named:
             lines.extend(analysis.findings().iter().cloned());
             lines.push(format!("The page is {}.", page(folder).display()));
         }
-        let progress = Progress::new(quiet, false);
         lines.iter().for_each(|line| progress.say(line));
     }
     terminal::print(&text)?;
     kept?;
     Ok(outcome(&analysis, named))
+}
+
+/// What is said before the results of a run are written that has so many cells that it takes seconds.
+fn writing(cells: usize) -> Option<String> {
+    (cells >= MANY).then(|| format!("Writing the results of {}.", count(cells as u64, "cell")))
 }
 
 /// Whether every contender did what was asked. A driver that is not here counts as a failure only if it was `named` by itself, which a
@@ -141,8 +154,12 @@ pub fn keep(finished: &Finished, analysis: &Analysis) -> Result<()> {
     for exporter in EXPORTERS {
         let path = finished.folder.join(exporter.file());
         if !(finished.nothing_left && path.exists()) {
-            let text = exporter.one(analysis, Look::default())?;
-            std::fs::write(&path, text).with_context(|| format!("the result cannot be kept in {}", path.display()))?;
+            let write = || -> Result<()> {
+                let mut out = BufWriter::new(File::create(&path)?);
+                exporter.write(analysis, Look::default(), &mut out)?;
+                Ok(out.flush()?)
+            };
+            write().with_context(|| format!("the result cannot be kept in {}", path.display()))?;
         }
     }
     Ok(())
@@ -162,6 +179,12 @@ mod tests {
         assert_eq!((outcome(&analysis, false), outcome(&analysis, true)), (Outcome::Done, Outcome::Failed));
         let run = Run { interrupted: true, ..run };
         assert_eq!(outcome(&Analysis::new(&run, &cells), false), Outcome::Interrupted);
+    }
+
+    #[test]
+    fn the_results_of_many_cells_are_announced() {
+        assert_eq!(writing(4_999), None);
+        assert_eq!(writing(36_096).unwrap(), "Writing the results of 36,096 cells.");
     }
 
     #[test]

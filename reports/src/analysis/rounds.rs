@@ -4,7 +4,7 @@
 //! such a round is about another machine. No contender's figure has a part in this rule. It looks at a loop of our own on every core
 //! before and after the round, and at the kernel's account of what others used meanwhile.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::attempts::Attempts;
 use crate::measure::SERVER_CPU;
@@ -26,6 +26,8 @@ type Where<'a> = (&'a str, &'a str);
 pub struct CountedRounds<'a> {
     /// By generation and round: why it does not count.
     places: BTreeMap<Where<'a>, BTreeMap<(u32, u32), Option<String>>>,
+    /// Where too few count.
+    too_few: BTreeSet<Where<'a>>,
 }
 
 impl<'a> CountedRounds<'a> {
@@ -40,6 +42,13 @@ impl<'a> CountedRounds<'a> {
             let why = missing(cores, share, |core| best.get(&(cell.arrangement.as_str(), core)).copied());
             found.places.entry(place(cell)).or_default().insert((cell.block, round), why);
         }
+        // Each cell is asked about its place, so that is known once.
+        let divisor = if found.are_too_few() { 2 } else { 3 };
+        let are_too_few = |rounds: &BTreeMap<_, Option<String>>| {
+            divisor * rounds.values().filter(|why| why.is_none()).count() < rounds.len()
+        };
+        found.too_few =
+            found.places.iter().filter(|(_, rounds)| are_too_few(rounds)).map(|(place, _)| *place).collect();
         found
     }
 
@@ -83,10 +92,7 @@ impl<'a> CountedRounds<'a> {
     /// Whether fewer than a third of the rounds here count although half of the run's do: in one table that share varies by chance,
     /// because the rounds of a generation lie within seconds. In a run with too few it is half here, too.
     fn are_too_few_in(&self, place: Where<'_>) -> bool {
-        self.places.get(&place).is_some_and(|rounds| {
-            let counting = rounds.values().filter(|why| why.is_none()).count();
-            (if self.are_too_few() { 2 } else { 3 }) * counting < rounds.len()
-        })
+        self.too_few.contains(&place)
     }
 
     /// Whether there is no verdict on this scenario in this arrangement.
@@ -391,6 +397,9 @@ mod tests {
         assert_eq!((analysis.rounds().counting(), analysis.rounds().sentence()), (None, None));
         let verdict = |scenario| row(&analysis, scenario, "cdrs-tokio").verdict;
         assert_eq!((verdict("writes"), verdict("reads")), (Some(Verdict::TooNoisy), Some(Verdict::Dearer)));
-        assert_eq!(analysis.warnings(), ["7 of 24 generations were disturbed; prefer a quiet machine."]);
+        assert_eq!(
+            analysis.warnings(),
+            ["7 of 24 generations of all scenarios and arrangements were disturbed; prefer a quiet machine."]
+        );
     }
 }

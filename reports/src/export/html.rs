@@ -6,7 +6,7 @@ mod choices;
 mod fields;
 mod first;
 mod raw;
-mod sections;
+pub(super) mod sections;
 pub(super) mod shell;
 pub(super) mod svg;
 #[cfg(test)]
@@ -325,11 +325,8 @@ impl<'a> Page<'a> {
         if self.run.plan.exact || self.has_curves() {
             return Vec::new();
         }
-        let is_here =
-            |cell: &&&crate::Cell| cell.scenario == place.scenario.name && cell.arrangement == place.arrangement.id;
         let rounds = self.analysis.rounds();
-        let cells = self.analysis.cells().iter().filter(is_here).filter(|cell| !rounds.leave_out(cell)).copied();
-        let cells = cells.collect();
+        let cells = self.analysis.cells_in(place).iter().filter(|cell| !rounds.leave_out(cell)).copied().collect();
         let Place { scenario, arrangement } = place;
         Here { scenario, arrangement, cells, faces: &self.faces, detail }.charts(&self.views)
     }

@@ -388,9 +388,9 @@ impl Course<'_> {
     }
 
     fn is_of(&self, cell: &Cell, block: &Block) -> bool {
-        cell.scenario == self.run.scenarios[block.scenario].name
+        (cell.block, cell.pass) == (block.number, block.pass)
+            && cell.scenario == self.run.scenarios[block.scenario].name
             && cell.arrangement == self.run.plan.arrangements[block.arrangement].id
-            && (cell.block, cell.pass) == (block.number, block.pass)
     }
 
     fn attempts(&self, cells: &[Cell], block: &Block) -> Attempts {
@@ -415,10 +415,13 @@ impl Course<'_> {
 
 /// How many generations and cells ran.
 fn done(cells: &[Cell]) -> usize {
-    let turns = cells.iter().filter(|cell| cell.round.is_some());
-    let generations: BTreeSet<_> =
-        turns.map(|cell| (&cell.scenario, &cell.arrangement, cell.block, cell.attempt)).collect();
-    generations.len() + cells.iter().filter(|cell| cell.round.is_none()).count()
+    // The turns of a generation follow each other.
+    let is_one = |a: &Cell, b: &Cell| {
+        a.round.is_some()
+            && b.round.is_some()
+            && (a.block, a.attempt, &a.scenario, &a.arrangement) == (b.block, b.attempt, &b.scenario, &b.arrangement)
+    };
+    cells.chunk_by(is_one).count()
 }
 
 /// Whether a lap begins with the block at `at` while another one was before it.
