@@ -273,11 +273,11 @@ impl Price {
         let share = |ratio: f64| format!("{:+.1}", (ratio - 1.0) * 100.0);
         match (self.cpu, self.ratio, self.interval) {
             (Some(us), _, _) if is_base => format!("{:>7} us", three_digits(us)),
-            (_, None, _) => format!("{:>7}", "n/a"),
-            (_, Some(ratio), None) => format!("{:>7} %", share(ratio)),
             (_, Some(ratio), Some([low, high])) => {
                 format!("{:>7} %  ({} to {})", share(ratio), share(low), share(high))
             }
+            // Without an interval a share would look like a result.
+            _ => format!("{:>7}", "n/a"),
         }
     }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::quantity::{lasting, percent, whole};
 use crate::text::{count, plain};
-use crate::{Analysis, Run};
+use crate::{Analysis, Place, Run};
 
 /// The blocks that a run left out to end in time.
 ///
@@ -57,8 +57,12 @@ pub fn why_cut_short(run: &Run) -> Option<String> {
     let CutShort { within_ms, blocks, missing_ms } = run.cut_short.filter(|_| run.plan.turns.is_none())?;
     let (asked, missing) = (run.plan.blocks, run.plan.blocks.saturating_sub(blocks));
     let one = missing == 1;
+    let (each, of_each) = match Place::all(run).nth(1) {
+        Some(_) => (" of every scenario and arrangement", " of each"),
+        None => ("", ""),
+    };
     Some(format!(
-        "{} of {} ran, because the time limit of {} had no room for another one of every scenario; {} missing would take about {}",
+        "{} of {}{each} ran, because the time limit of {} had no room for another one{of_each}; {} missing would take about {}",
         whole(blocks.into()),
         count(asked.into(), "block"),
         lasting(Duration::from_millis(within_ms)),
@@ -132,7 +136,7 @@ mod tests {
         let (run, cells) = cut_short(9);
         assert_eq!(
             why_cut_short(&run).unwrap(),
-            "9 of 12 blocks ran, because the time limit of 5 min had no room for another one of every scenario; the 3 missing \
+            "9 of 12 blocks of every scenario and arrangement ran, because the time limit of 5 min had no room for another one of each; the 3 missing \
              would take about 72 s"
         );
         assert_eq!(run.blocks(), 9);
@@ -143,7 +147,10 @@ mod tests {
         let mut run = Run { cut_short: Some(one), ..run };
         run.plan.blocks = 2;
         let said = why_cut_short(&run).unwrap();
-        assert!(said.starts_with("1 of 2 blocks ran, because the time limit of 1 s had"), "{said}");
+        assert!(
+            said.starts_with("1 of 2 blocks of every scenario and arrangement ran, because the time limit of 1 s had"),
+            "{said}"
+        );
         assert!(said.ends_with("the one missing would take about 0.4 s"), "{said}");
     }
 
