@@ -128,6 +128,9 @@ func (c *cell) carryOut() (string, error) {
 		}
 		return kind, fmt.Errorf("%s could not connect to %s: %w", c.info.Name, strings.Join(job.Target, ", "), err)
 	}
+	if settler, settles := session.(Settler); settles {
+		settler.Settle()
+	}
 	bench := &bench{driver: c.driver, options: options, session: session}
 	if err := c.prepare(bench); err != nil {
 		return "prepare", err

@@ -32,6 +32,9 @@ type Session interface {
 	Close()
 }
 
+// Settler is a session that opens connections after it is there. Settle waits for them; it is part of no measured session.
+type Settler interface{ Settle() }
+
 // Statement is prepared, and safe for use by several slots.
 type Statement interface {
 	// Targets are what a slot's rows are decoded into: a pointer of the driver's kind to each cell.

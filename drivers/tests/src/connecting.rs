@@ -156,6 +156,7 @@ pub async fn as_many_data_connections_are_open_as_were_asked_for<D: Driver>() ->
             continue;
         }
         let session = Arc::new(connected?);
+        D::default().settle(&options).await;
         let text = format!("INSERT INTO {table} (pk, v) VALUES (?, {connections})");
         let insert = Arc::new(session.prepare(&text).await?);
         let mut slots = JoinSet::new();

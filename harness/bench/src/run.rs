@@ -18,7 +18,7 @@ use cqldyno_scenarios::Scenario;
 
 use crate::cell::{CellBench, CellContext, Left, own_keyspaces};
 use crate::judge::readings::measures;
-use crate::plan::asked::{asked, left_out, waits};
+use crate::plan::asked::{asked, dropped, left_out, paced, waits};
 use crate::plan::contender::InForce;
 use crate::plan::pass::kind;
 use crate::plan::placement::Placement;
@@ -176,7 +176,15 @@ pub fn resume(
     resumed.push(jiff::Timestamp::now());
     begun.run = match is_complete {
         true => began,
-        false => Run { resumed, ended: None, interrupted: false, cut_short: None, checksum: None, ..began },
+        false => Run {
+            resumed,
+            ended: None,
+            interrupted: false,
+            cut_short: None,
+            passes_left_out: Vec::new(),
+            checksum: None,
+            ..began
+        },
     };
     bench.carry_out(begun, cells, observer)
 }
@@ -238,7 +246,8 @@ impl Bench<'_> {
         if plan.turns.is_none() {
             rows.iter_mut().for_each(|row| row.layouts.clear());
         }
-        without_turns.iter().for_each(|sentence| observer.without_turns(sentence));
+        let fewer: Vec<String> = plan.scenarios.iter().filter_map(|scenario| dropped(&plan, scenario)).collect();
+        without_turns.iter().chain(&fewer).chain(&paced(&plan)).for_each(|sentence| observer.differs(sentence));
         let reference = reference(&plan, &rows);
         plan.reference = plan.reference.or_else(|| reference.map(|at| rows[at].id.clone()));
         // A run that is ended while contenders are introduced has no cells to compare.
@@ -254,6 +263,7 @@ impl Bench<'_> {
             ended: None,
             interrupted: false,
             cut_short: None,
+            passes_left_out: Vec::new(),
             resumed: Vec::new(),
             command: None,
             executable: Executable::read(&self.programs.cqldyno).hash,
@@ -304,20 +314,26 @@ impl Bench<'_> {
         let mut bench = CellBench::new(context, there.len(), keyspaces);
         let clock = self.clock + building;
         let course = Course { plan: &plan, schedule: &schedule, run: &run, clock: &clock };
-        let Ended { cells, complete, cut_short, trouble } = match run.ended {
+        let Ended { cells, complete, cut_short, passes_left_out, trouble } = match run.ended {
             // A complete run has nothing left but keyspaces.
-            Some(_) => Ended { cells: there, complete: true, cut_short: run.cut_short, trouble: None },
+            Some(_) => {
+                let (cut_short, passes_left_out) = (run.cut_short, run.passes_left_out.clone());
+                Ended { cells: there, complete: true, cut_short, passes_left_out, trouble: None }
+            }
             None => course.run(there, &mut bench, observer, &mut |cell| self.folder.append(cell)),
         };
-        let Left { prepared, keyspaces, sentence } = bench.end(matches!(trouble, Some(BenchError::Refused(_))));
+        let Left { prepared, keyspaces, sentence } =
+            bench.end(!matches!(trouble, Some(BenchError::Refused(_) | BenchError::Target(TargetError::Gone(..)))));
         sentence.iter().for_each(|sentence| observer.leaves(sentence));
         run.plan.keyspaces = keyspaces;
         run.interrupted = self.cancel.is_cancelled() || !complete;
         run.cut_short = cut_short.filter(|_| !run.interrupted);
+        run.passes_left_out = passes_left_out;
         run.environment.more.extend(prepared.map(|said| (PREPARED.to_owned(), said)));
         run.ended = run.ended.or_else(|| Some(jiff::Timestamp::now()));
         // Where cells could not be kept, those in the folder are others.
-        run.checksum = trouble.is_none().then(|| Checksum::of_cells(&cells));
+        let are_kept = !matches!(trouble, Some(BenchError::Folder(_)));
+        run.checksum = are_kept.then(|| Checksum::of_cells(&cells));
         let written = self.folder.write_run(&run).err().map(BenchError::from);
         match trouble.or(written) {
             // Nothing of it is there, on either side.

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, anyhow};
 use cqldyno_bench::{BenchError, Cancel, Finished, FolderError};
 use cqldyno_reports::{
     Analysis, Cell, Contender, CutShort, EXPORTERS, LEAST_BLOCKS, Look, Recorded, Role, Run, count, plain,
-    why_cut_short,
+    why_cut_short, why_passes_left_out,
 };
 
 use crate::format::{Format, is_table, page, render};
@@ -94,11 +94,11 @@ pub fn show(finished: &Finished, format: Format, look: Look, quiet: bool, named:
             true => format!("The run in {shown} had ended; nothing was left to do, and its files are as they were."),
             false => format!("The run is kept in {shown}."),
         }];
-        lines.extend(why_cut_short(run).map(|why| why + "."));
+        lines.extend(why_cut_short(run).into_iter().chain(why_passes_left_out(run)).map(|why| why + "."));
         let has_enough = |cut: CutShort| run.plan.turns.is_some() && cut.blocks as usize >= LEAST_BLOCKS;
         let is_wide = run.plan.until.is_some_and(|until| !analysis.is_within(until));
         let is_short = is_wide || run.cut_short.is_some_and(|cut| !has_enough(cut));
-        if run.interrupted || analysis.has_too_few_rounds() || is_short {
+        if run.interrupted || analysis.has_too_few_rounds() || is_short || !run.passes_left_out.is_empty() {
             lines.push(resume);
         }
         if !is_table(format) {

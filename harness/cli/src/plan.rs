@@ -112,7 +112,7 @@ pub struct Asked {
     /// Name what a dearer driver has more of
     #[arg(long, conflicts_with = "quick", help_heading = WHAT)]
     explain: bool,
-    /// Statements per second of the latency pass [default: half of the slowest driver's]
+    /// Statements per second of the latency pass, for 3 s [default: half of the slowest driver's]
     #[arg(long, value_name = "N", value_parser = count, help_heading = WHAT)]
     #[arg(allow_hyphen_values = true, hide_short_help = true)]
     rate: Option<u64>,
@@ -249,8 +249,8 @@ pub struct Asked {
 pub struct Conditions {
     /// Time limit [default: 5min in turns]
     ///
-    /// Or `none`. The first block or generation and the other passes always run. --quick has 30s, --until and --publish 20min,
-    /// --target none.
+    /// Or `none`. One block or generation of everything always runs; passes for which there is no time are left out. --quick has 30s,
+    /// --until and --publish 20min, --target none.
     #[arg(long, value_name = "TIME", value_parser = or_none(patience), help_heading = SIZE)]
     #[arg(allow_hyphen_values = true)]
     within: Option<Limit<Duration>>,

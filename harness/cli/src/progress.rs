@@ -2,9 +2,11 @@
 //! all scenarios and arrangements.
 
 mod pace;
+mod pulse;
 
 use std::collections::BTreeSet;
 use std::io::{Write, stderr};
+use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
 use cqldyno_bench::builder as build;
@@ -15,6 +17,7 @@ use cqldyno_reports::{
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use self::pace::Pace;
+use self::pulse::{Beat, EVERY, pulse};
 use crate::terminal;
 
 /// How often lines are drawn again: rarely, because drawing takes time from the cores that are measured.
@@ -33,6 +36,10 @@ pub struct Progress {
     building: bool,
     /// The generation of which it was last said that it runs.
     generation: u32,
+    /// When the run began, and the time that it was last said to take.
+    promised: Option<(Instant, Duration)>,
+    /// Hears of lines and cells if nothing is drawn.
+    beats: Option<Sender<Beat>>,
 }
 
 enum Shown {
@@ -100,13 +107,46 @@ impl Progress {
             (false, false) => Shown::Lines,
             (false, true) => Shown::Bars(Bars::new()),
         };
-        Progress { shown, warned: BTreeSet::new(), cell: Running::none(), building: false, generation: 0 }
+        let beats = matches!(shown, Shown::Lines).then(|| {
+            let (beats, heard) = channel();
+            // Without a thread there are fewer lines.
+            let _ = std::thread::Builder::new()
+                .name("pulse".to_owned())
+                .spawn(move || pulse(EVERY, &heard, |line| Voice { all: None }.say(line)));
+            beats
+        });
+        Progress {
+            shown,
+            warned: BTreeSet::new(),
+            cell: Running::none(),
+            building: false,
+            generation: 0,
+            promised: None,
+            beats,
+        }
+    }
+
+    fn beat(&self, beat: Beat) {
+        // Without the thread nobody hears.
+        let _ = self.beats.as_ref().map(|beats| beats.send(beat));
     }
 
     /// A line that stays, above those that are drawn again.
     pub fn say(&self, line: &str) {
         if !matches!(self.shown, Shown::Nothing) {
             self.voice().say(line);
+            self.beat(Beat::Said);
+        }
+    }
+
+    /// Says how long the run takes if that is no longer what was said.
+    fn promise(&mut self, left: Duration) {
+        let Some((began, promised)) = self.promised else { return };
+        let total = began.elapsed() + left;
+        if differs_much(total, promised) {
+            let [all, said, left] = [total, promised, left].map(time);
+            self.say(&format!("The run takes about {all} instead of {said}; about {left} left."));
+            self.promised = Some((began, total));
         }
     }
 
@@ -134,6 +174,11 @@ impl Progress {
     pub fn end(&self) {
         self.voice().end();
     }
+}
+
+/// Whether an estimate is another one: by more than a quarter and ten seconds.
+fn differs_much(total: Duration, promised: Duration) -> bool {
+    total.abs_diff(promised) > (promised / 4).max(Duration::from_secs(10))
 }
 
 impl Bars {
@@ -242,7 +287,10 @@ impl Observer for Progress {
             most => format!(" Disturbed blocks run again, which adds at most about {}.", time(most)),
         };
         let within = within.map_or(String::new(), |time| {
-            format!(" It stops after {}: nothing starts that would not end in time.", lasting(time))
+            format!(
+                " It stops after {}: nothing starts that would not end in time. One block or generation of everything runs in any case.",
+                lasting(time)
+            )
         });
         let until = until.map_or(String::new(), |share| {
             format!(" From generation {LEAST_BLOCKS} on it ends once all intervals are within {} %.", percent(share))
@@ -254,6 +302,7 @@ impl Observer for Progress {
         let most = if until.is_empty() { "" } else { "at most " };
         let about = format!("This takes {most}about {}, a rough guess before the first round", time(estimate));
         self.say(&format!("{about}: {cells}.{preparation}{repeats}{until}{within}"));
+        self.promised = Some((Instant::now(), estimate));
         if let Shown::Bars(bars) = &self.shown {
             bars.run.set_message(format!("{cells}, about {} left", time(estimate)));
         }
@@ -261,6 +310,8 @@ impl Observer for Progress {
 
     fn prepares(&mut self, sentence: &str) {
         self.say(&plain(sentence));
+        let left = self.promised.map_or(Duration::ZERO, |(began, total)| total.saturating_sub(began.elapsed()));
+        self.beat(Beat::Begins(plain(sentence), left));
         if let Shown::Bars(bars) = &self.shown {
             bars.cell.set_message(plain(sentence));
         }
@@ -270,7 +321,7 @@ impl Observer for Progress {
         self.warn("", plain(sentence));
     }
 
-    fn without_turns(&mut self, sentence: &str) {
+    fn differs(&mut self, sentence: &str) {
         self.say(&plain(sentence));
     }
 
@@ -314,7 +365,9 @@ impl Observer for Progress {
             self.say(&format!("{number} generation {}; about {} left", start.block, time(start.left)));
             self.generation = start.block;
         }
+        self.promise(start.left);
         self.cell = Running::new(number, place, &what, start.left, start.behind);
+        self.beat(Beat::Begins(format!("{} {}", self.cell.number, self.cell.what), start.left));
         if let Shown::Bars(bars) = &self.shown {
             bars.fit();
             bars.run.set_length(start.of as u64);
@@ -438,6 +491,13 @@ mod tests {
         assert_eq!(time(Duration::from_secs(140)), "2.3 min");
         assert_eq!(time(Duration::from_secs(2_400)), "40 min");
         assert_eq!(time(Duration::from_secs(9_000)), "2.5 h");
+    }
+
+    #[test]
+    fn an_estimate_is_another_one_if_it_differs_by_a_quarter_and_ten_seconds() {
+        let differs = |total, promised| differs_much(Duration::from_secs(total), Duration::from_secs(promised));
+        assert!(differs(51, 40) && differs(29, 40) && differs(126, 100) && differs(11, 0));
+        assert!(!differs(50, 40) && !differs(125, 100) && !differs(75, 100) && !differs(9, 1));
     }
 
     #[test]

@@ -139,6 +139,7 @@ pub(crate) async fn cell<D: Driver>(
         };
         failed(kind, format!("{} could not connect to {}: {error}", info.name, nodes.join(", ")))
     })?;
+    driver.settle(&options).await;
     let offline = info.capabilities.contains(&Capability::Offline);
     let (bench, source, names) = match job.mode {
         Mode::Measure | Mode::Connect => {

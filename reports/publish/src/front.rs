@@ -199,8 +199,8 @@ fn asked(runs: &[&Run], date: &str) -> String {
             let rounds = count(turns.rounds.into(), "round");
             format!("{} generations of {rounds}, with turns of {}", list(&generations), whole(turns.count as f64))
         }
-        (None, 1) => whole(plan.count as f64),
-        (None, blocks) => format!("{blocks} blocks of {}", whole(plan.count as f64)),
+        (None, 1) => run.statements(|number| whole(number as f64)),
+        (None, blocks) => format!("{blocks} blocks of {}", run.statements(|number| whole(number as f64))),
     };
     let target = if plan.target.embedded { "the embedded cluster".to_owned() } else { escape(&plain(&plan.target.id)) };
     let with = run.command.as_ref().map_or(String::new(), |command| format!(" with `{}`", command.replace('`', "'")));
@@ -216,8 +216,8 @@ fn asked(runs: &[&Run], date: &str) -> String {
         None => format!("on {date}"),
     };
     format!(
-        "{several}{blocks} prepared statements, {} in flight over {}, on {target}. {}. Measured {when}{with}.",
-        whole(plan.concurrency as f64),
+        "{several}{blocks} prepared statements, {} over {}, on {target}. {}. Measured {when}{with}.",
+        run.in_flight(),
         count(plan.connections, "connection"),
         list(&machines),
     )

@@ -354,6 +354,8 @@ fn own_concurrency(run: &Run, contender: &Contender) -> Option<String> {
 fn why_not_measured(run: &Run, pass: Pass, no_cells: bool) -> String {
     if pass == Pass::Counting && run.plan.counting_count == 0 {
         "System calls were not counted, because the run had no counting pass.".to_owned()
+    } else if no_cells && run.passes_left_out.contains(&pass) {
+        "The time limit of the run had no room for this.".to_owned()
     } else if no_cells && run.interrupted {
         "The run was ended before this was measured.".to_owned()
     } else {

@@ -2,11 +2,12 @@
 
 use cqldyno_driver_api::{Capability, Settings};
 use cqldyno_protocol::{Hello, lacking};
-use cqldyno_reports::{count, whole};
+use cqldyno_reports::{Pass, count, whole};
 use cqldyno_scenarios::{Operation, Scenario, Statement, Submit};
 
 use crate::plan::Plan;
 use crate::plan::contender::InForce;
+use crate::plan::pass::{SECONDS, at_rate};
 
 /// The sentences over a table about what a statement is, if it is no EXECUTE, and about what the scenario's limits leave of the plan.
 pub(crate) fn asked(plan: &Plan, scenario: &Scenario) -> Option<String> {
@@ -37,6 +38,30 @@ pub(crate) fn asked(plan: &Plan, scenario: &Scenario) -> Option<String> {
         ));
     }
     (!sentences.is_empty()).then(|| sentences.join(" "))
+}
+
+/// What the scenario's limits leave of the numbers that were asked for, as a sentence, if that is less. A sweep says it by its points.
+pub(crate) fn dropped(plan: &Plan, scenario: &Scenario) -> Option<String> {
+    let count = scenario.limits.count(plan.count);
+    let in_flight = (scenario.in_flight(plan.concurrency) as u64, plan.concurrency as u64);
+    let numbers = [(if plan.turns.is_none() { count } else { plan.count }, plan.count), in_flight];
+    let numbers =
+        numbers.into_iter().zip(["statements per cell", "in flight"]).filter(|((left, asked), _)| left < asked);
+    let said: Vec<String> = numbers
+        .map(|((left, asked), what)| format!("{} {what} instead of {}", whole(left as f64), whole(asked as f64)))
+        .collect();
+    let is_less = scenario.point.is_none() && !said.is_empty();
+    is_less.then(|| format!("The limits of the scenario {} leave {}.", scenario.label(), said.join(" and ")))
+}
+
+/// How long the pass at a rate lasts and how many statements that are, as a sentence, if a rate was asked for.
+pub(crate) fn paced(plan: &Plan) -> Option<String> {
+    let rate = plan.rate.filter(|_| plan.passes.contains(&Pass::Latency))?;
+    Some(format!(
+        "At {} per second the latency pass starts {}, whatever --count says: it lasts up to {SECONDS} s.",
+        count(rate, "statement"),
+        whole(at_rate(plan, rate) as f64),
+    ))
 }
 
 /// The statements that this worker has in flight over so many `connections` per node, if they are fewer than the plan's.
@@ -135,6 +160,31 @@ mod tests {
         );
         assert!(batch.contains("20,000 statements after"), "{batch}");
         let few = of("connect", 5).unwrap();
+        let less = |name: &str, count, concurrency| {
+            let plan = Plan { count, concurrency, ..plan(&["floor"], &[name]) };
+            dropped(&plan, &plan.scenarios[0])
+        };
+        assert_eq!(
+            less("batch", 100_000, 1_024).unwrap(),
+            "The limits of the scenario batch leave 20,000 statements per cell instead of 100,000 and 64 in flight instead of 1,024."
+        );
+        assert_eq!(
+            less("connect", 10, 64).unwrap(),
+            "The limits of the scenario connect leave 1 in flight instead of 64."
+        );
+        assert_eq!(less("writes", 100_000, 1_024).or(less("batch", 20_000, 64)), None);
+        let paced = |count, rate| {
+            let passes = vec![Pass::Latency];
+            paced(&Plan { count, rate, passes, ..plan(&["floor"], &["writes"]) })
+        };
+        let said = "At 1 statement per second the latency pass starts 3, whatever --count says: it lasts up to 3 s.";
+        assert_eq!(paced(100_000, Some(1)).as_deref(), Some(said));
+        assert!(
+            paced(1_000, Some(10_000))
+                .unwrap()
+                .contains("At 10,000 statements per second the latency pass starts 4,000,")
+        );
+        assert_eq!(paced(1_000, None), None);
         let spawned = plan(&["floor"], &["writes"]);
         let scenario = Scenario { submit: Submit::Spawn, ..spawned.scenarios[0].clone() };
         assert_eq!(

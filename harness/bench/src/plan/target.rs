@@ -75,6 +75,9 @@ pub enum TargetError {
     /// The cluster refused user or password, as the sentence says.
     #[error("{0}")]
     Refused(String),
+    /// The cluster answered before, and no longer does, as the clause says.
+    #[error("the target {0} no longer answers, so the run ended: {1}")]
+    Gone(String, String),
     /// A target on which nothing can be made, and why.
     #[error("the target {0} was asked for, and floor, which makes keyspaces and loads rows, cannot use it: {1}")]
     Unusable(String, String),
@@ -119,21 +122,14 @@ impl Target {
     /// # Errors
     /// When one does not, or something is missing.
     pub(crate) fn check(&self) -> Result<(), TargetError> {
-        let (text, nodes) = match self {
-            Target::Embedded => return Ok(()),
-            Target::Cassandra(order) => return Ok(cqldyno_cassandra::check(order, &cache()?)?),
-            Target::Addresses { text, nodes } => (text, nodes),
-        };
-        let silent: Vec<String> = thread::scope(|scope| {
-            let connect = |node| scope.spawn(move || TcpStream::connect_timeout(node, PATIENCE).err());
-            let tries: Vec<_> = nodes.iter().map(|node| (node, connect(node))).collect();
-            let failed = tries.into_iter().filter_map(|(node, tried)| Some((node, tried.join().ok()??)));
-            failed.map(|(node, error)| format!("{node} ({error})")).collect()
-        });
-        if silent.is_empty() {
-            return Ok(());
+        match self {
+            Target::Embedded => Ok(()),
+            Target::Cassandra(order) => Ok(cqldyno_cassandra::check(order, &cache()?)?),
+            Target::Addresses { text, nodes } => match silent(nodes).as_slice() {
+                [] => Ok(()),
+                silent => Err(TargetError::NobodyListens(text.clone(), silent.join(" and "))),
+            },
         }
-        Err(TargetError::NobodyListens(text.clone(), silent.join(" and ")))
     }
 
     /// Whether the server is ours, and tells what it did.
@@ -159,6 +155,16 @@ impl fmt::Display for Target {
             Target::Addresses { text, .. } => out.write_str(text),
         }
     }
+}
+
+/// Those of `nodes` that accept no connection within [`PATIENCE`], each with what the system said.
+pub(crate) fn silent(nodes: &[SocketAddr]) -> Vec<String> {
+    thread::scope(|scope| {
+        let connect = |node| scope.spawn(move || TcpStream::connect_timeout(node, PATIENCE).err());
+        let tries: Vec<_> = nodes.iter().map(|node| (node, connect(node))).collect();
+        let failed = tries.into_iter().filter_map(|(node, tried)| Some((node, tried.join().ok()??)));
+        failed.map(|(node, error)| format!("{node} ({error})")).collect()
+    })
 }
 
 fn address(part: &str) -> Result<SocketAddr, TargetError> {
