@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use cqldyno_builder::{ALLOCATORS, LTO, Order, Version};
-use cqldyno_driver_api::Settings;
+use cqldyno_driver_api::{Capability, DriverInfo, DriverOption, Settings};
 use cqldyno_protocol::Hello;
 use cqldyno_reports::Role;
-use cqldyno_scenarios::Scenario;
+use cqldyno_scenarios::{Scenario, suggestion};
 
 use crate::plan::Plan;
 
@@ -73,7 +73,7 @@ impl Own {
 /// A contender that cannot be read, or is not there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ContenderError {
-    /// A text that is none, and what is wrong with it.
+    /// A text that is none or that nobody can do as written, and what is wrong with it.
     #[error("the contender {0:?} {1}")]
     Unreadable(String, String),
     /// A driver without an adapter of ours, the version that was asked for, and the one that its worker has.
@@ -88,6 +88,9 @@ pub enum ContenderError {
     )]
     NoLibrary(String, String),
 }
+
+/// The keys of [`COMMON_KEYS`] that workers are built with.
+const KEYS_OF_THE_BUILDER: [&str; 4] = ["CRATE", "allocator", "layout", "lto"];
 
 /// The option that chooses another shared library.
 const LIBRARY: &str = "lib";
@@ -189,6 +192,17 @@ fn split_options(tail: &str) -> Vec<String> {
     options
 }
 
+/// What is wrong with a key that neither the driver, which has the options `known`, nor the harness has.
+fn unknown(key: &str, label: &str, known: &[DriverOption]) -> String {
+    let own: Vec<&str> = known.iter().map(|option| &*option.name).collect();
+    let common = COMMON_KEYS.map(|(name, ..)| name).into_iter().filter(|name| !KEYS_OF_THE_BUILDER.contains(name));
+    let common: Vec<&str> = common.collect();
+    let near = suggestion(key, own.iter().chain(&common).chain(&KEYS_OF_THE_BUILDER[1..]).copied());
+    let own = if own.is_empty() { "no option of its own".to_owned() } else { own.join(", ") };
+    let common = common.join(", ");
+    format!("has the key `{key}`, which {label} does not know.{near} It has {own}; every driver has {common}")
+}
+
 /// A time limit in milliseconds.
 fn timeout(text: &str) -> Option<Option<u64>> {
     if text == "none" {
@@ -252,6 +266,62 @@ impl Contender {
             _ => drop(self.options.insert(key.to_owned(), value.to_owned())),
         }
         Ok(())
+    }
+
+    /// Refuses keys that change nothing: with the driver's own settings, which are those of `plan` if it names none itself.
+    pub(crate) fn check(&self, plan: Settings) -> Result<(), ContenderError> {
+        let Own { settings, connections, timeout_ms, page_size } = self.own;
+        let given = [
+            ("connections", connections.is_some()),
+            ("timeout", timeout_ms.is_some()),
+            ("page-size", page_size.is_some()),
+        ];
+        let is_default = settings.unwrap_or(plan) == Settings::Default;
+        let key = given.into_iter().find_map(|(key, is_given)| (is_given && is_default).then_some(key));
+        key.map_or(Ok(()), |key| {
+            Err(self.unfit(&format!(
+                "has the key `{key}` and the settings `default`, with which a driver keeps its own; leave `{key}` out, or add \
+                 settings=equal"
+            )))
+        })
+    }
+
+    /// Refuses what the `driver` of its worker does not have. Options are the worker's own to refuse if it does not list any.
+    pub(crate) fn fits(&self, driver: &DriverInfo) -> Result<(), ContenderError> {
+        let label = format!("{}@{}", self.name(), driver.version);
+        if self.own.timeout_ms.flatten().is_some() && !driver.capabilities.contains(&Capability::RequestTimeout) {
+            return Err(
+                self.unfit(&format!("has a time limit per statement, and {label} cannot set one; leave `timeout` out"))
+            );
+        }
+        let Some(known) = &driver.options else { return Ok(()) };
+        for (key, value) in &self.options {
+            let Some(option) = known.iter().find(|option| option.name == *key) else {
+                return Err(self.unfit(&unknown(key, &label, known)));
+            };
+            if !option.takes(value) {
+                let near = suggestion(value, option.values.split('|'));
+                let taken = option.taken();
+                return Err(self.unfit(&format!("has {key}={value}, and `{key}` of {label} takes {taken}.{near}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses keys that a worker is built with, for a driver whose worker cannot be built here.
+    pub(crate) fn check_not_built(&self) -> Result<(), ContenderError> {
+        let Order { pins, .. } = &self.order;
+        let is_of_the_builder = |key: &&String| pins.contains_key(*key) || KEYS_OF_THE_BUILDER.contains(&key.as_str());
+        self.written.keys().find(is_of_the_builder).map_or(Ok(()), |key| {
+            let name = self.name();
+            Err(self.unfit(&format!(
+                "has the key `{key}`, which a worker is built with, and cqldyno has no adapter to build one of {name} from; leave `{key}` out"
+            )))
+        })
+    }
+
+    fn unfit(&self, what: &str) -> ContenderError {
+        ContenderError::Unreadable(self.to_string(), what.to_owned())
     }
 
     /// What the contender is in a comparison.
@@ -387,6 +457,87 @@ mod tests {
             let error = error(&format!("scylla+page-size={size}"));
             assert!(error.ends_with("write a number of rows from 1 to 2147483647"), "{error}");
         }
+    }
+
+    /// Why a worker of the release 1.9.0 with these capabilities and options is not the one that is meant.
+    fn unfit(text: &str, capabilities: &[Capability], options: Option<Vec<DriverOption>>) -> Option<String> {
+        let version = "1.9.0".to_owned();
+        let capabilities = capabilities.iter().copied().collect();
+        let driver = DriverInfo { version, capabilities, options, ..DriverInfo::default() };
+        parse(text).fits(&driver).err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn an_option_or_a_value_that_the_worker_does_not_list_is_refused_with_those_there_are_and_the_nearest() {
+        let known = || {
+            let routing = DriverOption::new("routing", "token-aware|round-robin", "token-aware", "Whom it asks.");
+            let refresh = DriverOption::new("refresh", "off|SECONDS", "60", "How often it asks.");
+            Some(vec![routing, refresh, DriverOption::new("lib", "PATH", "its own", "The library.")])
+        };
+        for text in ["a", "a+routing=round-robin+lib=x+connections=2", "a+refresh=60+refresh2=1.0.0", "a+refresh=off"] {
+            assert_eq!(unfit(text, &[], known()), None, "{text}");
+        }
+        assert_eq!(
+            unfit("a@1.9.0+conections=2", &[], known()).unwrap(),
+            "the contender \"a@1.9.0+conections=2\" has the key `conections`, which a@1.9.0 does not know. Did you mean `connections`? \
+             It has routing, refresh, lib; every driver has settings, connections, timeout, page-size"
+        );
+        assert!(unfit("a+alocator=jemalloc", &[], known()).unwrap().contains("Did you mean `allocator`?"));
+        let far = unfit("a+timer=alternative", &[], Some(Vec::new())).unwrap();
+        assert!(far.contains("does not know. It has no option of its own; every driver has settings"), "{far}");
+        assert_eq!(
+            unfit("a+routing=round-robbin", &[], known()).unwrap(),
+            "the contender \"a+routing=round-robbin\" has routing=round-robbin, and `routing` of a@1.9.0 takes token-aware|round-robin. \
+             Did you mean `round-robin`?"
+        );
+        for value in ["often", "0", "-1", "1.5"] {
+            let error = unfit(&format!("a+refresh={value}"), &[], known()).unwrap();
+            assert!(error.ends_with("takes off|SECONDS; SECONDS is a whole number from 1 on."), "{error}");
+        }
+        assert_eq!(unfit("a+anything=goes", &[], None), None, "a worker that lists no options refuses by itself");
+    }
+
+    #[test]
+    fn a_time_limit_is_refused_for_a_driver_that_has_none() {
+        assert_eq!(unfit("a+timeout=30s", &[Capability::RequestTimeout], None), None);
+        assert_eq!(unfit("a+timeout=none", &[], None), None);
+        assert_eq!(
+            unfit("a+timeout=30s", &[], None).unwrap(),
+            "the contender \"a+timeout=30s\" has a time limit per statement, and a@1.9.0 cannot set one; leave `timeout` out"
+        );
+    }
+
+    #[test]
+    fn keys_that_change_nothing_with_the_drivers_own_settings_are_refused() {
+        for (text, key) in [
+            ("a+page-size=9+settings=default", "page-size"),
+            ("a+connections=2+settings=default", "connections"),
+            ("a+timeout=none+settings=default", "timeout"),
+        ] {
+            let error = parse(text).check(Settings::Equal).unwrap_err().to_string();
+            let expected = format!("has the key `{key}` and the settings `default`, with which a driver keeps its own");
+            assert!(error.contains(&expected) && error.ends_with("or add settings=equal"), "{error}");
+        }
+        assert!(parse("a+connections=2").check(Settings::Default).is_err());
+        for text in ["a+connections=2", "a+settings=default+routing=round-robin"] {
+            assert_eq!(parse(text).check(Settings::Equal), Ok(()));
+        }
+        assert_eq!(parse("a+connections=2+settings=equal").check(Settings::Default), Ok(()));
+    }
+
+    #[test]
+    fn keys_of_the_builder_are_refused_where_nothing_can_be_built() {
+        for (text, key) in [
+            ("a+lto=fat", "lto"),
+            ("a+allocator=system", "allocator"),
+            ("a+layout=2", "layout"),
+            ("a+tokio=1.44.2", "tokio"),
+        ] {
+            let error = parse(text).check_not_built().unwrap_err().to_string();
+            let expected = format!("has the key `{key}`, which a worker is built with, and cqldyno has no adapter");
+            assert!(error.contains(&expected) && error.ends_with(&format!("leave `{key}` out")), "{error}");
+        }
+        assert_eq!(parse("a@1.9.0+connections=2+form=ready").check_not_built(), Ok(()));
     }
 
     #[test]

@@ -96,6 +96,16 @@ pub(crate) enum Sought {
     Build(Option<Box<Hello>>),
 }
 
+impl Sought {
+    /// What the worker that is there says of itself.
+    pub(crate) fn hello(&self) -> Option<&Hello> {
+        match self {
+            Sought::There(found) => found.as_ref().as_ref().ok().map(|found| &found.hello),
+            Sought::Build(instead) => instead.as_deref(),
+        }
+    }
+}
+
 /// What all contenders of a run are introduced with.
 #[derive(Clone, Copy)]
 pub(crate) struct Reception<'a> {

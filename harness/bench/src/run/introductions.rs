@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use cqldyno_builder::{BuildError, Builder, Built, Order, Watch};
 use cqldyno_reports::{BuiltOnDemand, Contender as Row, Role};
 
-use crate::plan::Plan;
 use crate::plan::asked::own_concurrency;
 use crate::plan::contender::Contender;
+use crate::plan::{Plan, PlanError};
 use crate::process::cancel::Cancel;
 use crate::process::failure::CellFailure;
 use crate::process::introduction::{Introduced, Reception, Sought, own_build, row};
@@ -43,8 +43,18 @@ pub(super) fn introductions(
     let everybody = || ids.iter().zip(&plan.contenders);
     let sought: Vec<Sought> = everybody().map(|(id, one)| reception.seek(one, Some(log("hello", id).0))).collect();
     let mut workshop = Workshop::new(programs);
-    for ((_, one), _) in everybody().zip(&sought).filter(|(_, sought)| matches!(sought, Sought::Build(_))) {
-        workshop.check(&one.order)?;
+    for ((_, one), sought) in everybody().zip(&sought) {
+        // The worker that is there has what those of older releases have.
+        sought.hello().map_or(Ok(()), |hello| one.fits(&hello.driver)).map_err(PlanError::from)?;
+        if let Sought::Build(instead) = sought {
+            match workshop.check(&one.order) {
+                Err(error) if error.is_refusal() => return Err(error.into()),
+                Err(BuildError::NoAdapter(..)) if instead.is_some() => {
+                    one.check_not_built().map_err(PlanError::from)?;
+                }
+                _ => {}
+            }
+        }
     }
     let orders = everybody().zip(&sought).filter(|(_, sought)| matches!(sought, Sought::Build(_)));
     let orders: Vec<&Order> = orders.map(|((_, one), _)| &one.order).collect();
@@ -65,7 +75,9 @@ pub(super) fn introductions(
                 if let Ok(built) = &built {
                     lock_file = Some(folder.keep_lock_file(id, &built.lock_file)?);
                 }
-                reception.introduce_built(contender, built, instead.as_deref(), Some(log("hello", id).0))
+                let found = reception.introduce_built(contender, built, instead.as_deref(), Some(log("hello", id).0));
+                found.as_ref().map_or(Ok(()), |found| contender.fits(&found.hello.driver)).map_err(PlanError::from)?;
+                found
             }
         };
         let began = Instant::now();
@@ -149,12 +161,9 @@ impl<'a> Workshop<'a> {
         Ok(self.builder.insert(builder))
     }
 
-    /// Refuses what no adapter speaks; any other reason is that contender's own.
+    /// Whether there is an adapter for what is ordered.
     fn check(&mut self, order: &Order) -> Result<(), BuildError> {
-        match self.builder().and_then(|builder| builder.check(order)) {
-            Err(error) if error.is_refusal() => Err(error),
-            _ => Ok(()),
-        }
+        self.builder().and_then(|builder| builder.check(order))
     }
 
     /// The worker that is ordered: from the cache, or built. `log` is a file and its name for people.

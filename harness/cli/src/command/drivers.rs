@@ -72,8 +72,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
             .iter()
             .map(|name| {
                 let driver = listed.iter().find(|driver| driver.name == *name);
-                let options =
-                    driver.and_then(|driver| driver.hello.as_ref().ok()).map(|hello| &hello.driver.options[..]);
+                let options = driver.and_then(|driver| driver.hello.as_ref().ok()?.driver.options.as_deref());
                 let label = driver.map_or_else(|| name.clone(), |driver| driver.label());
                 let sources = builder.as_ref().map(Builder::sources);
                 let families = sources.map(|sources| releases(&families(name), sources)).unwrap_or_default();
@@ -164,7 +163,7 @@ fn described(hello: &Hello) -> Vec<(&'static str, String)> {
         })
         .collect();
     let can: Vec<&str> = driver.capabilities.iter().copied().map(words).collect();
-    let options: Vec<&str> = driver.options.iter().map(|option| &*option.name).collect();
+    let options: Vec<&str> = driver.options.iter().flatten().map(|option| &*option.name).collect();
     let mut lines = vec![("runs on", libraries.join(", ")), ("can", can.join(", "))];
     let lacks: Vec<&str> = driver.lacks_types.iter().map(|name| &**name).collect();
     lines.extend((!lacks.is_empty()).then(|| ("cannot", format!("bind or decode {}", lacks.join(", ")))));

@@ -128,6 +128,68 @@ fn what_no_adapter_speaks_is_refused_before_a_build_and_leaves_no_run() {
 }
 
 #[test]
+fn a_key_that_the_driver_does_not_have_is_refused_before_a_build_and_leaves_no_run() {
+    let folder = tempfile::tempdir().unwrap();
+    workshop(folder.path(), BUILDS);
+    let options =
+        r#""options":[{"name":"metadata","values":"each|cached","default":"each","about":"Whose."}],"caveats""#;
+    let worker = says_hello("honest", "").replace(r#""caveats""#, options) + "exit 3";
+    executable(&folder.path().join("cqldyno-driver-honest"), &worker);
+    let refused = |contender: &str| {
+        let mut command = compare(folder.path(), &["noop", contender]);
+        let output = command.env("CQLDYNO_WORKERS", workers_and(folder.path())).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        assert!(!folder.path().join("kept").exists() && calls(folder.path()).is_empty(), "{contender}");
+        stderr(&output)
+    };
+    for version in ["", "@1.2.0"] {
+        let known =
+            "honest@1.2.3 does not know. Did you mean `connections`? It has metadata; every driver has settings,";
+        let error = refused(&format!("honest{version}+conections=2"));
+        assert!(error.contains(&format!("has the key `conections`, which {known}")), "{error}");
+        let error = refused(&format!("honest{version}+metadata=cachd"));
+        assert!(error.contains("takes each|cached. Did you mean `cached`?"), "{error}");
+        let error = refused(&format!("honest{version}+timeout=30s"));
+        assert!(error.contains("a time limit per statement, and honest@1.2.3 cannot set one"), "{error}");
+        let error = refused(&format!("honest{version}+page-size=9+settings=default"));
+        assert!(error.contains("the key `page-size` and the settings `default`"), "{error}");
+    }
+}
+
+#[test]
+fn a_key_that_only_the_built_worker_does_not_have_is_refused_before_the_first_cell() {
+    let folder = tempfile::tempdir().unwrap();
+    workshop(folder.path(), BUILDS);
+    let worker = says_hello("honest", "").replace(r#""caveats""#, r#""options":[],"caveats""#) + "exit 3";
+    executable(&folder.path().join("built"), &worker);
+    let output = compare(folder.path(), &["noop", "honest@1.2.3+metadata=cached"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    let error = stderr(&output);
+    assert!(error.contains("has the key `metadata`, which honest@1.2.3 does not know. It has no option"), "{error}");
+    assert!(!folder.path().join("kept").exists() && !error.contains("[1/"), "{error}");
+}
+
+#[test]
+fn a_worker_that_lists_no_options_refuses_them_itself_and_one_that_cannot_be_built_takes_no_key_of_the_builder() {
+    let folder = tempfile::tempdir().unwrap();
+    executable(&folder.path().join("cqldyno-driver-foreign"), &(says_hello("foreign", "") + "exit 3"));
+    let run = |contender: &str| {
+        let mut command = compare(folder.path(), &["noop", contender]);
+        command.env("CQLDYNO_WORKERS", workers_and(folder.path())).output().unwrap()
+    };
+    let left_to_it = run("foreign+conections=2");
+    assert_eq!(left_to_it.status.code(), Some(1), "{}", stderr(&left_to_it));
+    assert!(contender(&json(&left_to_it), "foreign+conections=2")["unavailable"].is_null());
+    for (key, value) in [("allocator", "jemalloc"), ("lto", "fat"), ("layout", "2"), ("tokio", "1.44.2")] {
+        let output = run(&format!("foreign+{key}={value}"));
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        let expected =
+            format!("the key `{key}`, which a worker is built with, and cqldyno has no adapter to build one");
+        assert!(stderr(&output).contains(&expected), "{}", stderr(&output));
+    }
+}
+
+#[test]
 fn a_build_that_fails_is_a_row_with_the_compilers_first_error() {
     drivers();
     let folder = tempfile::tempdir().unwrap();
