@@ -1,6 +1,6 @@
 //! The price list: a driver against itself with one setting changed at a time.
 
-use cqldyno_bench::COMMON_KEYS;
+use cqldyno_bench::{BUILDER_KEYS, COMMON_KEYS};
 use cqldyno_driver_api::{Capability, DriverInfo};
 use cqldyno_reports::measure::{CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT};
 use cqldyno_reports::{Analysis, Contender, Place, escape, list, plain, three_digits, whole, wrap};
@@ -87,7 +87,8 @@ fn key(setting: &str) -> &str {
 fn words(setting: &str, driver: Option<&DriverInfo>) -> String {
     let option = || driver?.options.iter().flatten().find(|option| option.name == key(setting));
     let row = ROWS.iter().find(|(row, _)| *row == setting).map(|(_, words)| (*words).to_owned());
-    let common = || COMMON_KEYS.iter().find(|(name, ..)| *name == key(setting)).map(|(.., about)| *about);
+    let common =
+        || BUILDER_KEYS.iter().chain(&COMMON_KEYS).find(|(name, ..)| *name == key(setting)).map(|(.., about)| *about);
     row.or_else(|| Some(phrase(option().map(|option| &*option.about).or_else(common)?))).unwrap_or_default()
 }
 

@@ -76,12 +76,11 @@ pub enum ContenderError {
     /// A text that is none or that nobody can do as written, and what is wrong with it.
     #[error("the contender {0:?} {1}")]
     Unreadable(String, String),
-    /// A driver without an adapter of ours, the version that was asked for, and the one that its worker has.
+    /// A driver without an adapter of ours, the version that was asked for, the one that its worker has, and what to do.
     #[error(
-        "version {1} of {0} was asked for, the worker cqldyno-driver-{0} has {2}, and cqldyno has no adapter to build another one from; \
-         ask for `{0}` or `{0}@{2}`, or provide a worker cqldyno-driver-{0}-{1}"
+        "version {1} of {0} was asked for, the worker cqldyno-driver-{0} has {2}, and cqldyno has no adapter to build another one from; {3}"
     )]
-    OtherVersion(String, String, String),
+    OtherVersion(String, String, String, String),
     /// A driver with `+lib=PATH` where there is nothing at the path.
     #[error(
         "the library {1} was asked for {0}, and there is no such file or folder; give the path of libcassandra.so.2"
@@ -89,14 +88,14 @@ pub enum ContenderError {
     NoLibrary(String, String),
 }
 
-/// The keys of [`COMMON_KEYS`] that workers are built with.
-const KEYS_OF_THE_BUILDER: [&str; 4] = ["CRATE", "allocator", "layout", "lto"];
-
 /// The option that chooses another shared library.
 const LIBRARY: &str = "lib";
 
-/// The keys that mean the same for every driver: name, values, default, and what they do in one sentence.
-pub const COMMON_KEYS: [(&str, &str, &str, &str); 8] = [
+/// A key that means the same for every driver: name, values, default, and what it does in one sentence.
+type Key = (&'static str, &'static str, &'static str, &'static str);
+
+/// The keys that a worker is built with, for a driver with an adapter of ours.
+pub const BUILDER_KEYS: [Key; 4] = [
     (
         "CRATE",
         "X.Y.Z",
@@ -106,6 +105,10 @@ pub const COMMON_KEYS: [(&str, &str, &str, &str); 8] = [
     ("allocator", "system|jemalloc|mimalloc", "system", "Builds the worker with this allocator."),
     ("layout", "N", "the compiler's", "Builds the worker with its functions in another order, which N chooses."),
     ("lto", "off|thin|fat", "off", "Builds the worker with link-time optimisation."),
+];
+
+/// The keys that the harness takes for every driver.
+pub const COMMON_KEYS: [Key; 4] = [
     (
         "settings",
         "equal|default",
@@ -116,6 +119,12 @@ pub const COMMON_KEYS: [(&str, &str, &str, &str); 8] = [
     ("timeout", "none|TIME", "--request-timeout", "The driver's own time limit per statement."),
     ("page-size", "N", "--page-size, or less as the scenario says", "Rows per page."),
 ];
+
+/// Those of [`COMMON_KEYS`] that the driver can follow.
+pub fn common_keys(driver: &DriverInfo) -> impl Iterator<Item = Key> {
+    let has_limit = driver.capabilities.contains(&Capability::RequestTimeout);
+    COMMON_KEYS.into_iter().filter(move |(name, ..)| has_limit || *name != "timeout")
+}
 
 impl FromStr for Contender {
     type Err = ContenderError;
@@ -192,15 +201,15 @@ fn split_options(tail: &str) -> Vec<String> {
     options
 }
 
-/// What is wrong with a key that neither the driver, which has the options `known`, nor the harness has.
-fn unknown(key: &str, label: &str, known: &[DriverOption]) -> String {
+/// What is wrong with a key that neither the `driver`, which has the options `known`, nor the harness has.
+fn unknown(key: &str, label: &str, driver: &DriverInfo, known: &[DriverOption]) -> String {
     let own: Vec<&str> = known.iter().map(|option| &*option.name).collect();
-    let common = COMMON_KEYS.map(|(name, ..)| name).into_iter().filter(|name| !KEYS_OF_THE_BUILDER.contains(name));
-    let common: Vec<&str> = common.collect();
-    let near = suggestion(key, own.iter().chain(&common).chain(&KEYS_OF_THE_BUILDER[1..]).copied());
+    let common: Vec<&str> = common_keys(driver).map(|(name, ..)| name).collect();
+    let of_the_builder = BUILDER_KEYS.iter().map(|(name, ..)| name);
+    let near = suggestion(key, own.iter().chain(&common).chain(of_the_builder).copied());
     let own = if own.is_empty() { "no option of its own".to_owned() } else { own.join(", ") };
     let common = common.join(", ");
-    format!("has the key `{key}`, which {label} does not know.{near} It has {own}; every driver has {common}")
+    format!("has the key `{key}`, which {label} does not know.{near} It has {own}; the harness has {common}")
 }
 
 /// A time limit in milliseconds.
@@ -268,8 +277,11 @@ impl Contender {
         Ok(())
     }
 
-    /// Refuses keys that change nothing: with the driver's own settings, which are those of `plan` if it names none itself.
-    pub(crate) fn check(&self, plan: Settings) -> Result<(), ContenderError> {
+    /// Refuses keys that change nothing. `plan` has the settings if it names none itself.
+    ///
+    /// # Errors
+    /// [`ContenderError::Unreadable`] if one of its keys is ignored with the driver's own settings.
+    pub fn check(&self, plan: Settings) -> Result<(), ContenderError> {
         let Own { settings, connections, timeout_ms, page_size } = self.own;
         let given = [
             ("connections", connections.is_some()),
@@ -280,7 +292,7 @@ impl Contender {
         let key = given.into_iter().find_map(|(key, is_given)| (is_given && is_default).then_some(key));
         key.map_or(Ok(()), |key| {
             Err(self.unfit(&format!(
-                "has the key `{key}` and the settings `default`, with which a driver keeps its own; leave `{key}` out, or add \
+                "has the key `{key}` and the settings `default`, with which a driver keeps its own; leave `{key}` out, or set \
                  settings=equal"
             )))
         })
@@ -297,7 +309,7 @@ impl Contender {
         let Some(known) = &driver.options else { return Ok(()) };
         for (key, value) in &self.options {
             let Some(option) = known.iter().find(|option| option.name == *key) else {
-                return Err(self.unfit(&unknown(key, &label, known)));
+                return Err(self.unfit(&unknown(key, &label, driver, known)));
             };
             if !option.takes(value) {
                 let near = suggestion(value, option.values.split('|'));
@@ -311,7 +323,8 @@ impl Contender {
     /// Refuses keys that a worker is built with, for a driver whose worker cannot be built here.
     pub(crate) fn check_not_built(&self) -> Result<(), ContenderError> {
         let Order { pins, .. } = &self.order;
-        let is_of_the_builder = |key: &&String| pins.contains_key(*key) || KEYS_OF_THE_BUILDER.contains(&key.as_str());
+        let is_of_the_builder =
+            |key: &&String| pins.contains_key(*key) || BUILDER_KEYS.iter().any(|(name, ..)| name == key);
         self.written.keys().find(is_of_the_builder).map_or(Ok(()), |key| {
             let name = self.name();
             Err(self.unfit(&format!(
@@ -480,11 +493,11 @@ mod tests {
         assert_eq!(
             unfit("a@1.9.0+conections=2", &[], known()).unwrap(),
             "the contender \"a@1.9.0+conections=2\" has the key `conections`, which a@1.9.0 does not know. Did you mean `connections`? \
-             It has routing, refresh, lib; every driver has settings, connections, timeout, page-size"
+             It has routing, refresh, lib; the harness has settings, connections, page-size"
         );
         assert!(unfit("a+alocator=jemalloc", &[], known()).unwrap().contains("Did you mean `allocator`?"));
         let far = unfit("a+timer=alternative", &[], Some(Vec::new())).unwrap();
-        assert!(far.contains("does not know. It has no option of its own; every driver has settings"), "{far}");
+        assert!(far.contains("does not know. It has no option of its own; the harness has settings"), "{far}");
         assert_eq!(
             unfit("a+routing=round-robbin", &[], known()).unwrap(),
             "the contender \"a+routing=round-robbin\" has routing=round-robbin, and `routing` of a@1.9.0 takes token-aware|round-robin. \
@@ -516,7 +529,7 @@ mod tests {
         ] {
             let error = parse(text).check(Settings::Equal).unwrap_err().to_string();
             let expected = format!("has the key `{key}` and the settings `default`, with which a driver keeps its own");
-            assert!(error.contains(&expected) && error.ends_with("or add settings=equal"), "{error}");
+            assert!(error.contains(&expected) && error.ends_with("or set settings=equal"), "{error}");
         }
         assert!(parse("a+connections=2").check(Settings::Default).is_err());
         for text in ["a+connections=2", "a+settings=default+routing=round-robin"] {
