@@ -26,7 +26,7 @@ use self::explain::explanations;
 use self::rounds::CountedRounds;
 use self::summary::{Place, Places, Summed, cells_in, cells_of, ids, reference, summed};
 use self::sweep::Sweep;
-use crate::{Cell, Contender, Pass, Run, SummaryRow};
+use crate::{ArrangementInfo, Cell, Contender, Pass, Run, SummaryRow, count};
 
 /// What a run comes to against one reference; every comparison is fitted once.
 #[derive(Clone)]
@@ -113,7 +113,8 @@ impl<'a> Analysis<'a> {
         findings.extend(reference.into_iter().flat_map(|base| explanations(self.run, &self.by_place, base, &rows)));
         let too_few = self.rounds.sentence().filter(|_| self.has_too_few_rounds());
         let noise = self.noise().and_then(Noise::warning);
-        let warnings = too_few.into_iter().chain(doubts.iter().cloned()).chain(noise).collect();
+        let crowded = self.run.plan.arrangements.iter().filter_map(crowded);
+        let warnings = too_few.into_iter().chain(doubts.iter().cloned()).chain(noise).chain(crowded).collect();
         let own = Analysis { reference, rows, doubts, warnings, findings, ..self };
         let swept = Sweep::findings(&Sweep::all(&own), own.run);
         if swept.is_empty() { own } else { Analysis { findings: swept, ..own } }
@@ -251,4 +252,17 @@ impl<'a> Analysis<'a> {
     pub fn cells_of(&self, place: Place, contender: &Contender, pass: Pass) -> Vec<&'a Cell> {
         cells_of(&self.by_place, contender, place, pass)
     }
+}
+
+/// That an arrangement gives the worker more threads than cores, as a sentence, if so.
+fn crowded(arrangement: &ArrangementInfo) -> Option<String> {
+    let threads: usize = arrangement.runtime.strip_prefix("multi:")?.parse().ok()?;
+    let cores = arrangement.worker_cores.len();
+    (cores > 0 && threads > cores).then(|| {
+        format!(
+            "{} gives the worker {threads} threads on {}, so threads wait for one another; ask for at most multi:{cores}.",
+            arrangement.id,
+            count(cores as u64, "core")
+        )
+    })
 }

@@ -338,6 +338,18 @@ fn an_arrangement_with_a_note_ends_with_one_full_stop_in_markdown() {
 }
 
 #[test]
+fn an_arrangement_with_more_threads_than_cores_has_a_warning() {
+    let (mut run, cells) = sample::run();
+    let warnings = |run: &Run| Analysis::new(run, &cells).warnings().to_vec();
+    let before = warnings(&run);
+    run.plan.arrangements[0].runtime = "multi:99".to_owned();
+    let after = warnings(&run);
+    let said =
+        "multi:2 gives the worker 99 threads on 2 cores, so threads wait for one another; ask for at most multi:2.";
+    assert_eq!(after[before.len()..], [said.to_owned()]);
+}
+
+#[test]
 fn notes_of_wide_tables_are_numbered_without_gaps_and_each_is_referred_to() {
     let (mut run, mut cells) = sample::blocks(12);
     let missing = |id: &str, why: &str| (id.to_owned(), Measure::unavailable(why));

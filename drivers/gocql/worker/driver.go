@@ -80,7 +80,8 @@ type Info struct {
 	Capabilities []string  `json:"capabilities"`
 	LacksTypes   []string  `json:"lacks_types,omitempty"`
 	Caveats      []string  `json:"caveats"`
-	Options      []Option  `json:"options,omitempty"`
+	// Options are absent if nil: then the driver itself refuses those of a contender, and cqldyno does not beforehand.
+	Options []Option `json:"options,omitzero"`
 }
 
 // Library shapes the figure, beside the driver.

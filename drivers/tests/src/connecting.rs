@@ -47,6 +47,9 @@ pub async fn the_settings_are_told_one_by_one<D: Driver>() -> Outcome {
     let info = driver.describe()?;
     check(info.version.starts_with(|c: char| c.is_ascii_digit()), || format!("`{}` is no version", info.version))?;
     check(!info.name.is_empty(), || "the driver has no name".to_owned())?;
+    check(info.options.is_some(), || {
+        "`options` of its description is None; an empty list says that it has none".to_owned()
+    })?;
     Ok(Verdict::Holds)
 }
 

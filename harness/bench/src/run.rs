@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use cqldyno_builder::BuildError;
+use cqldyno_driver_api::DriverInfo;
 use cqldyno_meter::{crowding, in_words};
-use cqldyno_protocol::Hello;
 use cqldyno_reports::{Cell, Checksum, Contender as Row, PlanInfo, PointInfo, Role, Run, SCHEMA_VERSION, ScenarioInfo};
 use cqldyno_scenarios::Scenario;
 
@@ -373,8 +373,8 @@ fn schedule(plan: &Plan, run: &Run) -> Schedule {
 fn scenarios(plan: &Plan, rows: &[Row], introduced: &[Result<Introduced, CellFailure>]) -> Vec<ScenarioInfo> {
     let of = |scenario: &Scenario| {
         let there = || rows.iter().zip(introduced).filter_map(|(row, found)| Some((row, found.as_ref().ok()?)));
-        let said = |why: fn(&Plan, InForce, &Hello, &Scenario) -> Option<String>| {
-            let of = |one: &Introduced| why(plan, one.own.in_force(plan, Some(scenario)), &one.hello, scenario);
+        let said = |why: fn(&Plan, InForce, &DriverInfo, &Scenario) -> Option<String>| {
+            let of = |one: &Introduced| why(plan, one.own.in_force(plan, Some(scenario)), &one.hello.driver, scenario);
             there().filter_map(|(row, one)| Some((row.id.clone(), of(one)?))).collect()
         };
         let info = scenario_info(scenario);

@@ -175,6 +175,22 @@ impl Builder {
         choose(&self.families(&order.driver)?, order.version.as_ref(), None).map(drop)
     }
 
+    /// The capabilities, by their names in the worker protocol, and the types that what is ordered lacks, as far as the adapter's
+    /// manifest tells. What a folder or a commit lacks is not known before it is looked at.
+    ///
+    /// # Errors
+    /// When no adapter speaks it.
+    pub fn lacks(&self, order: &Order) -> Result<BTreeSet<String>, BuildError> {
+        let families = self.families(&order.driver)?;
+        let family = &families[choose(&families, order.version.as_ref(), None)?.family];
+        Ok(match &order.version {
+            None => family.lacks(family.tested.last()),
+            Some(Version::Release(release)) => family.lacks(Some(release)),
+            Some(Version::Begins(_) | Version::Newest) => family.lacks(None),
+            Some(Version::Path(_) | Version::Git { .. }) => BTreeSet::new(),
+        })
+    }
+
     /// The root of the repository that `folder` belongs to.
     ///
     /// # Errors

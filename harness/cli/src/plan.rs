@@ -13,10 +13,11 @@ use cqldyno_bench::{Arrangement, BLOCKS, Contender, Deadlines, KNOWN, Pin, Plan,
 use cqldyno_cluster::Answers;
 use cqldyno_driver_api::{Consistency, Settings};
 use cqldyno_reports::{LEAST_BLOCKS, Pass};
-use cqldyno_scenarios::{Replication, Scenario, Submit, suggestion};
+use cqldyno_scenarios::{Replication, Scenario, Submit};
 
 use crate::access::Access;
 use crate::arguments::heading::{CLUSTER, LIMITS, OUTPUT, SETUP, SIZE, WHAT};
+use crate::command::drivers::no_driver;
 use crate::command::scenarios;
 use crate::count::{
     DAY, Limit, Numbers, bytes, count, count_or_none, duration, numbers, or_none, parts, patience, pause,
@@ -688,11 +689,5 @@ pub fn contender(text: &str, programs: &Programs) -> Result<Contender> {
     if KNOWN.contains(&name) || programs.worker(name).is_ok() || can_be_built() {
         return Ok(contender);
     }
-    let known = programs.names();
-    Err(usage(format!(
-        "there is no driver {name:?}: there are {}, and any worker `cqldyno-driver-NAME` beside cqldyno or in a folder that CQLDYNO_WORKERS \
-         names.{}",
-        known.join(", "),
-        suggestion(name, known.iter().map(String::as_str))
-    )))
+    Err(no_driver(name, programs))
 }

@@ -33,7 +33,7 @@ impl Driver for Scylla {
             capabilities,
             lacks_types: lacks_types().iter().map(|name| (*name).into()).collect(),
             caveats: caveats(),
-            options: options(),
+            options: Some(options()),
             // `mpsc::channel(1024)` of its connection's router; earlier releases were not looked at.
             queue_per_connection: since(1, 0).then_some(1_024),
             ..DriverInfo::default()

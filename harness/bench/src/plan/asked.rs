@@ -1,6 +1,6 @@
 //! What a scenario asks: what one of its statements is, what its limits leave of a plan, and which workers cannot do it.
 
-use cqldyno_driver_api::{Capability, Settings};
+use cqldyno_driver_api::{Capability, DriverInfo, Settings};
 use cqldyno_protocol::{Hello, lacking};
 use cqldyno_reports::{Pass, count, whole};
 use cqldyno_scenarios::{Operation, Scenario, Statement, Submit};
@@ -74,9 +74,9 @@ fn nodes(plan: &Plan) -> usize {
     plan.target.nodes()
 }
 
-/// Why some statements of a point of a sweep wait within this worker's driver, as a full sentence, if so.
-pub(crate) fn waits(plan: &Plan, own: InForce, hello: &Hello, scenario: &Scenario) -> Option<String> {
-    let room = hello.driver.queue_per_connection?;
+/// Why some statements of a point of a sweep wait within this driver, as a full sentence, if so.
+pub(crate) fn waits(plan: &Plan, own: InForce, driver: &DriverInfo, scenario: &Scenario) -> Option<String> {
+    let room = driver.queue_per_connection?;
     let asked = scenario.in_flight(plan.concurrency);
     (asked > room * own.connections * nodes(plan)).then(|| {
         format!(
@@ -86,11 +86,11 @@ pub(crate) fn waits(plan: &Plan, own: InForce, hello: &Hello, scenario: &Scenari
     })
 }
 
-/// Why this worker cannot be asked this scenario, as a full sentence, if so.
-pub(crate) fn left_out(plan: &Plan, own: InForce, hello: &Hello, scenario: &Scenario) -> Option<String> {
+/// Why this driver cannot be asked this scenario, as a full sentence, if so.
+pub(crate) fn left_out(plan: &Plan, own: InForce, driver: &DriverInfo, scenario: &Scenario) -> Option<String> {
     let asked = scenario.in_flight(plan.concurrency);
     let settings = own.settings;
-    let each = hello.driver.in_flight_per_connection.filter(|_| scenario.point.is_some());
+    let each = driver.in_flight_per_connection.filter(|_| scenario.point.is_some());
     if let Some(most) = each.map(|each| each * own.connections * nodes(plan)).filter(|most| *most < asked) {
         return Some(format!(
             "It blocks, so it can have {} in flight over its connections, and {} were asked for; ask for more --connections.",
@@ -98,7 +98,7 @@ pub(crate) fn left_out(plan: &Plan, own: InForce, hello: &Hello, scenario: &Scen
             whole(asked as f64)
         ));
     }
-    if let Some(most) = hello.driver.most_in_flight.get(&settings).filter(|most| **most < asked) {
+    if let Some(most) = driver.most_in_flight.get(&settings).filter(|most| **most < asked) {
         let otherwise = match settings {
             Settings::Default => ", or compare with --settings equal",
             Settings::Equal => "",
@@ -109,7 +109,7 @@ pub(crate) fn left_out(plan: &Plan, own: InForce, hello: &Hello, scenario: &Scen
             whole(asked as f64)
         ));
     }
-    let lacks = &hello.driver.lacks_types;
+    let lacks = &driver.lacks_types;
     let lacking_type = |statement: &Statement| {
         let name = statement.type_that(|name| lacks.contains(name))?;
         let statement = &statement.name;
@@ -118,7 +118,7 @@ pub(crate) fn left_out(plan: &Plan, own: InForce, hello: &Hello, scenario: &Scen
     if let Some(reason) = scenario.statements.iter().find_map(lacking_type) {
         return Some(reason);
     }
-    let capabilities = &hello.driver.capabilities;
+    let capabilities = &driver.capabilities;
     let offline = capabilities.contains(&Capability::Offline);
     if plan.access.tls.is_some() && !offline && !capabilities.contains(&Capability::Tls) {
         return Some("It does not declare the capability `tls`, which the cluster asks for.".to_owned());
@@ -205,7 +205,7 @@ mod tests {
         };
         let of = |capabilities, name| {
             let plan = plan(&["a"], &[name]);
-            left_out(&plan, in_force(&plan), &hello(capabilities), &plan.scenarios[0])
+            left_out(&plan, in_force(&plan), &hello(capabilities).driver, &plan.scenarios[0])
         };
         assert_eq!(of("", "writes"), None);
         assert_eq!(of(r#""batch""#, "batch"), None);
@@ -218,7 +218,7 @@ mod tests {
         let mut lacking = hello("");
         lacking.driver.lacks_types = ["bigint".into()].into();
         assert_eq!(
-            left_out(&plan, in_force(&plan), &lacking, &plan.scenarios[0]).unwrap(),
+            left_out(&plan, in_force(&plan), &lacking.driver, &plan.scenarios[0]).unwrap(),
             "It cannot bind or decode a value of the type bigint, which the statement insert has."
         );
     }
@@ -233,7 +233,8 @@ mod tests {
             serde_json::from_str(&text).unwrap()
         };
         let mut plan = plan(&["a"], &["writes"]);
-        let of = |plan: &Plan, capabilities| left_out(plan, in_force(plan), &hello(capabilities), &plan.scenarios[0]);
+        let of =
+            |plan: &Plan, capabilities| left_out(plan, in_force(plan), &hello(capabilities).driver, &plan.scenarios[0]);
         assert_eq!(of(&plan, ""), None);
         plan.access.tls = Some(cqldyno_driver_api::Tls::default());
         assert_eq!(of(&plan, "").unwrap(), "It does not declare the capability `tls`, which the cluster asks for.");
@@ -250,7 +251,7 @@ mod tests {
         let of = |concurrency, connections, target: &str| {
             let target = Target::parse(target).unwrap();
             let plan = Plan { concurrency, target, ..plan(&["a"], &["writes"]) };
-            assert_eq!(left_out(&plan, in_force(&plan), &hello, &plan.scenarios[0]), None);
+            assert_eq!(left_out(&plan, in_force(&plan), &hello.driver, &plan.scenarios[0]), None);
             own_concurrency(&plan, connections, &hello)
         };
         assert_eq!(of(1_024, 1, "embedded"), Some(1));
@@ -267,7 +268,7 @@ mod tests {
         .unwrap();
         let of = |settings, concurrency, name: &str| {
             let plan = Plan { settings, concurrency, ..plan(&["a"], &[name]) };
-            left_out(&plan, in_force(&plan), &hello, &plan.scenarios[0])
+            left_out(&plan, in_force(&plan), &hello.driver, &plan.scenarios[0])
         };
         assert_eq!(of(Settings::Default, 8_192, "writes"), None);
         assert_eq!(
@@ -290,8 +291,8 @@ mod tests {
         };
         let plan = Plan { concurrency: 4_096, ..plan(&["a"], &["writes"]) };
         let plan = plan.with_sweep(&[4, 4_096], &[1, 4]).unwrap();
-        let said = |hello: &Hello, why: fn(&Plan, InForce, &Hello, &Scenario) -> Option<String>| {
-            let of = |one| why(&plan, Own::default().in_force(&plan, Some(one)), hello, one);
+        let said = |hello: &Hello, why: fn(&Plan, InForce, &DriverInfo, &Scenario) -> Option<String>| {
+            let of = |one| why(&plan, Own::default().in_force(&plan, Some(one)), &hello.driver, one);
             plan.scenarios.iter().map(of).collect::<Vec<_>>()
         };
         let blocking = said(&hello(r#""in_flight_per_connection":1"#), left_out);

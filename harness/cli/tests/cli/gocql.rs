@@ -129,10 +129,11 @@ fn what_it_cannot_do_and_a_release_that_is_not_built_have_a_sentence_each() {
     for (arguments, expected, sentence) in [
         (&["gocql", "--scenario", "prepare"][..], 0, "does not declare the capability `prepare`"),
         (&["gocql", "--scenario", "reads", "--submit", "spawn"], 1, "submitted as spawn, which is a way of async Rust"),
-        (&["gocql@1.6.0", "--scenario", "reads"], 1, "ask for `gocql` or `gocql@2."),
+        (&["gocql@1.6.0", "--scenario", "reads"], 1, "ask for one of `gocql`, `gocql@2."),
         (&["gocql@1.6.0", "--scenario", "reads"], 1, "or provide a worker cqldyno-driver-gocql-1.6.0"),
-        (&["gocql+colour=red", "--scenario", "reads"], 1, "gocql has no option `colour`: it has coalescing, "),
-        (&["gocql+lto=fat", "--scenario", "reads"], 1, "There is no worker for gocql+lto=fat: "),
+        (&["gocql@git:https://host.invalid/gocql#main", "--scenario", "reads"], 1, "`gocql@1.7.0`."),
+        (&["gocql+colour=red", "--scenario", "reads"], 2, "has the key `colour`, which gocql@2."),
+        (&["gocql+lto=fat", "--scenario", "reads"], 2, "has the key `lto`, which a worker is built with"),
     ] {
         let folder = tempfile::tempdir().unwrap();
         let (code, shown, _) =
@@ -155,7 +156,7 @@ fn a_release_is_served_by_the_worker_of_its_name_beside_that_of_the_driver() {
     let whole = compare("other@1.2.3");
     let contender = &whole["run"]["contenders"][0];
     assert_eq!((&contender["label"], &contender["unavailable"]), (&"other@1.2.3".into(), &serde_json::Value::Null));
-    let listed = cqldyno(folder.path(), &["drivers"]).env("CQLDYNO_WORKERS", folder.path()).output().unwrap();
+    let listed = cqldyno(folder.path(), &["drivers", "--all"]).env("CQLDYNO_WORKERS", folder.path()).output().unwrap();
     let listed = words(&stdout(&listed));
     assert!(
         listed.contains("other releases here other@1.2.3") && listed.contains("compared only if it is named"),
