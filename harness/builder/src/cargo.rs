@@ -111,7 +111,7 @@ impl Cargo<'_> {
         if said.success { Ok(said.out) } else { Err(said.failure()) }
     }
 
-    /// All that it says.
+    /// All that it says. It ends with all that it started when we end, however we do.
     ///
     /// # Errors
     /// When it cannot be started, or the user ends it.
@@ -128,10 +128,10 @@ impl Cargo<'_> {
             command.env_remove(name);
         }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // A group of its own: Ctrl-C reaches us, and we end cargo with all that it started.
-        command.process_group(0);
+        let mut group = Group::new()?;
+        command.process_group(group.id());
         let mut log = self.log.and_then(|path| File::options().create(true).append(true).open(path).ok());
-        let mut child = Running(command.spawn().map_err(|error| match error.kind() {
+        let child = command.spawn().map_err(|error| match error.kind() {
             io::ErrorKind::NotFound if self.program == Path::new("git") => {
                 BuildError::NoProgram("git", "install it, and try again")
             }
@@ -139,10 +139,11 @@ impl Cargo<'_> {
                 BuildError::NoProgram("cargo", "install Rust 1.95 or newer from https://rustup.rs, and try again")
             }
             _ => BuildError::Failed(format!("{} could not be started: {error}", self.program.display())),
-        })?);
+        })?;
+        let child = group.child.insert(child);
         let (sender, lines) = sync_channel(64);
-        follow(child.0.stdout.take(), sender.clone(), Line::Out);
-        follow(child.0.stderr.take(), sender, Line::Err);
+        follow(child.stdout.take(), sender.clone(), Line::Out);
+        follow(child.stderr.take(), sender, Line::Err);
         let (mut out, mut errors, mut first) = (String::new(), Vec::new(), None);
         loop {
             if (self.cancelled)() {
@@ -168,18 +169,39 @@ impl Cargo<'_> {
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
-        let status = child.0.wait().map_err(|error| BuildError::Failed(format!("cargo was lost: {error}")))?;
+        let status = child.wait().map_err(|error| BuildError::Failed(format!("cargo was lost: {error}")))?;
         Ok(Said { success: status.success(), out, errors, first })
     }
 }
 
-/// A child that is ended with all that it started when nobody needs it any more.
-struct Running(Child);
+/// A process group of a child with all that it starts. Its leader is a shell that waits for the end of a pipe which only we hold, so that
+/// the group ends with us even if we are killed.
+struct Group {
+    leader: Child,
+    child: Option<Child>,
+}
 
-impl Drop for Running {
+impl Group {
+    /// A group without a child. Ctrl-C on the terminal does not reach it.
+    fn new() -> Result<Group, BuildError> {
+        let mut leader = Command::new("sh");
+        leader.args(["-c", "read -r line; kill -s KILL 0"]);
+        leader.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+        let failed =
+            |error| BuildError::Failed(format!("sh, which ends cargo with cqldyno, could not be started: {error}"));
+        Ok(Group { leader: leader.spawn().map_err(failed)?, child: None })
+    }
+
+    fn id(&self) -> i32 {
+        self.leader.id().cast_signed()
+    }
+}
+
+impl Drop for Group {
     fn drop(&mut self) {
-        let _ = killpg(Pid::from_raw(self.0.id().cast_signed()), Signal::SIGKILL);
-        let _ = self.0.wait();
+        let _ = killpg(Pid::from_raw(self.id()), Signal::SIGKILL);
+        let _ = self.child.as_mut().map(Child::wait);
+        let _ = self.leader.wait();
     }
 }
 
