@@ -20,16 +20,40 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// The longest reason that fits a table's notes.
 const LONGEST_REASON: usize = 400;
 /// Variables of a cargo, a make or a git above us, which mean their own children.
-pub(crate) const NOT_OURS: [&str; 8] = [
+pub(crate) const NOT_OURS: [&str; 9] = [
     "MAKEFLAGS",
     "MFLAGS",
     "CARGO_MAKEFLAGS",
     "CARGO_TARGET_DIR",
+    "CARGO_BUILD_BUILD_DIR",
     "CARGO_BUILD_TARGET_DIR",
     "GIT_DIR",
     "GIT_INDEX_FILE",
     "GIT_WORK_TREE",
 ];
+
+/// Where a build is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Compiler and sources are looked at; sources and libraries that are missing are fetched.
+    Preparing,
+    /// Another process builds the same worker, or fetches its sources; this one waits.
+    Waiting {
+        /// The other process's id.
+        process: u32,
+    },
+    /// cargo waits for another cargo, which compiles in the same folder.
+    Blocked,
+    /// Versions of dependencies are chosen.
+    Locking,
+    /// cargo is about to compile, or compiles.
+    Compiling {
+        /// Crates that are done.
+        done: u64,
+        /// All crates; 0 before they are known.
+        of: u64,
+    },
+}
 
 /// How to start cargo.
 pub(crate) struct Cargo<'a> {
@@ -98,14 +122,14 @@ struct Span {
 }
 
 impl Cargo<'_> {
-    /// Standard output of cargo with these arguments; `progress` hears done and all crates.
+    /// Standard output of cargo with these arguments; `progress` hears how far it is.
     ///
     /// # Errors
     /// With what cargo or the compiler said first.
     pub(crate) fn run<'a>(
         &self,
         arguments: impl IntoIterator<Item = &'a OsStr>,
-        progress: &mut dyn FnMut((u64, u64)),
+        progress: &mut dyn FnMut(Progress),
     ) -> Result<String, BuildError> {
         let said = self.hear(arguments, progress)?;
         if said.success { Ok(said.out) } else { Err(said.failure()) }
@@ -118,15 +142,16 @@ impl Cargo<'_> {
     pub(crate) fn hear<'a>(
         &self,
         arguments: impl IntoIterator<Item = &'a OsStr>,
-        progress: &mut dyn FnMut((u64, u64)),
+        progress: &mut dyn FnMut(Progress),
     ) -> Result<Said, BuildError> {
         let mut command = Command::new(self.program);
-        command.args(arguments).current_dir(self.folder).envs(self.environment.iter().map(|(a, b)| (a, b)));
+        command.args(arguments).current_dir(self.folder);
         command.env("CARGO_TERM_PROGRESS_WHEN", "always").env("CARGO_TERM_PROGRESS_WIDTH", "100");
         command.env("CARGO_TERM_COLOR", "never").env("CARGO_TERM_QUIET", "false");
         for name in NOT_OURS {
             command.env_remove(name);
         }
+        command.envs(self.environment.iter().map(|(a, b)| (a, b)));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut group = Group::new()?;
         command.process_group(group.id());
@@ -150,7 +175,7 @@ impl Cargo<'_> {
                 return Err(BuildError::Cancelled);
             }
             match lines.recv_timeout(LOOK_EVERY) {
-                Ok(Line::Err(line)) => match crates(&line) {
+                Ok(Line::Err(line)) => match heard(&line) {
                     Some(found) => progress(found),
                     None => {
                         note(&mut log, &line);
@@ -235,13 +260,16 @@ fn follow(stream: Option<impl Read + Send + 'static>, lines: SyncSender<Line>, k
     });
 }
 
-/// Done and all crates of a line such as `Building [===>   ] 12/87: tokio`.
-fn crates(line: &str) -> Option<(u64, u64)> {
+/// What a line says of the progress: `Building [===>   ] 12/87: tokio`, or that another cargo has the folder.
+fn heard(line: &str) -> Option<Progress> {
     let line = line.trim_start();
+    if line.starts_with("Blocking waiting for file lock") {
+        return Some(Progress::Blocked);
+    }
     let rest = line.strip_prefix("Building [").and_then(|rest| rest.split_once("] "))?.1;
     let (done, rest) = rest.split_once('/')?;
     let of = rest.split(|c: char| !c.is_ascii_digit()).next()?;
-    Some((done.trim().parse().ok()?, of.parse().ok()?))
+    Some(Progress::Compiling { done: done.trim().parse().ok()?, of: of.parse().ok()? })
 }
 
 /// The first line and the whole of a compiler's error, if the line is one.
@@ -303,22 +331,23 @@ pub(crate) mod tests {
         path
     }
 
-    fn run(script: &str, cancelled: &dyn Fn() -> bool) -> (Result<String, BuildError>, Vec<(u64, u64)>, String) {
+    fn run(script: &str, cancelled: &dyn Fn() -> bool) -> (Result<String, BuildError>, Vec<Progress>, String) {
         let dir = tempfile::tempdir().unwrap();
         let (program, log) = (fake(dir.path(), script), dir.path().join("log"));
         let cargo =
             Cargo { program: &program, folder: dir.path(), environment: Vec::new(), log: Some(&log), cancelled };
         let mut seen = Vec::new();
-        let said = cargo.run(std::iter::empty(), &mut |crates| seen.push(crates));
+        let said = cargo.run(std::iter::empty(), &mut |progress| seen.push(progress));
         (said, seen, std::fs::read_to_string(log).unwrap_or_default())
     }
 
     #[test]
-    fn crates_are_counted_from_lines_that_are_drawn_over() {
-        let script = r"printf '   Compiling a v1\n    Building [==>   ] 1/3: a\r    Building [====> ] 2/3: b, c\r' >&2; echo out";
+    fn progress_is_read_from_lines_that_are_drawn_over_and_from_a_wait_for_another_cargo() {
+        let script = r"printf '    Blocking waiting for file lock on build directory\n   Compiling a v1\n    Building [==>   ] 1/3: a\r    Building [====> ] 2/3: b, c\r' >&2; echo out";
         let (said, seen, log) = run(script, &|| false);
         assert_eq!(said.unwrap(), "out\n");
-        assert_eq!(seen, [(1, 3), (2, 3)]);
+        let compiling = |done| Progress::Compiling { done, of: 3 };
+        assert_eq!(seen, [Progress::Blocked, compiling(1), compiling(2)]);
         assert_eq!(log, "   Compiling a v1\n");
     }
 
