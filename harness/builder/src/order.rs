@@ -40,6 +40,11 @@ impl Order {
         Order { version, ..self.clone() }.to_string()
     }
 
+    /// Whether its version means the same release or sources tomorrow.
+    pub(crate) fn is_exact(&self) -> bool {
+        self.version.as_ref().is_none_or(Version::is_exact)
+    }
+
     /// The allocator that is built in, if it is not the system's.
     pub fn own_allocator(&self) -> Option<&str> {
         self.allocator.as_deref().filter(|allocator| *allocator != ALLOCATORS[0])

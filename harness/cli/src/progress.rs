@@ -1,23 +1,23 @@
 //! Progress of a run on standard error: lines that are drawn again on a terminal. Elsewhere one line per cell, or per generation of
-//! all scenarios and arrangements.
+//! all scenarios and arrangements, and one a minute at least.
 
+mod builds;
 mod pace;
 mod pulse;
 
 use std::collections::BTreeSet;
 use std::io::{Write, stderr};
-use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
-use cqldyno_bench::builder as build;
 use cqldyno_bench::{Building, CellStart, Observer, Outlook, Stage};
 use cqldyno_reports::{
     Cell, Contender, LEAST_BLOCKS, Pass, lasting, measure, percent, plain, three_digits, whole, wrap,
 };
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use self::builds::{Builds, Heard};
 use self::pace::Pace;
-use self::pulse::{Beat, EVERY, pulse};
+use self::pulse::Pulse;
 use crate::terminal;
 
 /// How often lines are drawn again: rarely, because drawing takes time from the cores that are measured.
@@ -32,14 +32,13 @@ pub struct Progress {
     warned: BTreeSet<String>,
     /// The running cell.
     cell: Running,
-    /// Whether it was said that a worker is being built.
-    building: bool,
+    builds: Builds,
+    /// Breaks a long silence.
+    pulse: Option<Pulse>,
     /// The generation of which it was last said that it runs.
     generation: u32,
     /// When the run began, and the time that it was last said to take.
     promised: Option<(Instant, Duration)>,
-    /// Hears of lines and cells if nothing is drawn.
-    beats: Option<Sender<Beat>>,
 }
 
 enum Shown {
@@ -107,35 +106,15 @@ impl Progress {
             (false, false) => Shown::Lines,
             (false, true) => Shown::Bars(Bars::new()),
         };
-        let beats = matches!(shown, Shown::Lines).then(|| {
-            let (beats, heard) = channel();
-            // Without a thread there are fewer lines.
-            let _ = std::thread::Builder::new()
-                .name("pulse".to_owned())
-                .spawn(move || pulse(EVERY, &heard, |line| Voice { all: None }.say(line)));
-            beats
-        });
-        Progress {
-            shown,
-            warned: BTreeSet::new(),
-            cell: Running::none(),
-            building: false,
-            generation: 0,
-            promised: None,
-            beats,
-        }
-    }
-
-    fn beat(&self, beat: Beat) {
-        // Without the thread nobody hears.
-        let _ = self.beats.as_ref().map(|beats| beats.send(beat));
+        let (cell, builds) = (Running::none(), Builds::default());
+        Progress { shown, warned: BTreeSet::new(), cell, builds, pulse: None, generation: 0, promised: None }
     }
 
     /// A line that stays, above those that are drawn again.
     pub fn say(&self, line: &str) {
         if !matches!(self.shown, Shown::Nothing) {
             self.voice().say(line);
-            self.beat(Beat::Said);
+            self.pulse.iter().for_each(Pulse::said);
         }
     }
 
@@ -148,6 +127,20 @@ impl Progress {
             self.say(&format!("The run takes about {all} instead of {said}; about {left} left."));
             self.promised = Some((began, total));
         }
+    }
+
+    /// This goes on from now on; the beginning of a sentence.
+    fn does(&mut self, what: String, since: Instant, left: Option<Duration>) {
+        if matches!(self.shown, Shown::Lines) {
+            let voice = self.voice();
+            self.pulse.get_or_insert_with(|| Pulse::start(voice)).does(what, since, left);
+        }
+    }
+
+    /// The cell that is about to run, where nothing else is shown of it.
+    pub fn runs(&mut self, start: &CellStart<'_>) {
+        let (number, what) = (number_of(start), doing(start));
+        self.does(format!("{number} {}, {what}", place(start)), Instant::now(), Some(start.left));
     }
 
     /// Prints what the user must not miss, even if progress is quiet; then each sentence once.
@@ -172,6 +165,7 @@ impl Progress {
 
     /// Clears the lines that are drawn again.
     pub fn end(&self) {
+        self.pulse.iter().for_each(Pulse::rests);
         self.voice().end();
     }
 }
@@ -232,39 +226,36 @@ impl Running {
     }
 }
 
-/// What a worker takes to build, on two cores: a guess.
-const BUILD: Duration = Duration::from_secs(60);
-
 impl Observer for Progress {
     fn to_build(&mut self, labels: &[String], cached: usize) {
-        let most = time(BUILD * u32::try_from(labels.len()).unwrap_or(u32::MAX));
+        self.builds.announce(labels.iter().map(|label| plain(label)));
         let workers = cqldyno_reports::count(labels.len() as u64, "worker");
         let there = if cached > 0 { format!(" The cache has {cached} more.") } else { String::new() };
-        self.say(&format!("{workers} will be built first, in about {most}: {}.{there}", labels.join(", ")));
+        let all = time(self.builds.all());
+        self.say(&format!("{workers} will be built first, in about {all}: {}.{there}", labels.join(", ")));
     }
 
     fn builds(&mut self, label: &str, building: Building) {
         let label = plain(label);
-        let (done, of, doing) = match building {
-            Building::Goes(build::Progress::Waiting) => (0, 1, "waiting for another build".to_owned()),
-            Building::Goes(build::Progress::Locking) => (0, 1, "choosing dependencies".to_owned()),
-            Building::Goes(build::Progress::Compiling { done, of }) => (done, of, format!("{done} of {of} crates")),
+        let progress = match building {
+            Building::Goes(progress) => progress,
             Building::Ends { well, lasted } => {
-                if std::mem::take(&mut self.building) && well {
+                self.pulse.iter().for_each(Pulse::rests);
+                if self.builds.ended(&label, lasted) && well {
                     self.say(&format!("Built {label} in {}.", time(lasted)));
                 }
                 return;
             }
         };
-        // What is in the cache is there before there is anything to say.
-        if !std::mem::replace(&mut self.building, true) {
-            self.say(&format!("Building {label} ..."));
-        }
+        let Heard { since, done, of, doing, left, sentence } = self.builds.heard(&label, progress, Instant::now());
+        sentence.into_iter().for_each(|sentence| self.say(&sentence));
         if let Shown::Bars(bars) = &self.shown {
+            let left = left.map_or(String::new(), |left| format!(", about {} left", time(left)));
             bars.cell.set_length(of.max(1));
             bars.cell.set_position(done);
-            bars.cell.set_message(format!("building {label}: {doing}"));
+            bars.cell.set_message(format!("{doing}{left}"));
         }
+        self.does(doing, since, left);
     }
 
     fn contender(&mut self, contender: &Contender) {
@@ -310,8 +301,7 @@ impl Observer for Progress {
 
     fn prepares(&mut self, sentence: &str) {
         self.say(&plain(sentence));
-        let left = self.promised.map_or(Duration::ZERO, |(began, total)| total.saturating_sub(began.elapsed()));
-        self.beat(Beat::Begins(plain(sentence), left));
+        self.does(plain(sentence).trim_end_matches(['.', ' ']).to_owned(), Instant::now(), None);
         if let Shown::Bars(bars) = &self.shown {
             bars.cell.set_message(plain(sentence));
         }
@@ -349,25 +339,15 @@ impl Observer for Progress {
     }
 
     fn cell_starts(&mut self, start: &CellStart<'_>) {
-        let what = match start.pass {
-            Pass::Timing => {
-                let noun = if start.label.is_empty() { "generation" } else { "block" };
-                let attempt = if start.attempt > 1 { format!(", attempt {}", start.attempt) } else { String::new() };
-                format!("{noun} {}{attempt}", start.block)
-            }
-            _ => start.doing.to_owned(),
-        };
-        let width = start.of.to_string().len();
-        let number = format!("[{:>width$}/{}]", start.number, start.of);
-        let place = [start.label, start.scenario, start.arrangement].map(plain).join(" ").trim_start().to_owned();
+        let (number, place, what) = (number_of(start), place(start), doing(start));
         let is_next = start.label.is_empty() && start.block != self.generation;
         if is_next && matches!(self.shown, Shown::Lines) {
             self.say(&format!("{number} generation {}; about {} left", start.block, time(start.left)));
             self.generation = start.block;
         }
         self.promise(start.left);
+        self.runs(start);
         self.cell = Running::new(number, place, &what, start.left, start.behind);
-        self.beat(Beat::Begins(format!("{} {}", self.cell.number, self.cell.what), start.left));
         if let Shown::Bars(bars) = &self.shown {
             bars.fit();
             bars.run.set_length(start.of as u64);
@@ -436,6 +416,29 @@ impl Observer for Progress {
             (Shown::Lines, _) => self.say(&format!("{number} {line}")),
             (_, false) => self.warn(&number, line),
         }
+    }
+}
+
+/// `[7/90]`.
+fn number_of(start: &CellStart<'_>) -> String {
+    let width = start.of.to_string().len();
+    format!("[{:>width$}/{}]", start.number, start.of)
+}
+
+/// Contender, scenario and arrangement.
+fn place(start: &CellStart<'_>) -> String {
+    [start.label, start.scenario, start.arrangement].map(plain).join(" ").trim_start().to_owned()
+}
+
+/// Its block or pass.
+fn doing(start: &CellStart<'_>) -> String {
+    match start.pass {
+        Pass::Timing => {
+            let noun = if start.label.is_empty() { "generation" } else { "block" };
+            let attempt = if start.attempt > 1 { format!(", attempt {}", start.attempt) } else { String::new() };
+            format!("{noun} {}{attempt}", start.block)
+        }
+        _ => start.doing.to_owned(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Workers that are built on demand, with a stand-in for cargo.
 
 use std::fs;
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -37,7 +38,7 @@ pub fn workshop(folder: &Path, build: &str) {
     write("drivers/honest/Cargo.toml", ADAPTER);
     write("drivers/honest/src/main.rs", "fn main() {}\n");
     let cargo = format!(
-        "here=$(dirname \"$0\")\necho \"$*\" >> $here/calls\ncase \"$*\" in\nrustc*)\n{build}\n;;\n\
+        "here=$(dirname \"$0\")\necho \"$*\" >> $here/calls\ncase \"$*\" in\nrustc*)\n: > $here/built.d\n{build}\n;;\n\
          metadata*) echo '{{\"workspace_root\":\"'$(dirname \"$6\")'\",\"packages\":[{{\"name\":\"honest\",\"version\":\"1.2.3\",\
          \"manifest_path\":\"'$6'\"}}]}}' ;;\n\
          *--precise*) for last; do :; done; sed -i \"s/1.54.1/$last/\" \"$(dirname \"$3\")/Cargo.lock\" ;;\nesac"
@@ -100,6 +101,8 @@ fn a_release_is_built_before_anything_is_measured_and_its_lock_file_is_kept() {
     let first = run("first");
     let said = stderr(&first);
     let built = said.find("Built honest@1.2.3+tokio=1.44.2 in ").unwrap_or_else(|| panic!("{said}"));
+    let announced = said.find("Building honest@1.2.3+tokio=1.44.2, which takes about 60 s ...");
+    assert!(announced.unwrap_or_else(|| panic!("{said}")) < built, "{said}");
     assert!(built < said.find("[1/").unwrap_or_else(|| panic!("{said}")), "{said}");
     let whole = json(&first);
     let row = contender(&whole, "honest@1.2.3+settings=default+tokio=1.44.2");
@@ -280,12 +283,73 @@ fn ctrl_c_ends_a_build_and_nothing_is_kept() {
     let folder = tempfile::tempdir().unwrap();
     workshop(folder.path(), "touch $here/builds; sleep 100");
     let mut running = Running(compare(folder.path(), &["honest@1.2.3"]).spawn().unwrap());
-    while !folder.path().join("builds").exists() {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    appears(&folder.path().join("builds"));
     running.signal(Signal::SIGINT);
     assert_eq!(running.code(), Some(130));
     assert!(!folder.path().join("kept").exists());
+}
+
+/// Waits until the file is there, and has all of its text.
+fn appears(file: &Path) -> String {
+    loop {
+        match fs::read_to_string(file) {
+            Ok(text) => return text,
+            Err(_) => std::thread::sleep(Duration::from_millis(10)),
+        }
+    }
+}
+
+#[test]
+fn cargo_and_all_that_it_started_end_with_a_killed_cqldyno() {
+    let folder = tempfile::tempdir().unwrap();
+    let builds = "sleep 1000 & echo $$ $! > $here/part; mv $here/part $here/started; wait";
+    workshop(folder.path(), builds);
+    let running = Running(compare(folder.path(), &["honest@1.2.3"]).spawn().unwrap());
+    let started = appears(&folder.path().join("started"));
+    running.signal(Signal::SIGKILL);
+    for process in started.split_whitespace() {
+        let status = || fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+        // Nobody may have waited for it yet.
+        while !(status().is_empty() || status().contains(") Z ")) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+#[test]
+fn a_build_holds_up_nobody_but_who_wants_the_same_worker() {
+    drivers();
+    let folder = tempfile::tempdir().unwrap();
+    let waits = "while grep -q '=1.2.3' \"$9\" && [ ! -e $here/go ]; do touch $here/builds; sleep 0.1; done";
+    workshop(folder.path(), &format!("{waits}\n{BUILDS}"));
+    let started = |contender: &str, out: &str| {
+        let mut command = compare(folder.path(), &[contender]);
+        fs::create_dir(folder.path().join(out)).unwrap();
+        command.current_dir(folder.path().join(out)).stdout(Stdio::null()).stderr(Stdio::piped());
+        command.spawn().unwrap()
+    };
+    let mut first = Running(started("honest@1.2.3", "first"));
+    appears(&folder.path().join("builds"));
+    let other = started("honest@1.2.4", "other").wait_with_output().unwrap();
+    assert!(stderr(&other).contains("Built honest@1.2.4 in "), "{}", stderr(&other));
+    let again = started("honest@1.2.4", "again").wait_with_output().unwrap();
+    assert!(!stderr(&again).contains("Buil") && !stderr(&again).contains("Waiting"), "{}", stderr(&again));
+    assert_eq!(started("honest@2.0.0", "refused").wait_with_output().unwrap().status.code(), Some(2));
+
+    let mut same = Running(started("honest@1.2.3", "same"));
+    let mut said = String::new();
+    let mut errors = BufReader::new(same.0.stderr.take().unwrap());
+    while !said.contains("Waiting") {
+        assert!(errors.read_line(&mut said).unwrap() > 0, "{said}");
+    }
+    let process = first.0.id();
+    let waits = format!("Waiting for process {process}, which builds honest@1.2.3 or fetches its sources.\n");
+    assert!(said.ends_with(&waits), "{said}");
+    fs::write(folder.path().join("go"), "").unwrap();
+    errors.read_to_string(&mut said).unwrap();
+    assert!(!said.contains("Buil"), "it is in the cache by then: {said}");
+    assert!(first.0.wait().is_ok() && same.0.wait().is_ok());
+    assert_eq!(calls(folder.path()).lines().filter(|call| call.starts_with("rustc ")).count(), 2);
 }
 
 #[test]
