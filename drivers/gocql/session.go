@@ -165,11 +165,16 @@ func (s session) Prepare(cql string, columns []workload.Generator) (worker.State
 	binding := func(*release.QueryInfo) ([]any, error) { return nil, errPrepared }
 	if err := s.Bind(cql, binding).Exec(); !errors.Is(err, errPrepared) {
 		if err == nil {
-			err = errors.New("it was executed at once, and never prepared")
+			err = errors.New("gocql prepares nothing but SELECT, INSERT, UPDATE, DELETE and BATCH; use operation = \"unprepared\"")
 		}
 		return nil, known(err)
 	}
-	return &statement{s.Session, cql, columns}, nil
+	return s.Unprepared(cql, columns), nil
+}
+
+// Unprepared is the same statement: gocql prepares what it can when it executes it.
+func (s session) Unprepared(cql string, columns []workload.Generator) worker.Statement {
+	return &statement{s.Session, cql, columns}
 }
 
 func (s *statement) Execute(values []any, rows *worker.Rows) error {

@@ -161,7 +161,7 @@ func (c *cell) prepare(bench *bench) error {
 		if of.Expect != nil {
 			one.expect = workload.Generators(of.Expect.Columns, one.rows)
 		}
-		statement, err := bench.session.Prepare(of.CQL, one.expect)
+		statement, err := one.made(bench.session)
 		if err != nil {
 			return fmt.Errorf("the statement %s (%s) could not be prepared: %w", of.Name, of.CQL, err)
 		}

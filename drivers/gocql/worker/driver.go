@@ -29,13 +29,15 @@ type Driver interface {
 type Session interface {
 	// Prepare asks the server for the statement. Its rows have these columns; nil for a statement that returns none.
 	Prepare(cql string, columns []workload.Generator) (Statement, error)
+	// Unprepared is the statement as a text that the driver sends in the way that it chooses; it sends nothing now.
+	Unprepared(cql string, columns []workload.Generator) Statement
 	Close()
 }
 
 // Settler is a session that opens connections after it is there. Settle waits for them; it is part of no measured session.
 type Settler interface{ Settle() }
 
-// Statement is prepared, and safe for use by several slots.
+// Statement can be executed, and is safe for use by several slots.
 type Statement interface {
 	// Targets are what a slot's rows are decoded into: a pointer of the driver's kind to each cell.
 	Targets(cells []workload.Value) []any

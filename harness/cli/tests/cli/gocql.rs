@@ -121,6 +121,79 @@ fn a_wrong_row_voids_the_row_and_says_which_column() {
     }
 }
 
+const HOT: &str = r#"
+name = "hot"
+about = "Reads one row, and changes the schema now and then."
+schema = [
+    "CREATE KEYSPACE IF NOT EXISTS hot WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 3}",
+    "DROP TABLE IF EXISTS hot.row",
+    "CREATE TABLE hot.row (id bigint PRIMARY KEY, v bigint)",
+]
+[[statement]]
+name = "read"
+weight = 50
+keys = 1
+cql = "SELECT v FROM hot.row WHERE id = ?"
+values = [{ type = "bigint" }]
+[statement.expect]
+columns = [{ type = "bigint", times = 4 }]
+[statement.load]
+cql = "INSERT INTO hot.row (id, v) VALUES (?, ?)"
+values = [{ type = "bigint" }, { type = "bigint", times = 4 }]
+"#;
+
+const CREATE: &str = r#"
+[[statement]]
+name = "create"
+operation = "unprepared"
+cql = "CREATE TABLE IF NOT EXISTS hot.other (id bigint PRIMARY KEY)"
+values = []
+"#;
+
+#[test]
+fn a_hot_replica_is_named_with_its_share_and_is_no_broken_pool() {
+    if !is_here() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("hot.toml"), HOT).unwrap();
+    let arguments =
+        ["gocql", "--nodes", "3", "--scenario", "hot.toml", "--count", "500", "--blocks", "1", "--warmup", "0"];
+    let (code, shown, cells) = compare(folder.path(), &arguments);
+    assert_eq!(code, Some(0), "{shown}");
+    check(&cells, "gocql", "hot");
+    let is_named = |finding: &String| {
+        finding.contains(
+            " of 3 got 100 % of the EXECUTEs, and 2 of the driver's open connections carried none: its routing sends",
+        )
+    };
+    assert!(cells[0].findings.iter().any(is_named), "{:?}", cells[0].findings);
+}
+
+#[test]
+fn a_statement_that_it_cannot_prepare_is_executed_unprepared() {
+    if !is_here() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let compared = |text: &str| {
+        fs::write(folder.path().join("create.toml"), text).unwrap();
+        let arguments = ["gocql", "--scenario", "create.toml", "--count", "510", "--blocks", "1", "--warmup", "0"];
+        let (code, shown, cells) = compare(folder.path(), &arguments);
+        fs::remove_dir_all(folder.path().join("kept")).unwrap();
+        (code, shown, cells)
+    };
+    let text = [&HOT.replace("'replication_factor': 3", "'replication_factor': 1"), CREATE].concat();
+    let (code, shown, cells) = compared(&text);
+    assert_eq!(code, Some(0), "{shown}");
+    check(&cells, "gocql", "hot");
+    let (code, shown, _) = compared(&text.replace("operation = \"unprepared\"\n", ""));
+    assert_eq!(code, Some(1));
+    let sentence =
+        "could not be prepared: gocql prepares nothing but SELECT, INSERT, UPDATE, DELETE and BATCH; use operation";
+    assert!(shown.contains(sentence), "{shown}");
+}
+
 #[test]
 fn what_it_cannot_do_and_a_release_that_is_not_built_have_a_sentence_each() {
     if !is_here() {
