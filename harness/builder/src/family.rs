@@ -24,6 +24,8 @@ pub struct Family {
     pub versions: String,
     /// The releases that its tests are run against; the last is the newest.
     pub tested: Vec<semver::Version>,
+    /// The calls of the driver that statements go through, by the word for how a scenario issues them, such as `execute`.
+    pub calls: BTreeMap<String, String>,
     /// Folders of other adapters, from its own, of which it takes source files.
     pub(crate) shares: Vec<String>,
     pub(crate) manifest: Table,
@@ -90,8 +92,11 @@ impl Family {
         let unspoken = unspoken
             .map(|(release, why)| Ok((semver::Version::parse(release)?, why.as_str().unwrap_or_default().to_owned())));
         let unspoken = unspoken.collect::<Result<_, _>>().map_err(|error: semver::Error| wrong(&error))?;
+        let calls = own.and_then(|own| own.get("calls")).and_then(Value::as_table).into_iter().flatten();
+        let calls =
+            calls.filter_map(|(operation, call)| Some((operation.clone(), call.as_str()?.to_owned()))).collect();
         let (folder, driver) = (folder.to_path_buf(), driver.to_owned());
-        Ok(Some(Family { folder, driver, library, versions, tested, shares, manifest, unspoken, requirement }))
+        Ok(Some(Family { folder, driver, library, versions, tested, calls, shares, manifest, unspoken, requirement }))
     }
 
     /// Whether it speaks this release.
