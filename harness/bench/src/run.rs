@@ -113,13 +113,13 @@ pub fn run(
     let bench = Bench { programs, placements: &placements, folder: &folder, cancel, clock };
     let mut begun = match bench.begin(plan, &machine, started, observer) {
         Err(refused @ (BenchError::Build(_) | BenchError::Plan(_))) => {
-            folder.discard()?;
+            folder.discard();
             return Err(refused);
         }
         begun => begun?,
     };
     if cancel.is_cancelled() || begun.introduced.len() < plan.contenders.len() {
-        folder.discard()?;
+        folder.discard();
         return Err(BenchError::Ended);
     }
     bench.look_at_cores(&mut begun.run, &topology, machine.virtual_machine);
@@ -340,7 +340,7 @@ impl Bench<'_> {
             Some(error @ (BenchError::Refused(_) | BenchError::Target(TargetError::Unusable(..))))
                 if cells.is_empty() && run.resumed.is_empty() && run.plan.keyspaces.is_empty() =>
             {
-                self.folder.discard()?;
+                self.folder.discard();
                 Err(error)
             }
             // What was started keeps its log, and what is on the cluster its names.

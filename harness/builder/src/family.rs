@@ -24,6 +24,8 @@ pub struct Family {
     pub versions: String,
     /// The releases that its tests are run against; the last is the newest.
     pub tested: Vec<semver::Version>,
+    /// The calls of the driver that statements go through, by the word for how a scenario issues them, such as `execute`.
+    pub calls: BTreeMap<String, String>,
     /// Folders of other adapters, from its own, of which it takes source files.
     pub(crate) shares: Vec<String>,
     pub(crate) manifest: Table,
@@ -94,6 +96,9 @@ impl Family {
         let unspoken = unspoken
             .map(|(release, why)| Ok((semver::Version::parse(release)?, why.as_str().unwrap_or_default().to_owned())));
         let unspoken = unspoken.collect::<Result<_, _>>().map_err(|error: semver::Error| wrong(&error))?;
+        let calls = own.and_then(|own| own.get("calls")).and_then(Value::as_table).into_iter().flatten();
+        let calls =
+            calls.filter_map(|(operation, call)| Some((operation.clone(), call.as_str()?.to_owned()))).collect();
         let lacks = own.and_then(|own| own.get("lacks")).and_then(Value::as_table).into_iter().flatten();
         let lacks = lacks.map(|(name, of)| Ok((name.clone(), VersionReq::parse(of.as_str().unwrap_or_default())?)));
         let lacks = lacks.collect::<Result<_, _>>().map_err(|error: semver::Error| wrong(&error))?;
@@ -105,6 +110,7 @@ impl Family {
             library,
             versions,
             tested,
+            calls,
             shares,
             manifest,
             unspoken,

@@ -30,17 +30,21 @@ pub fn measure(
     quiet: bool,
     carry_out: impl FnOnce(&mut Progress, &Cancel) -> Result<Finished, BenchError>,
 ) -> Result<Finished> {
-    supervised(quiet, |progress, cancel| ended(carry_out(progress, cancel)))
+    supervised(quiet, "Ending: what is finished will be shown.", |progress, cancel| ended(carry_out(progress, cancel)))
 }
 
-/// Works with progress on standard error until it is done, or Ctrl-C raises the flag.
+/// Works with progress on standard error until it is done, or Ctrl-C raises the flag; `ending` then says what becomes of the work.
 ///
 /// # Errors
 /// Those of the work, or when signals cannot be heard.
-pub fn supervised<T>(quiet: bool, work: impl FnOnce(&mut Progress, &Cancel) -> Result<T>) -> Result<T> {
+pub fn supervised<T>(
+    quiet: bool,
+    ending: &'static str,
+    work: impl FnOnce(&mut Progress, &Cancel) -> Result<T>,
+) -> Result<T> {
     let cancel = Cancel::new();
     let mut progress = Progress::new(quiet, terminal::draws_progress());
-    on_interrupt(&cancel, progress.voice())?;
+    on_interrupt(&cancel, progress.voice(), ending)?;
     let done = work(&mut progress, &cancel);
     progress.end();
     done

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::fs;
+use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::path::Path;
 use std::thread;
@@ -18,6 +19,8 @@ pub const PASSWORD_VARIABLE: &str = "CQLDYNO_PASSWORD";
 
 /// The port of the CQL binary protocol.
 const DEFAULT_PORT: u16 = 9042;
+/// What files in UTF-8 and UTF-16 may begin with (Unicode 16.0, section 23.8).
+const BYTE_ORDER_MARKS: [&[u8]; 3] = [b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff"];
 /// How long a node may take to accept a connection before a run.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -53,7 +56,12 @@ pub enum TargetError {
     NoPassword(String),
     /// The password file cannot be read.
     #[error("the password file {0} cannot be read: {1}; it holds the password in its first line")]
-    PasswordFile(String, std::io::Error),
+    PasswordFile(String, io::Error),
+    /// A password with a mark of its encoding, and where it comes from.
+    #[error(
+        "{0} begins with a byte order mark (BOM), which would be a part of the password; save the password as UTF-8 without BOM"
+    )]
+    ByteOrderMark(String),
     /// A password without a user.
     #[error("a password file was given without a user; name the user with --user")]
     NoUser,
@@ -195,11 +203,20 @@ pub fn credentials(user: Option<&str>, password_file: Option<&Path>) -> Result<O
     };
     let password = match password_file {
         Some(path) => {
-            let text = fs::read_to_string(path);
-            let text = text.map_err(|error| TargetError::PasswordFile(path.display().to_string(), error))?;
+            let failed = |error| TargetError::PasswordFile(path.display().to_string(), error);
+            let bytes = fs::read(path).map_err(failed)?;
+            if BYTE_ORDER_MARKS.iter().any(|mark| bytes.starts_with(mark)) {
+                return Err(TargetError::ByteOrderMark(format!("the password file {}", path.display())));
+            }
+            let text = String::from_utf8(bytes).map_err(|error| failed(io::Error::other(error.utf8_error())))?;
             text.lines().next().unwrap_or_default().to_owned()
         }
-        None => std::env::var(PASSWORD_VARIABLE).map_err(|_| TargetError::NoPassword(user.to_owned()))?,
+        None => match std::env::var(PASSWORD_VARIABLE) {
+            Ok(text) if text.starts_with('\u{feff}') => {
+                return Err(TargetError::ByteOrderMark(PASSWORD_VARIABLE.to_owned()));
+            }
+            text => text.map_err(|_| TargetError::NoPassword(user.to_owned()))?,
+        },
     };
     Ok(Some(JobCredentials { user: user.to_owned(), password }))
 }
@@ -257,6 +274,18 @@ mod tests {
         assert_eq!((found.user.as_str(), found.password.as_str()), ("ada", "secret word"));
         assert!(credentials(None, None).unwrap().is_none());
         assert!(credentials(None, Some(&file)).unwrap_err().to_string().contains("--user"));
+        for mark in [&b"\xef\xbb\xbfsecret\n"[..], b"\xff\xfes\0", b"\xfe\xff\0s"] {
+            fs::write(&file, mark).unwrap();
+            let error = credentials(Some("ada"), Some(&file)).unwrap_err().to_string();
+            let expected = format!("the password file {} begins with a byte order mark (BOM)", file.display());
+            assert!(
+                error.starts_with(&expected) && error.ends_with("save the password as UTF-8 without BOM"),
+                "{error}"
+            );
+        }
+        fs::write(&file, b"secr\xe9t").unwrap();
+        let error = credentials(Some("ada"), Some(&file)).unwrap_err().to_string();
+        assert!(error.contains("cannot be read: invalid utf-8 sequence"), "{error}");
         let error = credentials(Some("ada"), Some(&dir.path().join("none"))).unwrap_err().to_string();
         assert!(error.contains("none cannot be read"), "{error}");
     }

@@ -21,6 +21,7 @@ name = "cqldyno-driver-honest"
 crate = "honest"
 versions = ">=1.0.0, <2.0.0"
 tested = ["1.2.3"]
+calls = { execute = "`Session::execute` of prepared statements" }
 [dependencies]
 honest = "=1.2.3"
 "#;
