@@ -20,6 +20,7 @@ use crate::key::{flags, key, sources};
 use crate::order::Order;
 use crate::package::Package;
 use crate::sources::Sources;
+use crate::version::Version;
 
 /// The environment variable that names the cache.
 pub const CACHE_VARIABLE: &str = "CQLDYNO_CACHE";
