@@ -16,8 +16,12 @@ import (
 // fillWithin is how long the driver may take to open the connections after the first; it opens them later by itself.
 const fillWithin = 5 * time.Second
 
-// session is a session of gocql.
-type session struct{ *release.Session }
+// session is a session of gocql with the connections to each node that it is to have.
+type session struct {
+	*release.Session
+	observed *connections
+	each     int
+}
 
 // statement is a text, which gocql looks up among the statements that it has prepared.
 type statement struct {
@@ -143,11 +147,14 @@ func (gocql) Connect(of *worker.Options) (worker.Session, error) {
 		}
 		return nil, known(err)
 	}
-	// The session is there with its first connection to each node; the driver opens the others in the background.
-	for begun := time.Now(); cluster.NumConns > 1 && !observed.filled(cluster.NumConns) && time.Since(begun) < fillWithin; {
+	return session{made, observed, cluster.NumConns}, nil
+}
+
+// Settle waits for the connections that the driver opens in the background after the first one to each node.
+func (s session) Settle() {
+	for begun := time.Now(); s.each > 1 && !s.observed.filled(s.each) && time.Since(begun) < fillWithin; {
 		time.Sleep(time.Millisecond)
 	}
-	return session{made}, nil
 }
 
 // errPrepared ends an execution after its PREPARE.
@@ -158,11 +165,16 @@ func (s session) Prepare(cql string, columns []workload.Generator) (worker.State
 	binding := func(*release.QueryInfo) ([]any, error) { return nil, errPrepared }
 	if err := s.Bind(cql, binding).Exec(); !errors.Is(err, errPrepared) {
 		if err == nil {
-			err = errors.New("it was executed at once, and never prepared")
+			err = errors.New("gocql prepares nothing but SELECT, INSERT, UPDATE, DELETE and BATCH; use operation = \"unprepared\"")
 		}
 		return nil, known(err)
 	}
-	return &statement{s.Session, cql, columns}, nil
+	return s.Unprepared(cql, columns), nil
+}
+
+// Unprepared is the same statement: gocql prepares what it can when it executes it.
+func (s session) Unprepared(cql string, columns []workload.Generator) worker.Statement {
+	return &statement{s.Session, cql, columns}
 }
 
 func (s *statement) Execute(values []any, rows *worker.Rows) error {

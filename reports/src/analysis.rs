@@ -20,13 +20,13 @@ pub(crate) mod witness;
 use cqldyno_statistics::{LogRatio, half_width};
 
 use self::attempts::{Attempts, Noise, repeats};
-use self::comparison::is_control;
+use self::comparison::{JUDGED, is_control};
 use self::cut_short::until;
 use self::explain::explanations;
 use self::rounds::CountedRounds;
-use self::summary::{Place, Summed, cells_of, reference, summed};
+use self::summary::{Place, Places, Summed, cells_in, cells_of, ids, reference, summed};
 use self::sweep::Sweep;
-use crate::{Cell, Contender, Pass, Run, SummaryRow};
+use crate::{ArrangementInfo, Cell, Contender, Pass, Run, SummaryRow, count};
 
 /// What a run comes to against one reference; every comparison is fitted once.
 #[derive(Clone)]
@@ -36,6 +36,8 @@ pub struct Analysis<'a> {
     attempts: Attempts<'a>,
     rounds: CountedRounds<'a>,
     cells: Vec<&'a Cell>,
+    /// The same by scenario and arrangement.
+    by_place: Places<'a>,
     reference: Option<&'a Contender>,
     rows: Vec<SummaryRow>,
     /// The logarithms of the rows' ratios, one per row.
@@ -51,17 +53,32 @@ pub struct Analysis<'a> {
 impl<'a> Analysis<'a> {
     /// Against the run's own reference.
     pub fn new(run: &'a Run, cells: &'a [Cell]) -> Analysis<'a> {
+        Analysis::of(run, cells, ids)
+    }
+
+    /// Of CPU time per statement and statements per second alone: what a run asks while it is under way.
+    pub fn judged(run: &'a Run, cells: &'a [Cell]) -> Analysis<'a> {
+        Analysis::of(run, cells, |_, _| JUDGED.to_vec())
+    }
+
+    /// Of the measures that `ids` gives.
+    fn of(run: &'a Run, cells: &'a [Cell], ids: fn(&'a Run, &[&'a Cell]) -> Vec<&'a str>) -> Analysis<'a> {
         let attempts = Attempts::of(cells);
         let counted: Vec<&Cell> = cells.iter().filter(|cell| attempts.counts(cell)).collect();
+        let mut by_place = Places::new();
+        for cell in &counted {
+            by_place.entry(&cell.scenario).or_default().entry(&cell.arrangement).or_default().push(cell);
+        }
         let reference = reference(run);
         let rounds = CountedRounds::of(run, cells);
-        let Summed { rows, logs, doubts } = summed(run, &counted, &rounds, reference);
+        let Summed { rows, logs, doubts } = summed(run, &ids(run, &counted), &by_place, &rounds, reference);
         let bare = Analysis {
             run,
             every_cell: cells,
             attempts,
             rounds,
             cells: counted,
+            by_place,
             reference,
             repeats: repeats(run, cells),
             until: None,
@@ -93,10 +110,11 @@ impl<'a> Analysis<'a> {
         witness::contradict(&mut rows, reference.map(|base| base.id.as_str()));
         let doubt = doubts.first().map(String::as_str);
         let mut findings = findings::findings(self.run, reference, &rows, doubt, self.rounds.counting().is_some());
-        findings.extend(reference.into_iter().flat_map(|base| explanations(self.run, &self.cells, base, &rows)));
+        findings.extend(reference.into_iter().flat_map(|base| explanations(self.run, &self.by_place, base, &rows)));
         let too_few = self.rounds.sentence().filter(|_| self.has_too_few_rounds());
         let noise = self.noise().and_then(Noise::warning);
-        let warnings = too_few.into_iter().chain(doubts.iter().cloned()).chain(noise).collect();
+        let crowded = self.run.plan.arrangements.iter().filter_map(crowded);
+        let warnings = too_few.into_iter().chain(doubts.iter().cloned()).chain(noise).chain(crowded).collect();
         let own = Analysis { reference, rows, doubts, warnings, findings, ..self };
         let swept = Sweep::findings(&Sweep::all(&own), own.run);
         if swept.is_empty() { own } else { Analysis { findings: swept, ..own } }
@@ -115,6 +133,11 @@ impl<'a> Analysis<'a> {
     /// The cells of all attempts.
     pub fn every_cell(&self) -> &'a [Cell] {
         self.every_cell
+    }
+
+    /// The cells of one place in the attempts that count.
+    pub fn cells_in(&self, place: Place) -> &[&'a Cell] {
+        cells_in(&self.by_place, place)
     }
 
     /// Whether the cell is of the attempt that counts.
@@ -232,6 +255,19 @@ impl<'a> Analysis<'a> {
 
     /// The contender's cells of one pass, one per block.
     pub fn cells_of(&self, place: Place, contender: &Contender, pass: Pass) -> Vec<&'a Cell> {
-        cells_of(&self.cells, contender, place, pass)
+        cells_of(&self.by_place, contender, place, pass)
     }
+}
+
+/// That an arrangement gives the worker more threads than cores, as a sentence, if so.
+fn crowded(arrangement: &ArrangementInfo) -> Option<String> {
+    let threads: usize = arrangement.runtime.strip_prefix("multi:")?.parse().ok()?;
+    let cores = arrangement.worker_cores.len();
+    (cores > 0 && threads > cores).then(|| {
+        format!(
+            "{} gives the worker {threads} threads on {}, so threads wait for one another; ask for at most multi:{cores}.",
+            arrangement.id,
+            count(cores as u64, "core")
+        )
+    })
 }

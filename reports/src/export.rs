@@ -22,6 +22,8 @@ mod table;
 pub(crate) mod text;
 mod time;
 
+use std::io::{self, Write};
+
 pub use html::{PAGE_LIMIT, StandIns};
 pub use side_by_side::NO_RATIOS;
 pub use table::Look;
@@ -44,6 +46,14 @@ pub trait Exporter: Sync {
     /// # Errors
     /// When the data have no JSON form, which none of their types brings about, or cannot be compressed.
     fn one(&self, analysis: &Analysis, look: Look) -> Result<String, ExportError>;
+
+    /// Writes the text of [`Exporter::one`]: cell by cell in a format that has them all.
+    ///
+    /// # Errors
+    /// As [`Exporter::one`], and when `out` takes no more.
+    fn write(&self, analysis: &Analysis, look: Look, out: &mut dyn Write) -> Result<(), ExportError> {
+        Ok(out.write_all(self.one(analysis, look)?.as_bytes())?)
+    }
 
     /// Several runs by the names given: those of one plan combined, others beside each other without ratios between them. `None` if the
     /// format shows one run only.
@@ -74,7 +84,10 @@ pub enum ExportError {
     Data(#[from] serde_json::Error),
     /// The data could not be made smaller.
     #[error("the data of the page could not be compressed: {0}")]
-    Compress(std::io::Error),
+    Compress(io::Error),
+    /// The text could not be written.
+    #[error("the text could not be written: {0}")]
+    Write(#[from] io::Error),
 }
 
 /// What the tests show, without an analysis of their own.

@@ -32,7 +32,7 @@ pub use analysis::attempts::Noise;
 pub use analysis::bottleneck::Bottleneck;
 pub use analysis::check::{Check, CheckError, Difference, Finding, Judgement, Line};
 pub use analysis::combined::{Agreement, Combined, CombinedRow, InRun};
-pub use analysis::cut_short::{CutShort, why_cut_short};
+pub use analysis::cut_short::{CutShort, why_cut_short, why_passes_left_out};
 pub use analysis::explain::{NOTHING_EXPLAINS, explanation, more_calls};
 pub use analysis::history::{By, Cause, Change, Group, History, HistoryLine, LeftOut, Panel, PastRun, Point};
 pub use analysis::rounds::CountedRounds;

@@ -61,23 +61,34 @@ impl Statement {
         self.check_operation()?;
         self.check_keys()?;
         if self.operation != Operation::Batch {
-            check_by(&self.values, 1).map_err(|fault| fault.within(&[Field("values")]))?;
+            self.check_by(&self.values, 1).map_err(|fault| fault.within(&[Field("values")]))?;
         }
         if let Some(expect) = &self.expect {
             let here = [Field("expect"), Field("columns")];
             check_length(name, "expects", &expect.columns).map_err(|fault| fault.within(&here))?;
-            check_by(&expect.columns, self.rows()).map_err(|fault| fault.within(&here))?;
+            self.check_by(&expect.columns, self.rows()).map_err(|fault| fault.within(&here))?;
             if !(1..=MAX_ROWS).contains(&self.rows()) {
                 let message = format!("statement {name} expects {} rows; 1 to {MAX_ROWS} are possible", self.rows());
                 return Err(Fault::new(&[Field("expect"), Field("rows")], message));
+            }
+            if self.writes() && !self.is_conditional() {
+                let message = format!(
+                    "statement {name} writes without IF, so its answer has no row; leave [statement.expect] out: \
+                     [statement.read_back] checks what it wrote"
+                );
+                return Err(Fault::new(&[Field("expect")], message));
             }
         }
         if let Some(load) = &self.load {
             let here = [Field("load")];
             check_values(name, "its load", &load.cql, &load.values).map_err(|fault| fault.within(&here))?;
-            check_by(&load.values, self.rows()).map_err(|fault| fault.within(&[Field("load"), Field("values")]))?;
-            if self.expect.is_none() {
-                let message = format!("statement {name} loads rows but expects none; add [statement.expect]");
+            self.check_by(&load.values, self.rows())
+                .map_err(|fault| fault.within(&[Field("load"), Field("values")]))?;
+            if self.expect.is_none() && !self.writes() {
+                let message = match self.reads() {
+                    true => format!("statement {name} loads rows but expects none; add [statement.expect]"),
+                    false => format!("statement {name} neither reads nor writes rows; leave [statement.load] out"),
+                };
                 return Err(Fault::new(&here, message));
             }
         }
@@ -88,13 +99,12 @@ impl Statement {
             check_length(name, "reads back", &read_back.columns)
                 .map_err(|fault| fault.within(&[Field("read_back"), Field("columns")]))?;
             for (field, columns) in [("values", &read_back.values), ("columns", &read_back.columns)] {
-                check_by(columns, self.rows()).map_err(|fault| fault.within(&[Field("read_back"), Field(field)]))?;
+                self.check_by(columns, self.rows())
+                    .map_err(|fault| fault.within(&[Field("read_back"), Field(field)]))?;
             }
-            if self.expect.is_some() && !self.is_conditional() {
-                let message = format!(
-                    "statement {name} expects rows and is read back; only one that writes can be: leave out \
-                     [statement.expect] or [statement.read_back], or add IF to its cql"
-                );
+            if !self.writes() {
+                let message =
+                    format!("statement {name} writes no rows that could be read back; leave [statement.read_back] out");
                 return Err(Fault::new(&here, message));
             }
         }
@@ -107,6 +117,23 @@ impl Statement {
             return Err(Fault::new(&[Field("expect")], message));
         }
         Ok(())
+    }
+
+    /// Refuses `by` if these columns have one row per key.
+    fn check_by(&self, columns: &[Column], rows: u64) -> Result<(), Fault> {
+        let other = columns.iter().position(|column| column.by != By::Row).filter(|_| rows == 1);
+        other.map_or(Ok(()), |index| {
+            let name = &self.name;
+            let message = match self.rows() {
+                // Its own values.
+                2.. => format!("statement {name} binds its own values once per key, so they follow from the key; leave by out"),
+                _ if self.reads() => format!(
+                    "statement {name} has one row per key, and by is for several; leave by out, or set rows in [statement.expect]"
+                ),
+                _ => format!("statement {name} has one row per key, and by is for several; leave by out"),
+            };
+            Err(Fault::new(&[Item(index), Field("by")], message))
+        })
     }
 
     /// A counter that is read back must have been added to once.
@@ -163,18 +190,20 @@ impl Statement {
         }
         if matches!(operation, Operation::Batch | Operation::Prepare) && self.expect.is_some() {
             let message = format!(
-                "statement {name} expects rows, and operation = \"{operation}\" gives none; leave [statement.expect] out"
+                "statement {name} expects rows, and operation = \"{operation}\" returns none; leave [statement.expect] out"
             );
             return refuse("expect", message);
         }
         if operation == Operation::Prepare {
             let message = format!(
-                "statement {name} is prepared and never executed; use values = [] and leave [statement.read_back] out"
+                "statement {name} is prepared and never executed; use values = [], and leave [statement.load] and \
+                 [statement.read_back] out"
             );
-            return match (self.values.is_empty(), &self.read_back) {
-                (false, _) => refuse("values", message),
-                (true, Some(_)) => refuse("read_back", message),
-                (true, None) => Ok(()),
+            return match self {
+                Statement { values, .. } if !values.is_empty() => refuse("values", message),
+                Statement { load: Some(_), .. } => refuse("load", message),
+                Statement { read_back: Some(_), .. } => refuse("read_back", message),
+                _ => Ok(()),
             };
         }
         if self.is_conditional() && self.expect.is_none() {
@@ -277,16 +306,6 @@ fn check_elements(kind: &Kind) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Refuses `by` where every key has one row.
-fn check_by(columns: &[Column], rows: u64) -> Result<(), Fault> {
-    let other = columns.iter().position(|column| column.by != By::Row).filter(|_| rows == 1);
-    other.map_or(Ok(()), |index| {
-        let message = "a column goes by its key or its place only where a key has several rows; leave by out, or say in \
-                       [statement.expect] how many rows there are";
-        Err(Fault::new(&[Item(index), Field("by")], message))
-    })
-}
-
 /// The bytes of the values.
 fn bytes(columns: &[Column]) -> usize {
     columns.iter().fold(0usize, |sum, column| sum.saturating_add(column.length()))
@@ -344,7 +363,46 @@ values = [{ type = "bigint" }, { type = "text", length = 3 }]
         let read_back = read_back.replace("values = []", "values = [{ type = \"bigint\" }]");
         assert!(Scenario::from_toml(&format!("{GOOD}{read_back}"), "tiny.toml").is_ok());
         let both = format!("{GOOD}[statement.expect]\ncolumns = []\n{read_back}");
-        assert!(error(&both).contains("expects rows and is read back"));
+        assert!(error(&both).contains(
+            "statement insert writes without IF, so its answer has no row; leave [statement.expect] out: [statement.read_back] \
+             checks what it wrote"
+        ));
+        let select =
+            GOOD.replace("INSERT INTO ks.t (pk, v) VALUES (?, ?)", "SELECT v FROM ks.t WHERE pk = ? AND v = ?");
+        assert!(
+            error(&format!("{select}{read_back}"))
+                .contains("statement insert writes no rows that could be read back; leave [statement.read_back] out")
+        );
+    }
+
+    const LOAD: &str =
+        "[statement.load]\ncql = \"INSERT INTO ks.t (pk, v) VALUES (?, 'x')\"\nvalues = [{ type = \"bigint\" }]\n";
+
+    #[test]
+    fn a_write_loads_the_rows_that_it_changes_and_expects_none() {
+        let insert = "INSERT INTO ks.t (pk, v) VALUES (?, ?)";
+        let values = "[{ type = \"bigint\" }, { type = \"text\", length = 3 }]";
+        for (cql, bound) in [
+            ("UPDATE ks.t SET v = ? WHERE pk = ?", "[{ type = \"text\", length = 3 }, { type = \"bigint\" }]"),
+            ("DELETE FROM ks.t WHERE pk = ?", "[{ type = \"bigint\" }]"),
+        ] {
+            let write = GOOD.replace(insert, cql).replace(values, bound);
+            assert!(Scenario::from_toml(&format!("{write}{LOAD}"), "x").is_ok(), "{cql}");
+            let expects = format!("{write}{LOAD}[statement.expect]\ncolumns = [{{ type = \"bigint\" }}]\n");
+            assert!(error(&expects).contains("writes without IF, so its answer has no row"), "{}", error(&expects));
+        }
+        let made =
+            GOOD.replace(insert, "CREATE TABLE IF NOT EXISTS ks.u (pk bigint PRIMARY KEY)").replace(values, "[]");
+        let made = made.replace("name = \"insert\"", "name = \"create\"\noperation = \"unprepared\"");
+        assert!(
+            error(&format!("{made}{LOAD}"))
+                .contains("statement create neither reads nor writes rows; leave [statement.load] out")
+        );
+        let prepared = made.replace("unprepared", "prepare");
+        assert!(error(&format!("{prepared}{LOAD}")).contains(
+            "statement create is prepared and never executed; use values = [], and leave [statement.load] and \
+                 [statement.read_back] out"
+        ));
     }
 
     #[test]
@@ -444,7 +502,7 @@ columns = [{ type = "counter" }]
         let scenario = Scenario::from_toml(&format!("{conditional}{expect}{read_back}"), "x").unwrap();
         let expected = &scenario.statements[0].expect.as_ref().unwrap().columns;
         assert_eq!(*expected, [Kind::Boolean { times: 0, plus: 1 }.into()]);
-        assert!(error(&format!("{GOOD}{expect}")).contains("nothing loads them"));
+        assert!(error(&format!("{GOOD}{expect}")).contains("writes without IF, so its answer has no row"));
         assert!(
             error(&conditional)
                 .contains("insert has IF, so its answer says whether it was applied; add [statement.expect]")

@@ -4,7 +4,7 @@ use std::fmt;
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// A word, quoted or not, a bind marker, another literal, or a sign.
+/// A word, quoted or not, a bind marker, named or not, another literal, or a sign.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Token {
     Word(String),
@@ -36,9 +36,16 @@ fn spans(cql: &str) -> Vec<(Token, usize)> {
                 while rest.next().is_some_and(|c| c != '*' || rest.next_if_eq(&'/').is_none()) {}
             }
             '?' => tokens.push(Token::Marker),
-            c if c.is_alphanumeric() || c == '_' => {
+            ':' if rest.peek().is_some_and(begins_name) && !is_after_key(&spans) => {
+                match rest.next_if_eq(&'"') {
+                    Some(quote) => drop(quoted(&mut rest, quote)),
+                    None => while rest.next_if(|c| is_in_word(*c)).is_some() {},
+                }
+                tokens.push(Token::Marker);
+            }
+            c if is_in_word(c) => {
                 let mut word = c.to_lowercase().to_string();
-                while let Some(c) = rest.next_if(|c| c.is_alphanumeric() || *c == '_') {
+                while let Some(c) = rest.next_if(|c| is_in_word(*c)) {
                     word.extend(c.to_lowercase());
                 }
                 tokens.push(Token::Word(word));
@@ -50,6 +57,21 @@ fn spans(cql: &str) -> Vec<(Token, usize)> {
         spans.extend(tokens.pop().map(|token| (token, end)));
     }
     spans
+}
+
+fn is_in_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+fn begins_name(c: &char) -> bool {
+    c.is_alphabetic() || *c == '"'
+}
+
+/// Whether these tokens end with a key of a map or a field of a user-defined type, so that a colon belongs to it.
+fn is_after_key(spans: &[(Token, usize)]) -> bool {
+    let signs = |sign| spans.iter().filter(|(token, _)| *token == Token::Sign(sign)).count();
+    let is_sign = matches!(spans.last(), Some((Token::Sign('{' | ',' | ':' | '('), _)));
+    signs('{') > signs('}') && !is_sign
 }
 
 /// The keyspace that `cql` creates, if it does.
@@ -188,11 +210,25 @@ pub(crate) fn count_markers(cql: &str) -> usize {
     tokens(cql).iter().filter(|token| **token == Token::Marker).count()
 }
 
-/// Whether this is a lightweight transaction: an INSERT, UPDATE or DELETE with IF, whose answer says whether it was applied.
-pub(crate) fn is_conditional(cql: &str) -> bool {
+/// Whether the first word is one of these.
+pub(crate) fn begins_with(cql: &str, words: &[&str]) -> bool {
     let tokens = tokens(cql);
-    let writes = ["insert", "update", "delete"].iter().any(|verb| is_word(tokens.first(), verb));
-    writes && after_word(&tokens, "if").is_some()
+    words.iter().any(|word| is_word(tokens.first(), word))
+}
+
+/// Whether this is an INSERT, an UPDATE, a DELETE, or a batch of these in one text.
+pub(crate) fn writes(cql: &str) -> bool {
+    begins_with(cql, &["insert", "update", "delete", "begin"])
+}
+
+/// Whether this is a lightweight transaction: a write with IF, whose answer says whether it was applied.
+pub(crate) fn is_conditional(cql: &str) -> bool {
+    writes(cql) && after_word(&tokens(cql), "if").is_some()
+}
+
+/// Whether there is an IN.
+pub(crate) fn has_in(cql: &str) -> bool {
+    after_word(&tokens(cql), "in").is_some()
 }
 
 /// A table and the columns of its primary key, in their order.
@@ -399,7 +435,11 @@ mod tests {
 
     #[test]
     fn a_write_with_a_condition_is_told_from_other_statements() {
-        for cql in ["INSERT INTO ks.t (a) VALUES (?) IF NOT EXISTS", "update ks.t SET v = ? WHERE a = ? if v = ?"] {
+        for cql in [
+            "INSERT INTO ks.t (a) VALUES (?) IF NOT EXISTS",
+            "update ks.t SET v = ? WHERE a = ? if v = ?",
+            "BEGIN BATCH INSERT INTO ks.t (a) VALUES (?) IF NOT EXISTS APPLY BATCH",
+        ] {
             assert!(is_conditional(cql), "{cql}");
         }
         for cql in ["INSERT INTO ks.t (a) VALUES ('if')", "DROP TABLE IF EXISTS ks.t", "SELECT v FROM ks.t -- if"] {
@@ -414,6 +454,14 @@ mod tests {
     #[test]
     fn markers_are_counted_outside_of_quotes_and_comments() {
         assert_eq!(count_markers("SELECT '?', \"?\" /* ? */ FROM t WHERE a = ? AND b = 'it''s ?' AND c = ? -- ?"), 2);
+    }
+
+    #[test]
+    fn a_named_marker_is_one_and_the_colon_of_a_map_is_none() {
+        assert_eq!(bound("INSERT INTO ks.t (a, \"B\") VALUES (:a, :\"B\") USING TTL :ttl"), ["a", "B", ""]);
+        assert_eq!(bound("SELECT v FROM ks.t WHERE a = :a AND b IN (:b1, ?) LIMIT :n"), ["a", "b", "b", ""]);
+        assert_eq!(count_markers("UPDATE ks.t SET m = {'x': :x, :k: 5, y: z}, u = {x: 1, y : :y} WHERE a=:a"), 4);
+        assert_eq!(count_markers("CREATE KEYSPACE ks WITH replication = {'class': S, rf: 3} AND x = ':y'"), 0);
     }
 
     #[test]

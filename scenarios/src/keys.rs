@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use crate::cql::{Table, Uses};
+use crate::cql::{Table, Uses, begins_with, has_in};
 use crate::workload::{Workload, WorkloadError};
-use crate::{Blobs, By, Column, Kind, Scenario, Statement, Texts};
+use crate::{Blobs, By, Column, Kind, Operation, Scenario, Statement, Texts};
 
 impl Scenario {
     fn tables(&self) -> Vec<Table> {
@@ -36,6 +36,44 @@ impl Scenario {
                 mark(&read_back.cql, &mut read_back.values, &mut read_back.columns);
             }
         }
+    }
+
+    /// Why nobody knows how many rows `statement` adds to its table; `None` if it adds none, or one per key.
+    pub fn uncounted(&self, statement: &Statement) -> Option<&'static str> {
+        let (cql, loads) = (&statement.cql, statement.load.is_some());
+        if statement.operation == Operation::Prepare || statement.reads() {
+            return None;
+        }
+        if begins_with(cql, &["delete"]) {
+            return Some("deletes rows");
+        }
+        if begins_with(cql, &["begin"]) {
+            return Some("is a batch of several statements");
+        }
+        let inserts = begins_with(cql, &["insert"]);
+        if !inserts && !begins_with(cql, &["update"]) {
+            return Some("is neither SELECT, INSERT nor UPDATE");
+        }
+        if statement.is_conditional() && loads {
+            return None;
+        }
+        if !inserts && has_in(cql) {
+            return Some("updates several rows at once");
+        }
+        match (inserts, loads) {
+            (true, true) => Some("inserts rows beside those that it loads, or in their place"),
+            (false, true) => None,
+            _ if self.is_fixed(statement) => Some("writes the same row again and again"),
+            _ => statement.read_back.is_none().then_some("writes and has no [statement.read_back]"),
+        }
+    }
+
+    /// Whether no value of `statement` is part of a primary key.
+    fn is_fixed(&self, statement: &Statement) -> bool {
+        let tables = self.tables();
+        let Some(uses) = Uses::of(&statement.cql, &tables) else { return false };
+        let table = tables.iter().find(|table| table.name == uses.table);
+        table.is_some_and(|table| !uses.bound.iter().flatten().any(|column| table.key.contains(column)))
     }
 
     /// Refuses a primary key that does not tell all rows of `workload` apart. A key of which this cannot be known, because no bind
@@ -344,6 +382,44 @@ mod tests {
     fn asked(text: &str, count: u64, warmup: u64) -> Result<(), String> {
         let scenario = Scenario::from_toml(text, "x").unwrap();
         Workload::new(&scenario, count, warmup, 7).map(drop).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn rows_are_counted_unless_a_statement_may_add_another_number_than_one_per_key() {
+        let read_back = "[statement.read_back]\ncql = \"SELECT v FROM ks.t WHERE a = ?\"\nvalues = [{ type = \"bigint\" }]\ncolumns = []\n";
+        let insert = scenario("{ type = \"bigint\" }", "");
+        let mut known = Scenario::from_toml(&format!("{insert}{read_back}"), "x").unwrap();
+        assert_eq!(known.uncounted(&known.statements[0]), None);
+        let unread = Scenario::from_toml(&insert, "x").unwrap();
+        assert_eq!(unread.uncounted(&unread.statements[0]), Some("writes and has no [statement.read_back]"));
+        let load = crate::builtin("reads").unwrap().statements.remove(0).load;
+        for (cql, loads, why) in [
+            ("SELECT v FROM ks.t WHERE a = ?", false, None),
+            ("UPDATE ks.t SET v = ? WHERE a = ?", false, None),
+            ("UPDATE ks.t SET v = ? WHERE a = ?", true, None),
+            ("UPDATE ks.t SET v = ? WHERE a = ? IF v IN ('x')", true, None),
+            ("INSERT INTO ks.t (a, v) VALUES (?, ?) IF NOT EXISTS", true, None),
+            ("INSERT INTO ks.t (a, v) VALUES ('x', ?)", false, Some("writes the same row again and again")),
+            ("UPDATE ks.t SET v = ? WHERE a IN (?, ?)", false, Some("updates several rows at once")),
+            (
+                "INSERT INTO ks.t (a, v) VALUES (?, ?)",
+                true,
+                Some("inserts rows beside those that it loads, or in their place"),
+            ),
+            ("DELETE FROM ks.t WHERE a = ? IF EXISTS", true, Some("deletes rows")),
+            (
+                "BEGIN BATCH INSERT INTO ks.t (a) VALUES (?); APPLY BATCH",
+                false,
+                Some("is a batch of several statements"),
+            ),
+            ("TRUNCATE ks.t", false, Some("is neither SELECT, INSERT nor UPDATE")),
+        ] {
+            let statement = &mut known.statements[0];
+            (statement.cql, statement.load) = (cql.to_owned(), load.clone().filter(|_| loads));
+            assert_eq!(known.uncounted(&known.statements[0]), why, "{cql}");
+        }
+        known.statements[0].operation = Operation::Prepare;
+        assert_eq!(known.uncounted(&known.statements[0]), None, "it is never executed");
     }
 
     #[test]

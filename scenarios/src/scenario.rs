@@ -95,11 +95,11 @@ pub struct Statement {
     /// What must come back; absent for a statement that returns no rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expect: Option<Expectation>,
-    /// How the rows that it reads come into the table before the window.
+    /// How the rows that it reads or changes come into the table before the window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<Load>,
-    /// How a row that it wrote is read again after the window. Such a statement writes one new row per key, or the rows of a
-    /// batch.
+    /// How a row that it wrote is read again after the window. Without `load`, an INSERT or UPDATE makes one new row per key, or
+    /// the rows of a batch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_back: Option<ReadBack>,
 }
@@ -116,7 +116,7 @@ pub struct Expectation {
     pub columns: Vec<Column>,
 }
 
-/// An INSERT, or an UPDATE of a counter, that is executed for every row that the statement reads.
+/// An INSERT, or an UPDATE of a counter, that is executed for every row that the statement reads or changes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -182,6 +182,16 @@ impl Statement {
             Operation::Batch => self.size.unwrap_or(DEFAULT_BATCH),
             _ => self.expect.as_ref().and_then(|expect| expect.rows).unwrap_or(1),
         }
+    }
+
+    /// Whether it is an INSERT, an UPDATE, a DELETE, or a batch of these in one text.
+    pub(crate) fn writes(&self) -> bool {
+        cql::writes(&self.cql)
+    }
+
+    /// Whether it is a SELECT.
+    pub(crate) fn reads(&self) -> bool {
+        cql::begins_with(&self.cql, &["select"])
     }
 
     /// Whether it is a lightweight transaction, whose answer has a row although it writes.

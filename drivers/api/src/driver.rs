@@ -24,12 +24,19 @@ pub trait Driver: Default + Send + Sync + 'static {
         options.connections
     }
 
-    /// Connects and waits until every requested data connection is open.
+    /// Connects as a program does. Further connections may still open until [`Driver::settle`] returns.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Connect`], [`crate::ErrorKind::BadCredentials`] or the driver's own; unknown options are refused by
     /// name.
     fn connect(&self, options: &ConnectOptions) -> impl Future<Output = Result<Self::Session, DriverError>> + Send;
+
+    /// Waits until a session that has connected with `options` has every requested data connection, for a driver that opens them in the
+    /// background. It is called before anything is measured, and is part of no measured session.
+    fn settle(&self, options: &ConnectOptions) -> impl Future<Output = ()> + Send {
+        let _ = options;
+        std::future::ready(())
+    }
 }
 
 /// A connected driver. Many statements are in flight on one session at a time.

@@ -139,7 +139,8 @@ impl Setting {
 pub struct DriverOption {
     /// Its key.
     pub name: Cow<'static, str>,
-    /// What it takes, divided by `|`: a value in lower case, or a word in capitals for any value of that kind, such as `COUNT`.
+    /// What it takes, divided by `|`: a value in lower case, or a word in capitals for any value of that kind, such as `PATH`. Some
+    /// kinds are whole numbers from 1 on: `COUNT`, `BYTES`, `SECONDS`, `MICROSECONDS`, `PERCENT`.
     pub values: Cow<'static, str>,
     /// What holds if it is not set.
     pub default: Cow<'static, str>,
@@ -184,11 +185,26 @@ impl DriverOption {
         }
     }
 
-    /// Whether `value` is one of its values. The adapter reads a value whose kind is named in capitals.
+    /// Whether `value` is one of its values. The adapter reads a value of any kind that is no number.
     pub fn takes(&self, value: &str) -> bool {
-        self.values.split('|').any(|known| known == value || known.starts_with(|c: char| c.is_ascii_uppercase()))
+        self.values.split('|').any(|known| match known {
+            kind if NUMBERS.contains(&kind) => value.parse::<u64>().is_ok_and(|number| number > 0),
+            kind if kind.starts_with(|c: char| c.is_ascii_uppercase()) => true,
+            word => word == value,
+        })
+    }
+
+    /// Its values, and what a number is.
+    pub fn taken(&self) -> String {
+        match self.values.split('|').find(|kind| NUMBERS.contains(kind)) {
+            Some(kind) => format!("{}; {kind} is a whole number from 1 on", self.values),
+            None => self.values.to_string(),
+        }
     }
 }
+
+/// The kinds of values that are whole numbers from 1 on.
+const NUMBERS: [&str; 5] = ["COUNT", "BYTES", "SECONDS", "MICROSECONDS", "PERCENT"];
 
 /// What a driver says of itself, in `hello` and in every result.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -212,9 +228,9 @@ pub struct DriverInfo {
     pub lacks_types: BTreeSet<Cow<'static, str>>,
     /// Full sentences for the row: what favours or hinders the driver here.
     pub caveats: Vec<String>,
-    /// The options that a contender of this driver can set.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub options: Vec<DriverOption>,
+    /// The options that a contender of this driver can set. With them others are refused before a run; `None` leaves that to the worker.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub options: Option<Vec<DriverOption>>,
     /// The most statements that it can have in flight, per settings. Absent if only stream ids limit them, or if more just wait.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub most_in_flight: BTreeMap<Settings, usize>,

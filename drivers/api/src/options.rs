@@ -176,7 +176,7 @@ impl ConnectOptions {
                 return refused(format!("{driver} has no option `{key}`: it has {}", names.join(", ")));
             };
             if !option.takes(value) {
-                return refused(format!("{driver}'s option `{key}` was set to {value:?}; it takes {}", option.values));
+                return refused(format!("{driver}'s option `{key}` was set to {value:?}; it takes {}", option.taken()));
             }
         }
         Ok(())
@@ -225,6 +225,13 @@ mod tests {
         assert!(error.message().contains("`lib`: it has form"), "{error}");
         options.options.insert("form".to_owned(), "ready".to_owned());
         assert_eq!(options.check("noop", &[lib.clone(), form.clone()]), Ok(()));
+        let wait = DriverOption::new("form", "off|MICROSECONDS", "off", "How long it waits.");
+        let error = options.check("noop", &[lib.clone(), wait.clone()]).unwrap_err();
+        assert!(
+            error.message().ends_with("it takes off|MICROSECONDS; MICROSECONDS is a whole number from 1 on"),
+            "{error}"
+        );
+        assert!(["off", "1", "250"].iter().all(|value| wait.takes(value)) && !wait.takes("0") && !wait.takes("-1"));
         options.options.insert("form".to_owned(), "later".to_owned());
         let error = options.check("noop", &[lib, form]).unwrap_err();
         assert!(

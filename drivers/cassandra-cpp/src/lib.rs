@@ -65,7 +65,7 @@ impl Driver for CassandraCpp {
             ]
             .map(str::to_owned)
             .to_vec(),
-            options: options::ALL.to_vec(),
+            options: Some(options::ALL.to_vec()),
             most_in_flight: BTreeMap::from([(Settings::Default, REQUEST_QUEUE)]),
             in_flight_per_connection: None,
             queue_per_connection: None,

@@ -61,7 +61,7 @@ impl Driver for CdrsTokio {
             capabilities: Capability::all_but(&lacks).into_iter().chain(release::FURTHER.iter().copied()).collect(),
             lacks_types: release::LACKS_TYPES.iter().map(|name| (*name).into()).collect(),
             caveats: caveats.map(str::to_owned).collect(),
-            options: release::OPTIONS.to_vec(),
+            options: Some(release::OPTIONS.to_vec()),
             queue_per_connection: Some(1_024),
             queue_option: Some("buffer".to_owned()),
             ..DriverInfo::default()

@@ -67,6 +67,7 @@ impl Driver for Cdrs {
             capabilities: Capability::all_but(&[Capability::RequestTimeout]),
             lacks_types: release::LACKS_TYPES.iter().map(|name| (*name).into()).collect(),
             caveats: CAVEATS.map(str::to_owned).to_vec(),
+            options: Some(Vec::new()),
             in_flight_per_connection: Some(1),
             ..DriverInfo::default()
         })

@@ -46,6 +46,7 @@ impl Driver for Floor {
             ]
             .map(str::to_owned)
             .to_vec(),
+            options: Some(Vec::new()),
             ..DriverInfo::default()
         })
     }

@@ -128,6 +128,9 @@ func (c *cell) carryOut() (string, error) {
 		}
 		return kind, fmt.Errorf("%s could not connect to %s: %w", c.info.Name, strings.Join(job.Target, ", "), err)
 	}
+	if settler, settles := session.(Settler); settles {
+		settler.Settle()
+	}
 	bench := &bench{driver: c.driver, options: options, session: session}
 	if err := c.prepare(bench); err != nil {
 		return "prepare", err
@@ -158,7 +161,7 @@ func (c *cell) prepare(bench *bench) error {
 		if of.Expect != nil {
 			one.expect = workload.Generators(of.Expect.Columns, one.rows)
 		}
-		statement, err := bench.session.Prepare(of.CQL, one.expect)
+		statement, err := one.made(bench.session)
 		if err != nil {
 			return fmt.Errorf("the statement %s (%s) could not be prepared: %w", of.Name, of.CQL, err)
 		}

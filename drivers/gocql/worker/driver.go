@@ -29,10 +29,15 @@ type Driver interface {
 type Session interface {
 	// Prepare asks the server for the statement. Its rows have these columns; nil for a statement that returns none.
 	Prepare(cql string, columns []workload.Generator) (Statement, error)
+	// Unprepared is the statement as a text that the driver sends in the way that it chooses; it sends nothing now.
+	Unprepared(cql string, columns []workload.Generator) Statement
 	Close()
 }
 
-// Statement is prepared, and safe for use by several slots.
+// Settler is a session that opens connections after it is there. Settle waits for them; it is part of no measured session.
+type Settler interface{ Settle() }
+
+// Statement can be executed, and is safe for use by several slots.
 type Statement interface {
 	// Targets are what a slot's rows are decoded into: a pointer of the driver's kind to each cell.
 	Targets(cells []workload.Value) []any
@@ -77,7 +82,8 @@ type Info struct {
 	Capabilities []string  `json:"capabilities"`
 	LacksTypes   []string  `json:"lacks_types,omitempty"`
 	Caveats      []string  `json:"caveats"`
-	Options      []Option  `json:"options,omitempty"`
+	// Options are absent if nil: then the driver itself refuses those of a contender, and cqldyno does not beforehand.
+	Options []Option `json:"options,omitzero"`
 }
 
 // Library shapes the figure, beside the driver.

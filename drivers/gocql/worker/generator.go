@@ -19,6 +19,14 @@ type prepared struct {
 	rows      uint64
 }
 
+// made is the statement on a session: prepared, unless the driver is to be given its text each time.
+func (p *prepared) made(session Session) (Statement, error) {
+	if p.of.Operation == workload.Unprepared {
+		return session.Unprepared(p.of.CQL, p.expect), nil
+	}
+	return session.Prepare(p.of.CQL, p.expect)
+}
+
 // bench is a session and its statements.
 type bench struct {
 	driver   Driver
@@ -131,7 +139,7 @@ func newSlot(r *run) *slot {
 	for i := range r.prepared {
 		one := &r.prepared[i]
 		longest = max(longest, len(one.values))
-		s.rows = append(s.rows, newRows(one.statement, one.expect))
+		s.rows = append(s.rows, newRows(one.of.Name, one.statement, one.expect))
 	}
 	s.values = make([]any, longest)
 	return s
@@ -187,7 +195,7 @@ func (b *bench) firstAnswer(all []prepared, index int, values []any, rows *Rows,
 	defer session.Close()
 	var chosen Statement
 	for i := range all {
-		statement, err := session.Prepare(all[i].of.CQL, all[i].expect)
+		statement, err := all[i].made(session)
 		if err != nil {
 			return counts.now(), err
 		}

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"fmt"
+	"slices"
 
 	"cqldyno/drivers/gocql/workload"
 )
@@ -17,11 +18,15 @@ type Rows struct {
 	// The rows of key have the numbers from first on; count are due, and came have come.
 	key, first, count, came uint64
 	wrong                   error
+	// others are the first wrong row and those after it, as texts.
+	others []string
+	// statement is its name, for messages.
+	statement string
 }
 
 // newRows is for a statement with these columns; nil for one that returns no rows.
-func newRows(statement Statement, expect []workload.Generator) *Rows {
-	rows := &Rows{cells: make([]workload.Value, len(expect)), expect: expect}
+func newRows(name string, statement Statement, expect []workload.Generator) *Rows {
+	rows := &Rows{cells: make([]workload.Value, len(expect)), expect: expect, statement: name}
 	if statement != nil {
 		rows.Targets = statement.Targets(rows.cells)
 	}
@@ -30,7 +35,7 @@ func newRows(statement Statement, expect []workload.Generator) *Rows {
 
 // begin expects the rows of a key.
 func (r *Rows) begin(key, perKey uint64) {
-	r.key, r.first, r.count, r.came, r.wrong = key, key*perKey, 0, 0, nil
+	r.key, r.first, r.count, r.came, r.wrong, r.others = key, key*perKey, 0, 0, nil, nil
 	if r.expect != nil {
 		r.count = perKey
 	}
@@ -44,7 +49,7 @@ func (r *Rows) Width(found int) error {
 	if found == len(r.expect) {
 		return nil
 	}
-	return wrongRow("for key %d a row of %d columns was expected, and one of %d came back", r.key, len(r.expect), found)
+	return r.wrongRow("for key %d a row of %d columns was expected, and one of %d came back", r.key, len(r.expect), found)
 }
 
 // Came counts rows that nobody decodes, because none is to come.
@@ -58,19 +63,64 @@ func (r *Rows) Row() {
 			r.wrong = r.wrongCell(i)
 		}
 	}
+	if r.wrong != nil {
+		r.others = append(r.others, textOf(r.cells))
+	}
 	r.came++
 }
 
 // finish says what was wrong with the rows that came.
 func (r *Rows) finish() error {
 	if r.came == r.count {
-		return r.wrong
+		if r.wrong != nil {
+			return r.otherOrder()
+		}
+		return nil
 	}
 	verb := "was"
 	if r.count > 1 {
 		verb = "were"
 	}
-	return wrongRow("for key %d %s %s expected, and %s came back", r.key, counted(r.count), verb, counted(r.came))
+	return r.wrongRow("for key %d %s %s expected, and %s came back", r.key, counted(r.count), verb, counted(r.came))
+}
+
+// otherOrder is what was wrong with as many rows as expected: their order, if they are the right ones.
+func (r *Rows) otherOrder() error {
+	at := r.count - uint64(len(r.others))
+	due, cells := make([]string, len(r.others)), make([]workload.Value, len(r.expect))
+	for i := range due {
+		for column := range cells {
+			r.expect[column].Put(r.first+at+uint64(i), &cells[column])
+		}
+		due[i] = textOf(cells)
+	}
+	own, turned := slices.Index(due, r.others[0]), slices.Clone(due)
+	slices.Reverse(turned)
+	if at == 0 && slices.Equal(turned, r.others) {
+		return r.wrongRow("the %d rows of key %d came in the reverse order of their places; add ORDER BY with the other direction "+
+			"(ASC or DESC) to the cql, or turn CLUSTERING ORDER in the schema round", r.count, r.key)
+	}
+	slices.Sort(due)
+	slices.Sort(r.others)
+	if !slices.Equal(due, r.others) {
+		return r.wrong
+	}
+	return r.wrongRow("the %d rows of key %d came in another order than that of their places: the first that differs is row %d, which "+
+		"should be row %d; order them by a clustering column whose values rise with the place, such as a bigint, a timestamp or a timeuuid",
+		r.count, r.key, at+1, at+uint64(own)+1)
+}
+
+// textOf is the same for rows with the same values.
+func textOf(cells []workload.Value) string {
+	var text []byte
+	for i := range cells {
+		text = fmt.Appendf(text, "%q", cells[i].String())
+	}
+	return string(text)
+}
+
+func (r *Rows) wrongRow(format string, arguments ...any) error {
+	return wrongRow("statement "+r.statement+": "+format, arguments...)
 }
 
 func counted(rows uint64) string {
@@ -89,7 +139,7 @@ func (r *Rows) wrongCell(column int) error {
 	if r.count > 1 {
 		place = fmt.Sprintf("row %d of the %d of key %d", r.came+1, r.count, r.key)
 	}
-	return wrongRow("in %s column %d should be %s, and %s was found", place, column+1, shown(&r.due), shown(&r.cells[column]))
+	return r.wrongRow("in %s column %d should be %s, and %s was found", place, column+1, shown(&r.due), shown(&r.cells[column]))
 }
 
 // shownBytes is how much of a text or blob a message has.

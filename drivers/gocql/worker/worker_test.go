@@ -59,6 +59,10 @@ func (fake) Prepare(cql string, columns []workload.Generator) (Statement, error)
 	return &fakeStatement{how: os.Getenv(behaviour), columns: columns}, nil
 }
 
+func (fake) Unprepared(cql string, columns []workload.Generator) Statement {
+	return &fakeStatement{how: os.Getenv(behaviour), columns: columns}
+}
+
 type fakeStatement struct {
 	how      string
 	columns  []workload.Generator
@@ -267,7 +271,7 @@ func TestARateIsKeptAndItsHistogramsHaveEveryStatement(t *testing.T) {
 
 func TestNoWayToMisbehaveIsVerified(t *testing.T) {
 	for _, one := range []struct{ how, words string }{
-		{"other-keys", "column 1 should be bigint"},
+		{"other-keys", "statement select: in the row of key"},
 		{"null", "column 3 should be text"},
 		{"no-rows", "1 row was expected, and no row came back"},
 		{"twice", "1 row was expected, and 2 rows came back"},
@@ -291,6 +295,37 @@ func TestNoWayToMisbehaveIsVerified(t *testing.T) {
 	failed := done["errors"].(map[string]any)["unavailable"].(map[string]any)
 	if failed["count"].(float64) != 90 || done["verified"].(float64) != 10 || failed["first"] != "no replica is alive" {
 		t.Errorf("%v", done)
+	}
+}
+
+func TestTheRightRowsInAnotherOrderAreToldFromWrongOnes(t *testing.T) {
+	var columns []workload.Column
+	if err := json.Unmarshal([]byte(`[{"type":"bigint"},{"type":"text","length":5}]`), &columns); err != nil {
+		t.Fatal(err)
+	}
+	expect := workload.Generators(columns, 4)
+	for _, one := range []struct {
+		numbers []uint64
+		words   string
+	}{
+		{[]uint64{28, 29, 30, 31}, ""},
+		{[]uint64{31, 30, 29, 28}, "statement day: the 4 rows of key 7 came in the reverse order of their places; add ORDER BY"},
+		{[]uint64{28, 30, 31, 29}, "came in another order than that of their places: the first that differs is row 2, which should be row 3"},
+		{[]uint64{28, 30, 31, 31}, "statement day: in row 2 of the 4 of key 7 column 1 should be bigint 29, and bigint 30 was found"},
+		{[]uint64{31, 30, 29}, "4 rows were expected, and 3 rows came back"},
+	} {
+		rows := newRows("day", nil, expect)
+		rows.begin(7, 4)
+		for _, number := range one.numbers {
+			for column := range expect {
+				expect[column].Put(number, &rows.cells[column])
+			}
+			rows.Row()
+		}
+		err := rows.finish()
+		if (err == nil) != (one.words == "") || err != nil && (!strings.Contains(err.Error(), one.words) || kindOf(err) != "wrong_row") {
+			t.Errorf("%v: %v", one.numbers, err)
+		}
 	}
 }
 

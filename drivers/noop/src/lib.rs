@@ -49,7 +49,7 @@ impl Driver for Noop {
                  checks them."
                     .to_owned(),
             ],
-            options: OPTIONS.to_vec(),
+            options: Some(OPTIONS.to_vec()),
             ..DriverInfo::default()
         })
     }

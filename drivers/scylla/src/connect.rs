@@ -12,9 +12,6 @@ use crate::release::*;
 use crate::session::ScyllaSession;
 use crate::shared::consistency;
 
-/// Time for further connections: `Session::connect` returns with the first one to each node and does not report the others.
-const POOL_FILLS_WITHIN: Duration = Duration::from_millis(250);
-
 /// Opens the session.
 pub(crate) async fn connect(options: &ConnectOptions) -> Result<ScyllaSession, DriverError> {
     let mut builder = SessionBuilder::new().known_nodes_addr(&options.contact_points);
@@ -52,9 +49,6 @@ pub(crate) async fn connect(options: &ConnectOptions) -> Result<ScyllaSession, D
     }
     let builder = builder.default_execution_profile_handle(profile.build().into_handle());
     let session = builder.build().await.map_err(errors::connect)?;
-    if options.connections > 1 {
-        tokio::time::sleep(POOL_FILLS_WITHIN).await;
-    }
     Ok(ScyllaSession::new(session, options, page_size))
 }
 

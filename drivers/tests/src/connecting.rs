@@ -47,6 +47,9 @@ pub async fn the_settings_are_told_one_by_one<D: Driver>() -> Outcome {
     let info = driver.describe()?;
     check(info.version.starts_with(|c: char| c.is_ascii_digit()), || format!("`{}` is no version", info.version))?;
     check(!info.name.is_empty(), || "the driver has no name".to_owned())?;
+    check(info.options.is_some(), || {
+        "`options` of its description is None; an empty list says that it has none".to_owned()
+    })?;
     Ok(Verdict::Holds)
 }
 
@@ -156,6 +159,7 @@ pub async fn as_many_data_connections_are_open_as_were_asked_for<D: Driver>() ->
             continue;
         }
         let session = Arc::new(connected?);
+        D::default().settle(&options).await;
         let text = format!("INSERT INTO {table} (pk, v) VALUES (?, {connections})");
         let insert = Arc::new(session.prepare(&text).await?);
         let mut slots = JoinSet::new();

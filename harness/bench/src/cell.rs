@@ -22,6 +22,7 @@ use cqldyno_meter::{ALL, local_servers};
 use cqldyno_reports::{Cell, Measure, Pass, Role, Run};
 
 pub(crate) use self::keyspaces::own_keyspaces;
+pub(crate) use self::setup::FLOOR_CONCURRENCY;
 use self::setup::Setup;
 use self::waiting::{Turn, Waiting};
 use self::watch::Watch;
@@ -30,7 +31,7 @@ use crate::judge::redaction::Redaction;
 use crate::plan::pass::{Load, at_half, kind};
 use crate::plan::placement::Placement;
 use crate::plan::schedule::{Group, Schedule};
-use crate::plan::target::{Target, TargetError};
+use crate::plan::target::{Target, TargetError, silent};
 use crate::plan::{Plan, PlannedCell};
 use crate::process::cancel::Cancel;
 use crate::process::failure::CellFailure;
@@ -71,6 +72,8 @@ pub(crate) enum RunEnds {
     Cancelled,
     /// The cluster refused user or password, as the sentence says.
     Refused(String),
+    /// The cluster no longer answers anybody, as the clause says.
+    Gone(String),
     /// A result could not be kept.
     NotKept,
 }
@@ -150,9 +153,9 @@ impl<'a> CellBench<'a> {
         CellBench { context, redaction, number: there, cassandra: None, prepared: None, keyspaces }
     }
 
-    /// Ends what was started for the run, and drops what was made for it unless a login `is_refused`.
-    pub(crate) fn end(mut self, is_refused: bool) -> Left {
-        let sentence = self.drop_keyspaces(is_refused);
+    /// Ends what was started for the run, and drops what was made for it if the cluster still lets us in.
+    pub(crate) fn end(mut self, lets_in: bool) -> Left {
+        let sentence = self.drop_keyspaces(lets_in);
         Left { prepared: self.prepared, keyspaces: self.keyspaces, sentence }
     }
 
@@ -239,6 +242,11 @@ impl Executor for CellBench<'_> {
         let numbers = self.number + 1..;
         self.number += group.cells.len();
         let bench: &CellBench<'_> = self;
+        // What failed or is void because nobody answers tells nothing of the contender.
+        let take: Take<'_> = &mut |cell| match if cell.counts() { None } else { bench.gone() } {
+            Some(why) => Err(RunEnds::Gone(why)),
+            None => take(cell),
+        };
         let mut setups = Vec::with_capacity(group.cells.len());
         for (planned, number) in group.cells.iter().zip(numbers) {
             setups.push(bench.set_up(planned, number, cells, take)?);
@@ -315,6 +323,19 @@ impl CellBench<'_> {
             take(closed)?;
         }
         Ok(())
+    }
+
+    /// Why the cluster that all cells share no longer answers anybody, as a clause, if so.
+    fn gone(&self) -> Option<String> {
+        match &self.context.plan.target {
+            // Each cell starts one of its own.
+            Target::Embedded => None,
+            Target::Cassandra(_) => self.cassandra.as_ref()?.ended(),
+            Target::Addresses { nodes, .. } => match silent(nodes).as_slice() {
+                [] => self.locked_out(),
+                silent => Some(format!("nothing accepts a connection at {}", silent.join(" and "))),
+            },
+        }
     }
 
     /// Watches the cores of a generation, unless no noise matters.

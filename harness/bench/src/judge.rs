@@ -11,7 +11,7 @@ use cqldyno_protocol::Done;
 use cqldyno_reports::{Measure, Unit, whole};
 use cqldyno_scenarios::{Scenario, Workload};
 
-use self::agreement::{Counted, connection_void, may_idle, node_void, voids};
+use self::agreement::{Counted, connection_void, may_idle, node_void, rows_not_counted, voids};
 use self::latency::not_paced;
 use crate::plan::pass::{Load, Shape};
 
@@ -52,11 +52,20 @@ impl Evidence<'_> {
         let in_flight = scenario.in_flight(self.load.concurrency) as u64;
         let idle = |(found, asked, nodes, _): &_| sessions == 0 && may_idle(*found, *asked, *nodes, in_flight);
         if let Some((found, asked, nodes, has_own)) = self.connections.filter(|one| !idle(one)) {
-            let by_node = self.counted.filter(|_| sessions == 0).map(|counted| &counted.connections_by_node);
-            let of_node = || by_node.and_then(|by_node| node_void(by_node, asked, nodes));
-            reasons.extend(connection_void(found, asked, nodes, sessions, has_own).or_else(of_node));
+            let ready = self.counted.filter(|_| sessions == 0).map(|counted| counted.ready_by_node(asked));
+            let is_ready = ready.as_ref().is_some_and(|ready| ready.values().sum::<u64>() == asked * nodes);
+            let of_all = || connection_void(found, asked, nodes, sessions, has_own).filter(|_| !is_ready);
+            let of_node = || ready.as_ref().and_then(|ready| node_void(ready, asked, nodes));
+            reasons.extend(of_all().or_else(of_node));
         }
         reasons
+    }
+
+    /// Sentences about what is no fault of the driver and explains its figures.
+    pub(crate) fn findings(&self) -> Vec<String> {
+        let Some(counted) = self.counted else { return Vec::new() };
+        let hot = self.connections.and_then(|(_, asked, nodes, _)| counted.hot_node(asked, nodes));
+        hot.into_iter().chain(rows_not_counted(self.scenario)).collect()
     }
 }
 

@@ -25,7 +25,7 @@ mod run;
 pub use cell::Stage;
 pub use conform::{Check, Conformity, Found, Tried, conform};
 pub use plan::arrangement::{Arrangement, ArrangementError};
-pub use plan::contender::{COMMON_KEYS, Contender, ContenderError, Own};
+pub use plan::contender::{BUILDER_KEYS, COMMON_KEYS, Contender, ContenderError, Own, common_keys};
 pub use plan::pass::{headline, passes};
 pub use plan::placement::{PINNING_CORES, Pin, Placement, PlacementError, place};
 pub use plan::target::{Access, PASSWORD_VARIABLE, Target, TargetError, credentials};

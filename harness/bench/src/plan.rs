@@ -24,7 +24,7 @@ use cqldyno_scenarios::{Replication, Scenario, ScenarioError, Submit, Workload, 
 use nix::sys::resource::{Resource, getrlimit};
 
 use crate::plan::arrangement::Arrangement;
-use crate::plan::contender::Contender;
+use crate::plan::contender::{Contender, ContenderError};
 use crate::plan::estimate::argument;
 use crate::plan::pass::kind;
 use crate::plan::placement::{Pin, Placement, PlacementError, place};
@@ -210,6 +210,9 @@ pub enum PlanError {
          cluster of yours and name its address"
     )]
     Unplaced(Arrangement, Target),
+    /// A contender that its worker cannot be.
+    #[error(transparent)]
+    Contender(#[from] ContenderError),
     /// The machine does not allow an arrangement.
     #[error(transparent)]
     Placement(#[from] PlacementError),
@@ -358,6 +361,7 @@ impl Plan {
             return Err(PlanError::Zero(what));
         }
         self.check_concurrency()?;
+        self.contenders.iter().try_for_each(|contender| contender.check(self.settings))?;
         for (at, scenario) in self.scenarios.iter().enumerate() {
             if self.scenarios[..at].iter().any(|other| other.label() == scenario.label()) {
                 return Err(PlanError::Twice("scenario", scenario.label()));

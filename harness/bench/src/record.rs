@@ -62,6 +62,7 @@ pub(crate) fn sample_run(
         ended: None,
         interrupted: false,
         cut_short: None,
+        passes_left_out: Vec::new(),
         resumed: Vec::new(),
         command: None,
         executable: String::new(),

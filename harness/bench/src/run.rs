@@ -11,14 +11,14 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use cqldyno_builder::BuildError;
+use cqldyno_driver_api::DriverInfo;
 use cqldyno_meter::{crowding, in_words};
-use cqldyno_protocol::Hello;
 use cqldyno_reports::{Cell, Checksum, Contender as Row, PlanInfo, PointInfo, Role, Run, SCHEMA_VERSION, ScenarioInfo};
 use cqldyno_scenarios::Scenario;
 
 use crate::cell::{CellBench, CellContext, Left, own_keyspaces};
 use crate::judge::readings::measures;
-use crate::plan::asked::{asked, left_out, waits};
+use crate::plan::asked::{asked, dropped, left_out, paced, waits};
 use crate::plan::contender::InForce;
 use crate::plan::pass::kind;
 use crate::plan::placement::Placement;
@@ -113,13 +113,13 @@ pub fn run(
     let bench = Bench { programs, placements: &placements, folder: &folder, cancel, clock };
     let mut begun = match bench.begin(plan, &machine, started, observer) {
         Err(refused @ (BenchError::Build(_) | BenchError::Plan(_))) => {
-            folder.discard()?;
+            folder.discard();
             return Err(refused);
         }
         begun => begun?,
     };
     if cancel.is_cancelled() || begun.introduced.len() < plan.contenders.len() {
-        folder.discard()?;
+        folder.discard();
         return Err(BenchError::Ended);
     }
     bench.look_at_cores(&mut begun.run, &topology, machine.virtual_machine);
@@ -176,7 +176,15 @@ pub fn resume(
     resumed.push(jiff::Timestamp::now());
     begun.run = match is_complete {
         true => began,
-        false => Run { resumed, ended: None, interrupted: false, cut_short: None, checksum: None, ..began },
+        false => Run {
+            resumed,
+            ended: None,
+            interrupted: false,
+            cut_short: None,
+            passes_left_out: Vec::new(),
+            checksum: None,
+            ..began
+        },
     };
     bench.carry_out(begun, cells, observer)
 }
@@ -238,7 +246,8 @@ impl Bench<'_> {
         if plan.turns.is_none() {
             rows.iter_mut().for_each(|row| row.layouts.clear());
         }
-        without_turns.iter().for_each(|sentence| observer.without_turns(sentence));
+        let fewer: Vec<String> = plan.scenarios.iter().filter_map(|scenario| dropped(&plan, scenario)).collect();
+        without_turns.iter().chain(&fewer).chain(&paced(&plan)).for_each(|sentence| observer.differs(sentence));
         let reference = reference(&plan, &rows);
         plan.reference = plan.reference.or_else(|| reference.map(|at| rows[at].id.clone()));
         // A run that is ended while contenders are introduced has no cells to compare.
@@ -254,6 +263,7 @@ impl Bench<'_> {
             ended: None,
             interrupted: false,
             cut_short: None,
+            passes_left_out: Vec::new(),
             resumed: Vec::new(),
             command: None,
             executable: Executable::read(&self.programs.cqldyno).hash,
@@ -304,27 +314,33 @@ impl Bench<'_> {
         let mut bench = CellBench::new(context, there.len(), keyspaces);
         let clock = self.clock + building;
         let course = Course { plan: &plan, schedule: &schedule, run: &run, clock: &clock };
-        let Ended { cells, complete, cut_short, trouble } = match run.ended {
+        let Ended { cells, complete, cut_short, passes_left_out, trouble } = match run.ended {
             // A complete run has nothing left but keyspaces.
-            Some(_) => Ended { cells: there, complete: true, cut_short: run.cut_short, trouble: None },
+            Some(_) => {
+                let (cut_short, passes_left_out) = (run.cut_short, run.passes_left_out.clone());
+                Ended { cells: there, complete: true, cut_short, passes_left_out, trouble: None }
+            }
             None => course.run(there, &mut bench, observer, &mut |cell| self.folder.append(cell)),
         };
-        let Left { prepared, keyspaces, sentence } = bench.end(matches!(trouble, Some(BenchError::Refused(_))));
+        let Left { prepared, keyspaces, sentence } =
+            bench.end(!matches!(trouble, Some(BenchError::Refused(_) | BenchError::Target(TargetError::Gone(..)))));
         sentence.iter().for_each(|sentence| observer.leaves(sentence));
         run.plan.keyspaces = keyspaces;
         run.interrupted = self.cancel.is_cancelled() || !complete;
         run.cut_short = cut_short.filter(|_| !run.interrupted);
+        run.passes_left_out = passes_left_out;
         run.environment.more.extend(prepared.map(|said| (PREPARED.to_owned(), said)));
         run.ended = run.ended.or_else(|| Some(jiff::Timestamp::now()));
         // Where cells could not be kept, those in the folder are others.
-        run.checksum = trouble.is_none().then(|| Checksum::of_cells(&cells));
+        let are_kept = !matches!(trouble, Some(BenchError::Folder(_)));
+        run.checksum = are_kept.then(|| Checksum::of_cells(&cells));
         let written = self.folder.write_run(&run).err().map(BenchError::from);
         match trouble.or(written) {
             // Nothing of it is there, on either side.
             Some(error @ (BenchError::Refused(_) | BenchError::Target(TargetError::Unusable(..))))
                 if cells.is_empty() && run.resumed.is_empty() && run.plan.keyspaces.is_empty() =>
             {
-                self.folder.discard()?;
+                self.folder.discard();
                 Err(error)
             }
             // What was started keeps its log, and what is on the cluster its names.
@@ -357,8 +373,8 @@ fn schedule(plan: &Plan, run: &Run) -> Schedule {
 fn scenarios(plan: &Plan, rows: &[Row], introduced: &[Result<Introduced, CellFailure>]) -> Vec<ScenarioInfo> {
     let of = |scenario: &Scenario| {
         let there = || rows.iter().zip(introduced).filter_map(|(row, found)| Some((row, found.as_ref().ok()?)));
-        let said = |why: fn(&Plan, InForce, &Hello, &Scenario) -> Option<String>| {
-            let of = |one: &Introduced| why(plan, one.own.in_force(plan, Some(scenario)), &one.hello, scenario);
+        let said = |why: fn(&Plan, InForce, &DriverInfo, &Scenario) -> Option<String>| {
+            let of = |one: &Introduced| why(plan, one.own.in_force(plan, Some(scenario)), &one.hello.driver, scenario);
             there().filter_map(|(row, one)| Some((row.id.clone(), of(one)?))).collect()
         };
         let info = scenario_info(scenario);

@@ -4,16 +4,18 @@ use std::collections::BTreeSet;
 use std::env;
 use std::ffi::OsStr;
 use std::fs::{self, File, TryLockError};
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::process;
+use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
 
-use crate::cargo::{Cargo, executable};
+use crate::cargo::{Cargo, Progress, executable};
 use crate::checkout::{self, Checkout, checkout};
 use crate::error::BuildError;
 use crate::family::{Choice, Family, choose, releases};
+use crate::inputs::{Inputs, listed};
 use crate::key::{flags, key, sources};
 use crate::order::Order;
 use crate::package::Package;
@@ -30,6 +32,8 @@ const MOST_TURNS: usize = 20;
 const NOT_DECLARED: &str = "not declared: ";
 /// Tells the worker's build script which lock file is in force.
 const LOCK_FILE_VARIABLE: &str = "CQLDYNO_LOCK_FILE";
+/// Tells cargo where to compile.
+const BUILD_FOLDER_VARIABLE: &str = "CARGO_BUILD_BUILD_DIR";
 
 /// Builds workers into a cache.
 #[derive(Clone, Debug)]
@@ -50,22 +54,6 @@ pub fn cache() -> Result<PathBuf, BuildError> {
         .or_else(|| set("HOME").map(|home| home.join(".cache/cqldyno")));
     let unknown = || BuildError::Cache(PathBuf::from("~/.cache/cqldyno"), io::Error::other("HOME is not set"));
     std::path::absolute(cache.ok_or_else(unknown)?).map_err(|error| BuildError::Cache(PathBuf::new(), error))
-}
-
-/// Where a build is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Progress {
-    /// Another cqldyno builds; this one waits.
-    Waiting,
-    /// Versions of dependencies are chosen.
-    Locking,
-    /// cargo compiles.
-    Compiling {
-        /// Crates that are done.
-        done: u64,
-        /// All crates.
-        of: u64,
-    },
 }
 
 /// Who follows a build.
@@ -110,7 +98,30 @@ struct Prepared {
     environment: Vec<(String, String)>,
     /// The dependency that is the driver.
     library: Option<String>,
+    /// Links among the driver's own sources.
+    links: Vec<PathBuf>,
+    /// Where it is noted from what cargo last compiled adapter and driver, whatever for.
+    compiled: PathBuf,
     built: Built,
+}
+
+impl Prepared {
+    /// The lock file, if dependencies were chosen and a newer release cannot be meant by now.
+    fn locked(&self, order: &Order) -> Option<String> {
+        let is_chosen = order.is_exact() && self.folder.join("locked").is_file();
+        is_chosen.then(|| fs::read_to_string(self.folder.join("Cargo.lock")).ok()).flatten()
+    }
+
+    /// Where it is noted from what the worker was compiled.
+    fn inputs(&self) -> PathBuf {
+        self.folder.join("inputs")
+    }
+
+    /// Dependencies are to be chosen again.
+    fn unlock(&self) -> io::Result<()> {
+        let is_locked = self.folder.join("locked");
+        if is_locked.exists() { fs::remove_file(is_locked) } else { Ok(()) }
+    }
 }
 
 impl Builder {
@@ -175,6 +186,22 @@ impl Builder {
         choose(&self.families(&order.driver)?, order.version.as_ref(), None).map(drop)
     }
 
+    /// The capabilities, by their names in the worker protocol, and the types that what is ordered lacks, as far as the adapter's
+    /// manifest tells. What a folder or a commit lacks is not known before it is looked at.
+    ///
+    /// # Errors
+    /// When no adapter speaks it.
+    pub fn lacks(&self, order: &Order) -> Result<BTreeSet<String>, BuildError> {
+        let families = self.families(&order.driver)?;
+        let family = &families[choose(&families, order.version.as_ref(), None)?.family];
+        Ok(match &order.version {
+            None => family.lacks(family.tested.last()),
+            Some(Version::Release(release)) => family.lacks(Some(release)),
+            Some(Version::Begins(_) | Version::Newest) => family.lacks(None),
+            Some(Version::Path(_) | Version::Git { .. }) => BTreeSet::new(),
+        })
+    }
+
     /// The root of the repository that `folder` belongs to.
     ///
     /// # Errors
@@ -204,49 +231,119 @@ impl Builder {
         Ok(self.sources.drivers().into_iter().filter(is_here).collect())
     }
 
-    /// The worker that is ordered: from the cache, or built. Two processes never build at once.
+    /// The worker that is ordered: from the cache, or built. Two processes never build the same worker at once, and what is in the cache
+    /// waits for nobody.
     ///
     /// # Errors
     /// When it cannot be built, or the user ends it.
     pub fn build<'a>(&'a self, order: &Order, watch: &mut Watch<'a>) -> Result<Built, BuildError> {
-        let _lock = self.lock(watch)?;
         let prepared = self.prepare(order, false, watch)?;
-        let (cargo, failed) = (self.cargo(&prepared, watch), self.failed());
-        let lock = self.resolve(order, &prepared, &cargo, watch.progress)?;
-        let name = format!("cqldyno-driver-{}", order.driver);
-        let key = key(&[("ask", &prepared.ask), ("lock", &lock)]);
-        let folder = self.cache.join("workers").join(&key);
-        let (worker, lock_file) = (folder.join(&name), folder.join("Cargo.lock"));
-        let built = Built { worker, lock_file, key, ..prepared.built };
-        if built.worker.is_file() && built.lock_file.is_file() {
+        if let Some(built) = prepared.locked(order).and_then(|lock| self.found(order, &prepared, &lock)) {
             return Ok(built);
         }
-        let (manifest, target) = (prepared.folder.join("Cargo.toml"), self.cache.join("target"));
-        let arguments = ["rustc", "--release", "--locked", "--bin", &name, "--message-format", "json"].map(OsStr::new);
+        let _lock = self.lock(&prepared.folder, watch)?;
+        if Inputs::read(&prepared.inputs()).is_some_and(|noted| noted != noted.now()) {
+            // A manifest may be among them.
+            prepared.unlock().map_err(self.failed())?;
+        }
+        let lock = self.resolve(order, &prepared, &self.cargo(&prepared, watch), watch.progress)?;
+        match self.found(order, &prepared, &lock) {
+            Some(built) => Ok(built),
+            None => self.compile(order, &prepared, &lock, watch),
+        }
+    }
+
+    fn compile<'a>(
+        &'a self,
+        order: &Order,
+        prepared: &Prepared,
+        lock: &str,
+        watch: &mut Watch<'a>,
+    ) -> Result<Built, BuildError> {
+        let (cargo, progress) = (self.cargo(prepared, watch), &mut *watch.progress);
+        let (manifest, target) = (prepared.folder.join("Cargo.toml"), prepared.folder.join("target"));
         let place =
             [OsStr::new("--manifest-path"), manifest.as_os_str(), OsStr::new("--target-dir"), target.as_os_str()];
+        progress(Progress::Compiling { done: 0, of: 0 });
+        if Inputs::changed_unseen(&prepared.compiled) {
+            let local = local(lock);
+            let packages = local.iter().flat_map(|name| [OsStr::new("--package"), OsStr::new(name)]);
+            let clean = ["clean", "--release", "--locked"].map(OsStr::new);
+            cargo.run(clean.into_iter().chain(place).chain(packages), progress)?;
+        }
+        // What is compiled from now on, perhaps in part, is not what was noted.
+        let _ = fs::remove_file(&prepared.compiled);
+        let since = SystemTime::now();
+        let name = worker_name(order);
+        let arguments = ["rustc", "--release", "--locked", "--bin", &name, "--message-format", "json"].map(OsStr::new);
         let linker = link_arguments(order);
         let linker = [OsStr::new("--")].into_iter().chain(linker.iter().map(OsStr::new));
-        let progress = &mut *watch.progress;
-        let said = cargo.run(arguments.into_iter().chain(place).chain(linker), &mut |(done, of)| {
-            progress(Progress::Compiling { done, of });
-        })?;
+        let said = cargo.run(arguments.into_iter().chain(place).chain(linker), progress)?;
         let executable = executable(&said)
             .ok_or_else(|| BuildError::Failed("cargo built everything and named no executable".to_owned()))?;
-
-        let part = folder.with_extension("part");
-        let keep = || -> io::Result<()> {
-            let _ = fs::remove_dir_all(&part);
-            fs::create_dir_all(&part)?;
-            fs::copy(&executable, part.join(&name))?;
-            fs::write(part.join("Cargo.lock"), &lock)?;
-            fs::write(part.join("Cargo.toml"), &prepared.package.manifest)?;
-            fs::write(part.join("built.json"), serde_json::to_string_pretty(&built)?)?;
-            let _ = fs::remove_dir_all(&folder);
-            fs::rename(&part, &folder)
-        };
-        keep().map_err(failed)?;
+        let built = self.keep(order, prepared, lock, Path::new(&executable), since).map_err(self.failed())?;
+        let _ = fs::remove_dir_all(&target);
         Ok(built)
+    }
+
+    /// Puts the executable of a build that began `since` into the cache, and notes from what it was compiled.
+    fn keep(
+        &self,
+        order: &Order,
+        prepared: &Prepared,
+        lock: &str,
+        executable: &Path,
+        since: SystemTime,
+    ) -> io::Result<Built> {
+        // Without cargo's list nothing is known to be the same later, so it is built again.
+        let dep_info = fs::read_to_string(executable.with_extension("d")).ok();
+        let own = [self.target(), prepared.folder.clone()].map(|folder| folder.canonicalize().unwrap_or(folder));
+        let mut paths = listed(dep_info.as_deref().unwrap_or_default(), &own.each_ref().map(PathBuf::as_path));
+        paths.extend(prepared.links.iter().cloned());
+        let inputs = Inputs::after(paths, since);
+        let built = self.worker(order, prepared, lock, &inputs);
+        let folder = self.cache.join("workers").join(&built.key);
+        let part = folder.with_extension("part");
+        let _ = fs::remove_dir_all(&part);
+        fs::create_dir_all(&part)?;
+        fs::copy(executable, part.join(worker_name(order)))?;
+        fs::write(part.join("Cargo.lock"), lock)?;
+        fs::write(part.join("Cargo.toml"), &prepared.package.manifest)?;
+        fs::write(part.join("built.json"), serde_json::to_string_pretty(&built)?)?;
+        let _ = fs::remove_dir_all(&folder);
+        fs::rename(&part, &folder)?;
+        if dep_info.is_some() {
+            fs::create_dir_all(self.target())?;
+            fs::write(&prepared.compiled, inputs.text())?;
+            let part = prepared.folder.join("inputs.part");
+            fs::write(&part, inputs.text())?;
+            fs::rename(&part, prepared.inputs())?;
+        }
+        Ok(built)
+    }
+
+    /// The worker with this lock file, if the cache has one and all from which it was compiled is as it was.
+    fn found(&self, order: &Order, prepared: &Prepared, lock: &str) -> Option<Built> {
+        let inputs = Inputs::read(&prepared.inputs())?.now();
+        let built = self.worker(order, prepared, lock, &inputs);
+        (built.worker.is_file() && built.lock_file.is_file()).then_some(built)
+    }
+
+    /// A worker in the cache, or where it will be there.
+    fn worker(&self, order: &Order, prepared: &Prepared, lock: &str, inputs: &Inputs) -> Built {
+        let key = key(&[("ask", &prepared.ask), ("lock", lock), ("inputs", &inputs.text())]);
+        let folder = self.cache.join("workers").join(&key);
+        Built {
+            worker: folder.join(worker_name(order)),
+            lock_file: folder.join("Cargo.lock"),
+            key,
+            ..prepared.built.clone()
+        }
+    }
+
+    /// Where cargo keeps what it compiles, for all workers; another cargo waits meanwhile.
+    fn target(&self) -> PathBuf {
+        self.cache.join("target")
     }
 
     /// Runs the behaviour suite of the family that speaks the order's version, after clippy if `lints`. Returns the capabilities that
@@ -260,18 +357,18 @@ impl Builder {
         lints: bool,
         watch: &mut Watch<'a>,
     ) -> Result<BTreeSet<String>, BuildError> {
-        let _lock = self.lock(watch)?;
         let prepared = self.prepare(order, true, watch)?;
+        let _lock = self.lock(&prepared.folder, watch)?;
         let cargo = self.cargo(&prepared, watch);
         self.resolve(order, &prepared, &cargo, watch.progress)?;
-        let (manifest, target) = (prepared.folder.join("Cargo.toml"), self.cache.join("target"));
+        let (manifest, target) = (prepared.folder.join("Cargo.toml"), prepared.folder.join("target"));
         let place =
             [OsStr::new("--manifest-path"), manifest.as_os_str(), OsStr::new("--target-dir"), target.as_os_str()];
         let progress = &mut *watch.progress;
         let mut call = |before: &[&'static str], after: &[&'static str]| {
             let (before, after) = (before.iter().map(OsStr::new), after.iter().map(OsStr::new));
             let arguments = before.chain(place).chain([OsStr::new("--")]).chain(after);
-            cargo.hear(arguments, &mut |(done, of)| progress(Progress::Compiling { done, of }))
+            cargo.hear(arguments, progress)
         };
         if lints {
             let said = call(&["clippy", "--locked", "--lib"], &["-D", "warnings"])?;
@@ -296,18 +393,21 @@ impl Builder {
         move |error| BuildError::Cache(cache.clone(), error)
     }
 
-    /// Waits until no other process builds.
-    pub(crate) fn lock(&self, watch: &mut Watch<'_>) -> Result<File, BuildError> {
-        let failed = self.failed();
-        fs::create_dir_all(&self.cache).map_err(&failed)?;
-        let file =
-            File::options().create(true).truncate(false).write(true).open(self.cache.join("lock")).map_err(&failed)?;
+    /// Waits until no other process has the folder's lock, and takes it.
+    pub(crate) fn lock(&self, folder: &Path, watch: &mut Watch<'_>) -> Result<File, BuildError> {
+        let (failed, path) = (self.failed(), folder.join("lock"));
+        fs::create_dir_all(folder).map_err(&failed)?;
+        let mut file = File::options().create(true).truncate(false).write(true).open(&path).map_err(&failed)?;
         loop {
             match file.try_lock() {
-                Ok(()) => return Ok(file),
+                Ok(()) => {
+                    let told = file.set_len(0).and_then(|()| write!(file, "{}", process::id()));
+                    return told.map(|()| file).map_err(failed);
+                }
                 Err(TryLockError::WouldBlock) if (watch.cancelled)() => return Err(BuildError::Cancelled),
                 Err(TryLockError::WouldBlock) => {
-                    (watch.progress)(Progress::Waiting);
+                    let process = fs::read_to_string(&path).ok().and_then(|text| text.trim().parse().ok());
+                    process.into_iter().for_each(|process| (watch.progress)(Progress::Waiting { process }));
                     std::thread::sleep(LOOK_EVERY);
                 }
                 Err(TryLockError::Error(error)) => return Err(failed(error)),
@@ -324,13 +424,15 @@ impl Builder {
         Cargo { program: &self.cargo, folder: self.sources.folder(), environment: Vec::new(), log, cancelled }
     }
 
-    fn prepare(&self, order: &Order, tested: bool, watch: &Watch<'_>) -> Result<Prepared, BuildError> {
+    fn prepare(&self, order: &Order, tested: bool, watch: &mut Watch<'_>) -> Result<Prepared, BuildError> {
+        (watch.progress)(Progress::Preparing);
         let bare = self.bare(watch.log, watch.cancelled);
         let families = self.families(&order.driver)?;
         let library = families.iter().find_map(|family| family.library.as_deref()).unwrap_or(&order.driver);
         // Before anything is fetched for it.
         let first = choose(&families, order.version.as_ref(), None)?;
-        let checkout = checkout(order.version.as_ref(), library, &self.cache, &bare)?;
+        let checkout =
+            checkout(order.version.as_ref(), library, &self.cache, &bare, &mut |folder| self.lock(folder, watch))?;
         let Choice { family, requirement } = match &checkout {
             Some(found) => choose(&families, order.version.as_ref(), Some(&found.version))?,
             None => first,
@@ -340,7 +442,7 @@ impl Builder {
         let toolchain = bare.run(["-vV"].map(OsStr::new), &mut |_| ())?;
         let compiler = Cargo { program: Path::new("rustc"), ..bare };
         let toolchain = toolchain + &compiler.run(["-vV"].map(OsStr::new), &mut |_| ())?;
-        let native = self.native(order, &compiler)?;
+        let native = self.native(order, &compiler, watch)?;
 
         let manifest = family.folder.join("Cargo.toml");
         let own = sources(&self.sources, family).map_err(|error| BuildError::Manifest(manifest, error.to_string()))?;
@@ -369,8 +471,13 @@ impl Builder {
             toolchain: toolchain.lines().find(|line| line.starts_with("rustc ")).unwrap_or_default().to_owned(),
             ..Built::default()
         };
-        let environment = native.into_iter().chain([lock_file]).collect();
-        Ok(Prepared { package, folder, ask, environment, library: family.library.clone(), built })
+        let build_folder = (BUILD_FOLDER_VARIABLE.to_owned(), self.target().display().to_string());
+        let environment = native.into_iter().chain([lock_file, build_folder]).collect();
+        let place = checkout.as_ref().map_or(String::new(), |checkout| checkout.package.display().to_string());
+        let compiled =
+            self.target().join(format!("compiled-{}", key(&[("adapter", &built.adapter), ("driver", &place)])));
+        let links = checkout.map_or(Vec::new(), |checkout| checkout.links);
+        Ok(Prepared { package, folder, ask, environment, library: family.library.clone(), links, compiled, built })
     }
 
     fn base_lock(&self) -> PathBuf {
@@ -378,12 +485,18 @@ impl Builder {
     }
 
     /// The variables that cargo needs for a driver with native libraries, which the executable `native` in its folder provides.
-    fn native(&self, order: &Order, like: &Cargo<'_>) -> Result<Vec<(String, String)>, BuildError> {
+    fn native(
+        &self,
+        order: &Order,
+        like: &Cargo<'_>,
+        watch: &mut Watch<'_>,
+    ) -> Result<Vec<(String, String)>, BuildError> {
         let program = self.sources.folder().join("drivers").join(&order.driver).join("native");
         if !program.is_file() {
             return Ok(Vec::new());
         }
-        let target = self.cache.join("target");
+        let target = self.target();
+        let _lock = self.lock(&target, watch)?;
         let provide = Cargo { program: &program, environment: Vec::new(), ..*like };
         let said = provide.hear([target.as_os_str()], &mut |_| ())?;
         match said.success {
@@ -406,16 +519,12 @@ impl Builder {
     ) -> Result<String, BuildError> {
         let (folder, failed) = (&prepared.folder, self.failed());
         let (manifest, lock, is_locked) = (folder.join("Cargo.toml"), folder.join("Cargo.lock"), folder.join("locked"));
-        let stays = order.version.as_ref().is_none_or(Version::is_exact);
-        if stays && is_locked.is_file() {
-            return fs::read_to_string(&lock).map_err(failed);
+        if let Some(chosen) = prepared.locked(order) {
+            return Ok(chosen);
         }
         progress(Progress::Locking);
         let write = || -> io::Result<()> {
-            fs::create_dir_all(folder)?;
-            if is_locked.exists() {
-                fs::remove_file(&is_locked)?;
-            }
+            prepared.unlock()?;
             fs::write(folder.join("main.rs"), &prepared.package.main)?;
             fs::write(&manifest, &prepared.package.manifest)?;
             fs::copy(self.base_lock(), &lock).map(drop)
@@ -426,7 +535,7 @@ impl Builder {
             cargo.run(arguments.chain(further.iter().map(OsStr::new)), &mut |_| ())
         };
         update(&["--workspace", "--quiet"])?;
-        if let (false, Some(library)) = (stays, &prepared.library) {
+        if let (false, Some(library)) = (order.is_exact(), &prepared.library) {
             // Ours has a release that may be meant, but need not be the newest.
             update(&["--package", library])?;
         }
@@ -508,6 +617,18 @@ fn locked(lock: &str, name: &str, wanted: &str) -> Result<String, BuildError> {
             )))
         }
     }
+}
+
+/// The names of the packages in a lock file that come from no registry or repository.
+fn local(lock: &str) -> Vec<String> {
+    let packages: toml::Table = lock.parse().unwrap_or_default();
+    let all = packages.get("package").and_then(toml::Value::as_array).into_iter().flatten();
+    let local = all.filter(|package| package.get("source").is_none());
+    local.filter_map(|package| package.get("name")?.as_str().map(str::to_owned)).collect()
+}
+
+fn worker_name(order: &Order) -> String {
+    format!("cqldyno-driver-{}", order.driver)
 }
 
 /// What the compiler is told of the last step of a build. A seed above 0 makes lld shuffle functions the same way each time; GNU ld

@@ -20,16 +20,40 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// The longest reason that fits a table's notes.
 const LONGEST_REASON: usize = 400;
 /// Variables of a cargo, a make or a git above us, which mean their own children.
-pub(crate) const NOT_OURS: [&str; 8] = [
+pub(crate) const NOT_OURS: [&str; 9] = [
     "MAKEFLAGS",
     "MFLAGS",
     "CARGO_MAKEFLAGS",
     "CARGO_TARGET_DIR",
+    "CARGO_BUILD_BUILD_DIR",
     "CARGO_BUILD_TARGET_DIR",
     "GIT_DIR",
     "GIT_INDEX_FILE",
     "GIT_WORK_TREE",
 ];
+
+/// Where a build is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Compiler and sources are looked at; sources and libraries that are missing are fetched.
+    Preparing,
+    /// Another process builds the same worker, or fetches its sources; this one waits.
+    Waiting {
+        /// The other process's id.
+        process: u32,
+    },
+    /// cargo waits for another cargo, which compiles in the same folder.
+    Blocked,
+    /// Versions of dependencies are chosen.
+    Locking,
+    /// cargo is about to compile, or compiles.
+    Compiling {
+        /// Crates that are done.
+        done: u64,
+        /// All crates; 0 before they are known.
+        of: u64,
+    },
+}
 
 /// How to start cargo.
 pub(crate) struct Cargo<'a> {
@@ -98,40 +122,41 @@ struct Span {
 }
 
 impl Cargo<'_> {
-    /// Standard output of cargo with these arguments; `progress` hears done and all crates.
+    /// Standard output of cargo with these arguments; `progress` hears how far it is.
     ///
     /// # Errors
     /// With what cargo or the compiler said first.
     pub(crate) fn run<'a>(
         &self,
         arguments: impl IntoIterator<Item = &'a OsStr>,
-        progress: &mut dyn FnMut((u64, u64)),
+        progress: &mut dyn FnMut(Progress),
     ) -> Result<String, BuildError> {
         let said = self.hear(arguments, progress)?;
         if said.success { Ok(said.out) } else { Err(said.failure()) }
     }
 
-    /// All that it says.
+    /// All that it says. It ends with all that it started when we end, however we do.
     ///
     /// # Errors
     /// When it cannot be started, or the user ends it.
     pub(crate) fn hear<'a>(
         &self,
         arguments: impl IntoIterator<Item = &'a OsStr>,
-        progress: &mut dyn FnMut((u64, u64)),
+        progress: &mut dyn FnMut(Progress),
     ) -> Result<Said, BuildError> {
         let mut command = Command::new(self.program);
-        command.args(arguments).current_dir(self.folder).envs(self.environment.iter().map(|(a, b)| (a, b)));
+        command.args(arguments).current_dir(self.folder);
         command.env("CARGO_TERM_PROGRESS_WHEN", "always").env("CARGO_TERM_PROGRESS_WIDTH", "100");
         command.env("CARGO_TERM_COLOR", "never").env("CARGO_TERM_QUIET", "false");
         for name in NOT_OURS {
             command.env_remove(name);
         }
+        command.envs(self.environment.iter().map(|(a, b)| (a, b)));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // A group of its own: Ctrl-C reaches us, and we end cargo with all that it started.
-        command.process_group(0);
+        let mut group = Group::new()?;
+        command.process_group(group.id());
         let mut log = self.log.and_then(|path| File::options().create(true).append(true).open(path).ok());
-        let mut child = Running(command.spawn().map_err(|error| match error.kind() {
+        let child = command.spawn().map_err(|error| match error.kind() {
             io::ErrorKind::NotFound if self.program == Path::new("git") => {
                 BuildError::NoProgram("git", "install it, and try again")
             }
@@ -139,17 +164,18 @@ impl Cargo<'_> {
                 BuildError::NoProgram("cargo", "install Rust 1.95 or newer from https://rustup.rs, and try again")
             }
             _ => BuildError::Failed(format!("{} could not be started: {error}", self.program.display())),
-        })?);
+        })?;
+        let child = group.child.insert(child);
         let (sender, lines) = sync_channel(64);
-        follow(child.0.stdout.take(), sender.clone(), Line::Out);
-        follow(child.0.stderr.take(), sender, Line::Err);
+        follow(child.stdout.take(), sender.clone(), Line::Out);
+        follow(child.stderr.take(), sender, Line::Err);
         let (mut out, mut errors, mut first) = (String::new(), Vec::new(), None);
         loop {
             if (self.cancelled)() {
                 return Err(BuildError::Cancelled);
             }
             match lines.recv_timeout(LOOK_EVERY) {
-                Ok(Line::Err(line)) => match crates(&line) {
+                Ok(Line::Err(line)) => match heard(&line) {
                     Some(found) => progress(found),
                     None => {
                         note(&mut log, &line);
@@ -168,18 +194,39 @@ impl Cargo<'_> {
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
-        let status = child.0.wait().map_err(|error| BuildError::Failed(format!("cargo was lost: {error}")))?;
+        let status = child.wait().map_err(|error| BuildError::Failed(format!("cargo was lost: {error}")))?;
         Ok(Said { success: status.success(), out, errors, first })
     }
 }
 
-/// A child that is ended with all that it started when nobody needs it any more.
-struct Running(Child);
+/// A process group of a child with all that it starts. Its leader is a shell that waits for the end of a pipe which only we hold, so that
+/// the group ends with us even if we are killed.
+struct Group {
+    leader: Child,
+    child: Option<Child>,
+}
 
-impl Drop for Running {
+impl Group {
+    /// A group without a child. Ctrl-C on the terminal does not reach it.
+    fn new() -> Result<Group, BuildError> {
+        let mut leader = Command::new("sh");
+        leader.args(["-c", "read -r line; kill -s KILL 0"]);
+        leader.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+        let failed =
+            |error| BuildError::Failed(format!("sh, which ends cargo with cqldyno, could not be started: {error}"));
+        Ok(Group { leader: leader.spawn().map_err(failed)?, child: None })
+    }
+
+    fn id(&self) -> i32 {
+        self.leader.id().cast_signed()
+    }
+}
+
+impl Drop for Group {
     fn drop(&mut self) {
-        let _ = killpg(Pid::from_raw(self.0.id().cast_signed()), Signal::SIGKILL);
-        let _ = self.0.wait();
+        let _ = killpg(Pid::from_raw(self.id()), Signal::SIGKILL);
+        let _ = self.child.as_mut().map(Child::wait);
+        let _ = self.leader.wait();
     }
 }
 
@@ -213,13 +260,16 @@ fn follow(stream: Option<impl Read + Send + 'static>, lines: SyncSender<Line>, k
     });
 }
 
-/// Done and all crates of a line such as `Building [===>   ] 12/87: tokio`.
-fn crates(line: &str) -> Option<(u64, u64)> {
+/// What a line says of the progress: `Building [===>   ] 12/87: tokio`, or that another cargo has the folder.
+fn heard(line: &str) -> Option<Progress> {
     let line = line.trim_start();
+    if line.starts_with("Blocking waiting for file lock") {
+        return Some(Progress::Blocked);
+    }
     let rest = line.strip_prefix("Building [").and_then(|rest| rest.split_once("] "))?.1;
     let (done, rest) = rest.split_once('/')?;
     let of = rest.split(|c: char| !c.is_ascii_digit()).next()?;
-    Some((done.trim().parse().ok()?, of.parse().ok()?))
+    Some(Progress::Compiling { done: done.trim().parse().ok()?, of: of.parse().ok()? })
 }
 
 /// The first line and the whole of a compiler's error, if the line is one.
@@ -281,22 +331,23 @@ pub(crate) mod tests {
         path
     }
 
-    fn run(script: &str, cancelled: &dyn Fn() -> bool) -> (Result<String, BuildError>, Vec<(u64, u64)>, String) {
+    fn run(script: &str, cancelled: &dyn Fn() -> bool) -> (Result<String, BuildError>, Vec<Progress>, String) {
         let dir = tempfile::tempdir().unwrap();
         let (program, log) = (fake(dir.path(), script), dir.path().join("log"));
         let cargo =
             Cargo { program: &program, folder: dir.path(), environment: Vec::new(), log: Some(&log), cancelled };
         let mut seen = Vec::new();
-        let said = cargo.run(std::iter::empty(), &mut |crates| seen.push(crates));
+        let said = cargo.run(std::iter::empty(), &mut |progress| seen.push(progress));
         (said, seen, std::fs::read_to_string(log).unwrap_or_default())
     }
 
     #[test]
-    fn crates_are_counted_from_lines_that_are_drawn_over() {
-        let script = r"printf '   Compiling a v1\n    Building [==>   ] 1/3: a\r    Building [====> ] 2/3: b, c\r' >&2; echo out";
+    fn progress_is_read_from_lines_that_are_drawn_over_and_from_a_wait_for_another_cargo() {
+        let script = r"printf '    Blocking waiting for file lock on build directory\n   Compiling a v1\n    Building [==>   ] 1/3: a\r    Building [====> ] 2/3: b, c\r' >&2; echo out";
         let (said, seen, log) = run(script, &|| false);
         assert_eq!(said.unwrap(), "out\n");
-        assert_eq!(seen, [(1, 3), (2, 3)]);
+        let compiling = |done| Progress::Compiling { done, of: 3 };
+        assert_eq!(seen, [Progress::Blocked, compiling(1), compiling(2)]);
         assert_eq!(log, "   Compiling a v1\n");
     }
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader};
 use std::iter::once;
 use std::path::{Path, PathBuf};
 
@@ -28,6 +28,8 @@ pub(crate) struct Checkout {
     pub(crate) dirty: bool,
     /// A digest of all files of its workspace, and of the folders beyond it that the workspace depends on.
     pub(crate) contents: String,
+    /// The links among them.
+    pub(crate) links: Vec<PathBuf>,
 }
 
 impl Checkout {
@@ -57,18 +59,20 @@ struct Dependency {
     path: Option<PathBuf>,
 }
 
-/// Finds the crate `library` in the folder or the commit that `version` names; `None` for a release. Commits are checked out below `cache`.
+/// Finds the crate `library` in the folder or the commit that `version` names; `None` for a release. Commits are checked out below `cache`,
+/// of one repository by one process at a time, which holds its `lock`.
 pub(crate) fn checkout(
     version: Option<&Version>,
     library: &str,
     cache: &Path,
     cargo: &Cargo<'_>,
+    lock: &mut dyn FnMut(&Path) -> Result<File, BuildError>,
 ) -> Result<Option<Checkout>, BuildError> {
     let folder = match version {
         Some(Version::Path(folder)) => folder
             .canonicalize()
             .map_err(|error| BuildError::Checkout(folder.display().to_string(), format!("{error}; give a folder")))?,
-        Some(Version::Git { url, revision }) => clone(url, revision, cache, cargo)?,
+        Some(Version::Git { url, revision }) => clone(url, revision, cache, cargo, lock)?,
         _ => return Ok(None),
     };
     let wrong = |why: String| BuildError::Checkout(folder.display().to_string(), why);
@@ -79,6 +83,9 @@ pub(crate) fn checkout(
     let folders: BTreeSet<PathBuf> = once(metadata.workspace_root.clone()).chain(beyond).collect();
     let contents: io::Result<String> = folders.iter().map(|folder| digest(folder, &[])).collect();
     let contents = contents.map_err(|error| wrong(error.to_string()))?;
+    let files: io::Result<Vec<Vec<PathBuf>>> = folders.iter().map(|folder| files(folder, &[])).collect();
+    let links = files.map_err(|error| wrong(error.to_string()))?.concat();
+    let links = links.into_iter().filter(|file| file.is_symlink()).collect();
     let found = metadata.packages.into_iter().find(|package| package.name == library);
     let Some(Package { version, manifest_path, .. }) = found else {
         return Err(wrong(format!("there is no package {library} in it; give the folder of the driver's checkout")));
@@ -86,7 +93,7 @@ pub(crate) fn checkout(
     let package = manifest_path.parent().unwrap_or(&folder).to_path_buf();
     let revision = git(cargo, &folder, &["rev-parse", "HEAD"]).ok();
     let dirty = revision.is_some() && !is_clean(cargo, &folder);
-    Ok(Some(Checkout { package, version, revision, dirty, contents }))
+    Ok(Some(Checkout { package, version, revision, dirty, contents, links }))
 }
 
 fn metadata(folder: &Path, cargo: &Cargo<'_>) -> Result<Metadata, BuildError> {
@@ -129,20 +136,25 @@ pub(crate) fn commit(folder: &Path, name: &str, cargo: &Cargo<'_>) -> Result<Str
 }
 
 /// The folder of a commit, which is fetched if it is not there.
-fn clone(url: &str, revision: &str, cache: &Path, cargo: &Cargo<'_>) -> Result<PathBuf, BuildError> {
+fn clone(
+    url: &str,
+    revision: &str,
+    cache: &Path,
+    cargo: &Cargo<'_>,
+    lock: &mut dyn FnMut(&Path) -> Result<File, BuildError>,
+) -> Result<PathBuf, BuildError> {
     let wrong = |error: BuildError| match error {
         BuildError::Failed(why) => BuildError::Checkout(format!("{url}#{revision}"), why),
         error => error,
     };
     let git = |folder: &Path, arguments: &[&str]| git(cargo, folder, arguments);
-    let io = |error: io::Error| BuildError::Cache(cache.to_path_buf(), error);
     // A folder is named as git would take it from here, not from the cache.
     let origin = Path::new(url).canonicalize().map_or_else(|_| url.to_owned(), |path| path.display().to_string());
     let name = hexadecimal(&Sha256::digest(&origin));
     let repository = cache.join("git").join(&name[..16]);
     let all = ["+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*"];
+    let _lock = lock(&repository)?;
     if !repository.join("HEAD").is_file() {
-        fs::create_dir_all(&repository).map_err(io)?;
         git(&repository, &["init", "--quiet", "--bare"]).map_err(wrong)?;
     }
     let known = |name: &str| {
@@ -192,18 +204,45 @@ pub(crate) fn git(cargo: &Cargo<'_>, folder: &Path, arguments: &[&str]) -> Resul
     }
 }
 
-/// A digest of all files below `folder` but hidden ones and, beside a manifest, what cargo built and folders with one of the names `without`.
+/// A digest of all files and links below `folder` but hidden ones and, beside a manifest, what cargo built and folders with one of the names
+/// `without`.
 pub(crate) fn digest(folder: &Path, without: &[&str]) -> io::Result<String> {
+    let mut all = Sha256::new();
+    for file in files(folder, without)? {
+        all.update(file.strip_prefix(folder).unwrap_or(&file).as_os_str().as_encoded_bytes());
+        all.update([0]);
+        all.update(state(&file)?);
+    }
+    Ok(hexadecimal(&all.finalize()))
+}
+
+/// Digest of a file's contents, or of a folder with all that is in it. A link is told by what it leads to, with the contents if that is
+/// a file.
+pub(crate) fn state(path: &Path) -> io::Result<String> {
+    let mut all = Sha256::new();
+    if path.is_symlink() {
+        all.update(path.canonicalize().or_else(|_| fs::read_link(path))?.as_os_str().as_encoded_bytes());
+    } else if path.is_dir() {
+        return digest(path, &[]);
+    }
+    if path.is_file() {
+        // In pieces: a file may be larger than the memory.
+        let mut pieces = BufReader::with_capacity(1 << 20, File::open(path)?);
+        while let piece @ [_, ..] = pieces.fill_buf()? {
+            all.update(piece);
+            let length = piece.len();
+            pieces.consume(length);
+        }
+    }
+    Ok(hexadecimal(&all.finalize()))
+}
+
+/// The files and links of [`digest`], in order. A link to a folder is not followed: it may lead anywhere.
+fn files(folder: &Path, without: &[&str]) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     collect(folder, without, &mut files)?;
     files.sort();
-    let mut all = Sha256::new();
-    for file in files {
-        all.update(file.strip_prefix(folder).unwrap_or(&file).as_os_str().as_encoded_bytes());
-        all.update([0]);
-        all.update(Sha256::digest(fs::read(&file)?));
-    }
-    Ok(hexadecimal(&all.finalize()))
+    Ok(files)
 }
 
 fn collect(folder: &Path, without: &[&str], files: &mut Vec<PathBuf>) -> io::Result<()> {
@@ -218,7 +257,7 @@ fn collect(folder: &Path, without: &[&str], files: &mut Vec<PathBuf>) -> io::Res
         }
         if kind.is_dir() {
             collect(&path, without, files)?;
-        } else if kind.is_file() || path.is_file() {
+        } else if kind.is_file() || kind.is_symlink() {
             files.push(path);
         }
     }

@@ -1,6 +1,6 @@
 //! Adapter families: a driver's releases with one API share an adapter, which is a folder with a `Cargo.toml`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -24,12 +24,18 @@ pub struct Family {
     pub versions: String,
     /// The releases that its tests are run against; the last is the newest.
     pub tested: Vec<semver::Version>,
+    /// The calls of the driver that statements go through, by the word for how a scenario issues them, such as `execute`.
+    pub calls: BTreeMap<String, String>,
     /// Folders of other adapters, from its own, of which it takes source files.
     pub(crate) shares: Vec<String>,
     pub(crate) manifest: Table,
     /// Releases that no family speaks, and why: what follows `because`.
     unspoken: Vec<(semver::Version, String)>,
     requirement: VersionReq,
+    /// Capabilities by their names in the worker protocol, each with the releases that lack it.
+    lacks: Vec<(String, VersionReq)>,
+    /// CQL types that all of its releases lack, by name.
+    lacks_types: Vec<String>,
 }
 
 /// What a family is asked for: cargo chooses by the requirement; `None` leaves the dependency as the manifest has it.
@@ -90,13 +96,45 @@ impl Family {
         let unspoken = unspoken
             .map(|(release, why)| Ok((semver::Version::parse(release)?, why.as_str().unwrap_or_default().to_owned())));
         let unspoken = unspoken.collect::<Result<_, _>>().map_err(|error: semver::Error| wrong(&error))?;
+        let calls = own.and_then(|own| own.get("calls")).and_then(Value::as_table).into_iter().flatten();
+        let calls =
+            calls.filter_map(|(operation, call)| Some((operation.clone(), call.as_str()?.to_owned()))).collect();
+        let lacks = own.and_then(|own| own.get("lacks")).and_then(Value::as_table).into_iter().flatten();
+        let lacks = lacks.map(|(name, of)| Ok((name.clone(), VersionReq::parse(of.as_str().unwrap_or_default())?)));
+        let lacks = lacks.collect::<Result<_, _>>().map_err(|error: semver::Error| wrong(&error))?;
+        let lacks_types = list("lacks_types").collect();
         let (folder, driver) = (folder.to_path_buf(), driver.to_owned());
-        Ok(Some(Family { folder, driver, library, versions, tested, shares, manifest, unspoken, requirement }))
+        Ok(Some(Family {
+            folder,
+            driver,
+            library,
+            versions,
+            tested,
+            calls,
+            shares,
+            manifest,
+            unspoken,
+            requirement,
+            lacks,
+            lacks_types,
+        }))
     }
 
     /// Whether it speaks this release.
     pub fn speaks(&self, version: &semver::Version) -> bool {
         self.requirement.matches(version) || self.tested.contains(version)
+    }
+
+    /// The capabilities and types that `release` lacks; those that all of its releases lack if it is not known.
+    pub(crate) fn lacks(&self, release: Option<&semver::Version>) -> BTreeSet<String> {
+        // A requirement takes no pre-release.
+        let release = release.map(|release| semver::Version { pre: semver::Prerelease::EMPTY, ..release.clone() });
+        let is_lacked = |of: &VersionReq| match &release {
+            Some(release) => of.matches(release),
+            None => *of == VersionReq::STAR,
+        };
+        let capabilities = self.lacks.iter().filter(|(_, of)| is_lacked(of)).map(|(name, _)| name);
+        capabilities.chain(&self.lacks_types).cloned().collect()
     }
 
     /// Its folder below that of the sources.
@@ -177,7 +215,7 @@ pub(crate) fn choose(
         let why = unspoken
             .find(|(release, _)| is_meant(release))
             .map_or(String::new(), |(_, why)| format!(", because {why}"));
-        return Err(BuildError::NotSpoken(driver, asked, why, versions.join(" and ")));
+        return Err(BuildError::NotSpoken(driver, asked, why, versions.join(" or ")));
     };
     let spoken = &families[family].versions;
     let requirement = version.requirement().map(|wanted| match version {
@@ -261,6 +299,42 @@ mod tests {
     }
 
     #[test]
+    fn what_a_release_lacks_is_known_from_the_manifest() {
+        let lacks = "lacks = { connect = \"<1.2.9\", tls = \"*\" }\nlacks_types = [\"duration\"]\ntested";
+        let (_dir, sources) = sources_of(&[("a", &NEWEST.replace("tested", lacks))]);
+        let family = Family::all(&sources, "a").unwrap().remove(0);
+        let of = |release: &str| Vec::from_iter(family.lacks(Some(&release.parse().unwrap())));
+        assert_eq!(of("1.2.8"), ["connect", "duration", "tls"]);
+        assert_eq!(of("1.2.8-beta.1"), ["connect", "duration", "tls"]);
+        assert_eq!(of("1.2.9"), ["duration", "tls"]);
+        assert_eq!(Vec::from_iter(family.lacks(None)), ["duration", "tls"], "whatever the release is");
+    }
+
+    #[test]
+    fn the_manifests_lack_what_the_behaviour_suite_found_missing() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let sources = Sources::at(&root).unwrap();
+        let table = fs::read_to_string(root.join("drivers/VERSIONS.md")).unwrap();
+        let rows = table.lines().filter_map(|row| row.split_once("| passes"));
+        let mut compared = 0;
+        for (begin, found) in rows {
+            let [_, driver, release, ..] = begin.split('|').map(str::trim).collect::<Vec<_>>()[..] else { continue };
+            let families = Family::all(&sources, driver).unwrap();
+            let release = semver::Version::parse(release).unwrap();
+            let family = families.iter().find(|family| family.speaks(&release)).unwrap();
+            // The suite names capabilities as the code does, and types, which begin with a small letter.
+            let named = found.split([' ', ',']).filter(|word| word.starts_with(|c: char| c.is_ascii_uppercase()));
+            let word = |name: &str| name.chars().filter(|c| *c != '_').collect::<String>();
+            let named: BTreeSet<String> = named.map(str::to_ascii_lowercase).collect();
+            let lacks = family.lacks(Some(&release));
+            let lacks = lacks.iter().filter(|name| *name != "tls" && !family.lacks_types.contains(name));
+            assert_eq!(lacks.map(|name| word(name)).collect::<BTreeSet<_>>(), named, "{driver}@{release}");
+            compared += 1;
+        }
+        assert!(compared > 20, "{compared} rows");
+    }
+
+    #[test]
     fn a_folder_is_spoken_by_the_version_in_it() {
         let of = |found: &str| choose(&families(), Some(&"path:x".parse().unwrap()), Some(&found.parse().unwrap()));
         assert_eq!(of("0.4.0").unwrap(), Choice { family: 1, requirement: None });
@@ -272,7 +346,7 @@ mod tests {
     fn what_no_family_speaks_is_refused_with_the_releases_that_one_does() {
         assert_eq!(
             chosen("0.12.0").unwrap_err(),
-            "a 0.12.0 was asked for, and no adapter of cqldyno speaks it: they speak >=1.0.0, <2.0.0 and >=0.2.1, <0.11.0; ask for one of \
+            "a 0.12.0 was asked for, and no adapter of cqldyno speaks it: they speak >=1.0.0, <2.0.0 or >=0.2.1, <0.11.0; ask for one of \
              these"
         );
         assert!(chosen("3").is_err() && chosen("0.20").is_err());

@@ -4,7 +4,7 @@
 //! into the cache, lets cargo lock and build it, and keeps the worker beside its lock file. What was built once is found again.
 //!
 //! Files go from an order to a worker in this order: `order`, `version`, `sources`, `family`, `checkout`, `package`, `key`, `cargo`,
-//! `builder`. `range` lists what can be ordered between two versions.
+//! `inputs`, `builder`. `range` lists what can be ordered between two versions.
 #![deny(missing_docs)]
 
 mod builder;
@@ -12,6 +12,7 @@ mod cargo;
 mod checkout;
 mod error;
 mod family;
+mod inputs;
 mod key;
 mod order;
 mod package;
@@ -19,7 +20,8 @@ mod range;
 mod sources;
 mod version;
 
-pub use builder::{Builder, Built, CACHE_VARIABLE, Progress, Watch, cache};
+pub use builder::{Builder, Built, CACHE_VARIABLE, Watch, cache};
+pub use cargo::Progress;
 pub use error::BuildError;
 pub use family::Family;
 pub use order::{ALLOCATORS, LTO, Order};

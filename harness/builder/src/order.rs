@@ -28,6 +28,23 @@ pub struct Order {
 }
 
 impl Order {
+    /// For people: as a contender is written, with the first digits of a whole commit.
+    pub fn label(&self) -> String {
+        let version = match &self.version {
+            Some(Version::Git { url, revision }) if revision.len() == 40 => {
+                let revision = revision.chars().take(10).collect();
+                Some(Version::Git { url: url.clone(), revision })
+            }
+            version => version.clone(),
+        };
+        Order { version, ..self.clone() }.to_string()
+    }
+
+    /// Whether its version means the same release or sources tomorrow.
+    pub(crate) fn is_exact(&self) -> bool {
+        self.version.as_ref().is_none_or(Version::is_exact)
+    }
+
     /// The allocator that is built in, if it is not the system's.
     pub fn own_allocator(&self) -> Option<&str> {
         self.allocator.as_deref().filter(|allocator| *allocator != ALLOCATORS[0])
@@ -46,5 +63,24 @@ impl fmt::Display for Order {
         let keys = keys.into_iter().filter_map(|(key, value)| Some((key, value.as_ref()?)));
         let pins = self.pins.iter().map(|(name, version)| (name.as_str(), version));
         pins.chain(keys).try_for_each(|(key, value)| write!(out, "+{key}={value}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn people_read_the_first_digits_of_a_commit() {
+        let of = |version: &str| {
+            let order = Order { driver: "a".to_owned(), version: Some(version.parse().unwrap()), ..Order::default() };
+            (order.label(), order.to_string())
+        };
+        let commit = "0123456789abcdef0123456789abcdef01234567";
+        let (label, whole) = of(&format!("git:/x/y#{commit}"));
+        assert_eq!((label.as_str(), whole), ("a@git:/x/y#0123456789", format!("a@git:/x/y#{commit}")));
+        for version in ["git:/x/y#main", "1.9.0", "path:x"] {
+            assert_eq!(of(version).0, format!("a@{version}"));
+        }
     }
 }

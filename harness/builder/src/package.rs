@@ -227,6 +227,7 @@ mod tests {
             revision: None,
             dirty: false,
             contents: String::new(),
+            links: Vec::new(),
         };
         let (manifest, _) = package("drivers/scylla", None, Some(&checkout), &order(|_| ()));
         let driver = &manifest["workspace"]["dependencies"]["scylla"];

@@ -44,7 +44,7 @@ impl Builder {
         let library = library.ok_or_else(|| BuildError::NoOtherVersion(driver.to_owned()))?;
         match ends {
             [Version::Release(one), Version::Release(other)] => {
-                let _lock = self.lock(watch)?;
+                let _lock = self.lock(&self.cache().join("range"), watch)?;
                 let points =
                     self.between(&library, [one.min(other), one.max(other)], &self.bare(watch.log, watch.cancelled))?;
                 Ok(Range { points, reversed: one > other })

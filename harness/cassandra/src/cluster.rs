@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::time::{Duration, Instant};
@@ -11,13 +12,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::client::{Login, Row, query};
 use crate::error::{CassandraError, of};
-use crate::fetch::jars;
+use crate::fetch::{digest, jars};
 use crate::machine::{check, java, ports};
 use crate::node::{Gate, Node};
 use crate::order::Order;
 
 /// What a folder with a running cluster holds.
 const STATE: &str = "cluster.json";
+/// Where the cache has links to the folders of clusters that end with a process.
+const FOLDERS: &str = "cassandra/folders";
 /// How long each node may take to be ready, beside a build for example.
 const READY_WITHIN: Duration = Duration::from_secs(120);
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -68,6 +71,11 @@ pub struct Cluster {
 pub(crate) struct State {
     /// As in [`Order::about`].
     pub about: String,
+    /// The process that the cluster ends with; `None` for one that is kept.
+    pub owner: Option<Process>,
+    /// The number of nodes that were asked for.
+    pub asked: u8,
+    /// Those that were begun.
     pub nodes: Vec<Running>,
 }
 
@@ -75,10 +83,16 @@ pub(crate) struct State {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Running {
     pub address: SocketAddr,
+    pub process: Process,
+    pub log: PathBuf,
+}
+
+/// A process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Process {
     pub pid: i32,
     /// In ticks after the machine's start: a process id may be another process' later.
     pub started: u64,
-    pub log: PathBuf,
 }
 
 impl Cluster {
@@ -89,8 +103,9 @@ impl Cluster {
     pub fn start(start: Start<'_>) -> Result<Cluster, CassandraError> {
         let Start { order, cache, folder, log, gate, kept, yaml, login, says, cancelled } = start;
         // What a crash of ours left behind.
+        sweep(cache);
         if let Some(state) = State::read(folder) {
-            state.nodes.iter().for_each(Running::kill);
+            state.kill();
         }
         check(order, cache)?;
         let java = java(order)?;
@@ -105,7 +120,12 @@ impl Cluster {
         says(&format!("Starting {} ...", order.about()));
         let began = Instant::now();
         let ports = ports(order)?;
-        let state = State { about: order.about(), nodes: Vec::new() };
+        let owner = (!kept).then(|| Process::of(std::process::id().cast_signed()));
+        let state = State { about: order.about(), owner, asked: order.nodes, nodes: Vec::new() };
+        state.write(&folder)?;
+        if !kept {
+            note(&folder, cache)?;
+        }
         let mut cluster = Cluster {
             state,
             addresses: Vec::new(),
@@ -121,12 +141,11 @@ impl Cluster {
             let (folder, heap) = (folder.join(format!("node{}", number + 1)), order.heap);
             let node = Node { java: &java, jars: &jars, folder, log: &log, number, of: order.nodes, ports, heap, yaml };
             let child = node.start((!kept).then_some(gate))?;
-            let pid = child.id().cast_signed();
+            let process = Process::of(child.id().cast_signed());
             cluster.children.push(child);
             let address = SocketAddr::new(IpAddr::V4(node.address()), ports.0);
-            let started = ticks_at_start(pid).unwrap_or_default();
             cluster.addresses.push(address);
-            cluster.state.nodes.push(Running { address, pid, started, log });
+            cluster.state.nodes.push(Running { address, process, log });
             cluster.state.write(&cluster.folder)?;
             // The first one is the seed, which the others ask before they join.
             if number == 0 || number + 1 == order.nodes {
@@ -145,12 +164,12 @@ impl Cluster {
 
     /// The nodes' process ids.
     pub fn processes(&self) -> Vec<i32> {
-        self.state.nodes.iter().map(|node| node.pid).collect()
+        self.state.nodes.iter().map(|node| node.process.pid).collect()
     }
 
     /// Why it no longer answers, as a full sentence: a node that ended, with the end of its log.
     pub fn ended(&self) -> Option<String> {
-        let node = self.state.nodes.iter().find(|node| !node.is_alive())?;
+        let node = self.state.nodes.iter().find(|node| !node.process.is_alive())?;
         Some(format!(
             "The node of Apache Cassandra at {} ended; its log ends: {}.",
             node.address,
@@ -186,7 +205,7 @@ impl Cluster {
             if cancelled() {
                 return Err(CassandraError::Cancelled);
             }
-            if let Some(node) = self.state.nodes.iter().find(|node| !node.is_alive()) {
+            if let Some(node) = self.state.nodes.iter().find(|node| !node.process.is_alive()) {
                 let how = format!("ended at once ({})", last_words(&node.log));
                 return Err(CassandraError::NotReady(order.name(), how, node.log.clone()));
             }
@@ -209,7 +228,7 @@ impl Drop for Cluster {
         if self.kept {
             return;
         }
-        self.state.nodes.iter().for_each(Running::kill);
+        self.state.kill();
         for child in &mut self.children {
             let _ = child.kill();
             let _ = child.wait();
@@ -265,16 +284,58 @@ impl State {
         let text = serde_json::to_string_pretty(self).unwrap_or_default();
         fs::write(&path, text).map_err(of(&path))
     }
+
+    fn kill(&self) {
+        self.nodes.iter().for_each(|node| node.process.kill());
+    }
+}
+
+/// Notes in `cache` that a cluster writes into `folder`, so that a later start removes it if this process is killed.
+fn note(folder: &Path, cache: &Path) -> Result<(), CassandraError> {
+    let folders = cache.join(FOLDERS);
+    let name = digest(folder.as_os_str().as_encoded_bytes()).map_err(of(folder))?;
+    let link = folders.join(name);
+    let _ = fs::remove_file(&link);
+    fs::create_dir_all(&folders).and_then(|()| symlink(folder, &link)).map_err(of(&link))
+}
+
+/// Removes what clusters left whose process was killed.
+fn sweep(cache: &Path) {
+    for link in fs::read_dir(cache.join(FOLDERS)).into_iter().flatten().flatten() {
+        let folder = fs::read_link(link.path()).unwrap_or_default();
+        let state = State::read(&folder);
+        if state.iter().any(|state| state.owner.is_some_and(Process::is_alive)) {
+            continue;
+        }
+        // Without a state it is gone, or another's.
+        if let Some(state) = state {
+            state.kill();
+            let _ = fs::remove_dir_all(&folder);
+        }
+        let _ = fs::remove_file(link.path());
+    }
 }
 
 impl Running {
+    /// Whether it answers a query.
+    pub(crate) fn answers(&self) -> bool {
+        query(self.address, &None, "SELECT key FROM system.local").is_ok_and(|rows| rows.len() == 1)
+    }
+}
+
+impl Process {
+    /// The process that has this id now.
+    fn of(pid: i32) -> Process {
+        Process { pid, started: ticks_at_start(pid).unwrap_or_default() }
+    }
+
     /// Whether this very process runs.
-    pub(crate) fn is_alive(&self) -> bool {
+    pub(crate) fn is_alive(self) -> bool {
         ticks_at_start(self.pid).is_some_and(|started| started == self.started)
     }
 
     /// Ends it at once, if it is still there.
-    pub(crate) fn kill(&self) {
+    pub(crate) fn kill(self) {
         if self.is_alive() {
             let _ = nix::sys::signal::kill(nix::unistd::Pid::from_raw(self.pid), nix::sys::signal::Signal::SIGKILL);
         }
@@ -298,16 +359,35 @@ mod tests {
     fn a_process_is_known_by_its_id_and_by_when_it_began() {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let pid = child.id().cast_signed();
-        let address = "127.0.0.1:1".parse().unwrap();
-        let of = |started| Running { address, pid, started, log: PathBuf::new() };
-        let node = of(ticks_at_start(pid).unwrap());
-        let other = of(node.started + 1);
+        let node = Process::of(pid);
+        let other = Process { started: node.started + 1, ..node };
         assert!(node.is_alive() && !other.is_alive());
         other.kill();
         assert!(node.is_alive(), "a process that took over the id is left alone");
         node.kill();
         while node.is_alive() {}
         child.wait().unwrap();
+    }
+
+    #[test]
+    fn a_start_removes_what_a_killed_process_left_and_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let (cache, process) = (dir.path().join("cache"), Process::of(std::process::id().cast_signed()));
+        let folder = |name: &str, owner: Option<Process>| {
+            let folder = dir.path().join(name);
+            fs::create_dir(&folder).unwrap();
+            if owner.is_some() {
+                let state = State { about: name.to_owned(), owner, asked: 1, nodes: Vec::new() };
+                state.write(&folder).unwrap();
+            }
+            note(&folder, &cache).unwrap();
+            folder
+        };
+        let killed = folder("killed", Some(Process { started: process.started + 1, ..process }));
+        let (running, foreign) = (folder("running", Some(process)), folder("foreign", None));
+        sweep(&cache);
+        assert_eq!([&killed, &running, &foreign].map(|folder| folder.exists()), [false, true, true]);
+        assert_eq!(fs::read_dir(cache.join(FOLDERS)).unwrap().count(), 1);
     }
 
     #[test]

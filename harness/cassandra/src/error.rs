@@ -38,8 +38,8 @@ pub enum CassandraError {
         "{0} could not be fetched with Maven: {1}; connect this machine to Maven Central or a mirror of it, and start this again"
     )]
     Fetch(String, String),
-    /// A file that is another than Maven verified, and the folder that has it.
-    #[error("{0} is not the file that was fetched; delete the folder {1}, and it is fetched again")]
+    /// What is other than Maven verified, and the folder of the release.
+    #[error("{0}; delete the folder {1}, and it is fetched again")]
     Damaged(String, PathBuf),
     /// What was asked for, how it ended, and its log.
     #[error("{0} was started and {1}; its log is {2}")]
@@ -50,6 +50,11 @@ pub enum CassandraError {
     /// A cluster is kept already, at these addresses.
     #[error("a cluster runs already at {0}; use it with --target {0}, or end it with `cqldyno cluster stop`")]
     Runs(String),
+    /// A cluster is kept already that is not whole.
+    #[error(
+        "a cluster was started already at {0}, and not all of its nodes answer; `cqldyno cluster status` describes them, and `cqldyno cluster stop` ends it"
+    )]
+    NotWhole(String),
     /// The user ended it.
     #[error("the start of Apache Cassandra was ended; nothing of it is left running")]
     Cancelled,

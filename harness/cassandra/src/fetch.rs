@@ -1,7 +1,8 @@
 //! From Maven Central into the cache, once.
 
-use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::collections::BTreeSet;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -32,6 +33,28 @@ pub fn is_fetched(version: &str, cache: &Path) -> bool {
     folder(version, cache).join(SUMS).is_file()
 }
 
+/// Holds the lock `file` until what is returned is dropped. While another process holds it, `waits` hears of it once.
+pub(crate) fn alone(
+    file: &Path,
+    waits: &mut dyn FnMut(),
+    cancelled: &dyn Fn() -> bool,
+) -> Result<File, CassandraError> {
+    file.parent().map_or(Ok(()), fs::create_dir_all).map_err(of(file))?;
+    let held = File::create(file).map_err(of(file))?;
+    let mut waited = false;
+    // A file system without locks has nobody to tell apart.
+    while let Err(TryLockError::WouldBlock) = held.try_lock() {
+        if cancelled() {
+            return Err(CassandraError::Cancelled);
+        }
+        if !std::mem::replace(&mut waited, true) {
+            waits();
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+    Ok(held)
+}
+
 /// The folder with the jars of the release, which are fetched first if need be. Every file is the one that was fetched.
 pub(crate) fn jars(
     order: &Order,
@@ -41,16 +64,8 @@ pub(crate) fn jars(
 ) -> Result<PathBuf, CassandraError> {
     let folder = folder(&order.version, cache);
     let parent = cache.join("cassandra");
-    fs::create_dir_all(&parent).map_err(of(&parent))?;
-    let lock = parent.join("lock");
-    let held = File::create(&lock).map_err(of(&lock))?;
-    while held.try_lock().is_err() {
-        // Another one fetches.
-        if cancelled() {
-            return Err(CassandraError::Cancelled);
-        }
-        std::thread::sleep(LOOK_EVERY);
-    }
+    // Another one may fetch.
+    let _alone = alone(&parent.join("lock"), &mut || (), cancelled)?;
     if is_fetched(&order.version, cache) {
         verify(&folder)?;
         return Ok(folder);
@@ -119,34 +134,47 @@ fn pom(version: &str) -> String {
     )
 }
 
-fn write_sums(folder: &Path) -> std::io::Result<()> {
-    let mut names: Vec<String> =
-        fs::read_dir(folder)?.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
-    names.retain(|name| name.ends_with(".jar"));
-    names.sort_unstable();
-    let mut sums = String::new();
-    for name in names {
-        sums += &format!("{}  {name}\n", digest(&folder.join(&name))?);
-    }
-    File::create(folder.join(SUMS))?.write_all(sums.as_bytes())
+/// The names of all files but the list of digests. Java takes every jar of the folder.
+fn names(folder: &Path) -> io::Result<BTreeSet<String>> {
+    let name = |entry: io::Result<fs::DirEntry>| Ok(entry?.file_name().to_string_lossy().into_owned());
+    fs::read_dir(folder)?.map(name).filter(|name| !name.as_ref().is_ok_and(|name| name == SUMS)).collect()
 }
 
-/// Every jar is as it was fetched.
+fn write_sums(folder: &Path) -> io::Result<()> {
+    let mut sums = String::new();
+    for name in names(folder)? {
+        sums += &format!("{}  {name}\n", digest(File::open(folder.join(&name))?)?);
+    }
+    fs::write(folder.join(SUMS), sums)
+}
+
+/// Every file is as it was fetched, and there is no other.
 fn verify(folder: &Path) -> Result<(), CassandraError> {
     let sums = folder.join(SUMS);
-    for line in fs::read_to_string(&sums).map_err(of(&sums))?.lines() {
-        let (sum, name) = line.split_once("  ").unwrap_or_default();
-        if digest(&folder.join(name)).ok().as_deref() != Some(sum) {
-            return Err(CassandraError::Damaged(folder.join(name).display().to_string(), folder.to_path_buf()));
+    let damaged = |what: String| Err(CassandraError::Damaged(what, folder.to_path_buf()));
+    let text = fs::read_to_string(&sums).map_err(of(&sums))?;
+    let listed: Vec<(&str, &str)> = text.lines().map(|line| line.split_once("  ").unwrap_or_default()).collect();
+    if listed.is_empty() {
+        return damaged(format!("the list of fetched files {} is empty", sums.display()));
+    }
+    let of_name = |name: &str| folder.join(name).display().to_string();
+    for (sum, name) in &listed {
+        let found = File::open(folder.join(name)).and_then(digest);
+        if found.ok().as_deref() != Some(sum) {
+            return damaged(format!("{} is not the file that was fetched", of_name(name)));
         }
     }
-    Ok(())
+    let unlisted = |name: &String| listed.iter().all(|(_, other)| other != name);
+    match names(folder).map_err(of(folder))?.into_iter().find(unlisted) {
+        Some(name) => damaged(format!("{} is none of the files that were fetched", of_name(&name))),
+        None => Ok(()),
+    }
 }
 
-fn digest(path: &Path) -> std::io::Result<String> {
-    let (mut file, mut hash, mut part) = (File::open(path)?, Sha256::new(), vec![0; 1 << 18]);
+pub(crate) fn digest(mut input: impl Read) -> io::Result<String> {
+    let (mut hash, mut part) = (Sha256::new(), vec![0; 1 << 18]);
     loop {
-        match file.read(&mut part)? {
+        match input.read(&mut part)? {
             0 => return Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()),
             length => hash.update(&part[..length]),
         }
@@ -158,16 +186,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_jar_that_changed_after_it_was_fetched_is_refused() {
+    fn a_release_of_which_a_file_is_missing_or_changed_or_added_is_refused() {
         let folder = tempfile::tempdir().unwrap();
-        let jar = folder.path().join("a.jar");
-        fs::write(&jar, "as it was").unwrap();
-        write_sums(folder.path()).unwrap();
-        assert!(verify(folder.path()).is_ok());
-        fs::write(&jar, "another").unwrap();
-        let error = verify(folder.path()).unwrap_err().to_string();
-        assert!(error.contains("a.jar is not the file that was fetched; delete the folder"), "{error}");
-        fs::remove_file(&jar).unwrap();
+        let [first, second, sums] = ["a.jar", "b.jar", SUMS].map(|name| folder.path().join(name));
+        let refusal = |change: &dyn Fn()| {
+            fs::write(&first, "as it was").unwrap();
+            fs::write(&second, "as it was").unwrap();
+            write_sums(folder.path()).unwrap();
+            assert!(verify(folder.path()).is_ok());
+            change();
+            let error = verify(folder.path()).unwrap_err().to_string();
+            let advice = format!("; delete the folder {}, and it is fetched again", folder.path().display());
+            let what = error.strip_suffix(&advice).unwrap_or_else(|| panic!("{error}"));
+            what.replace(&format!("{}/", folder.path().display()), "")
+        };
+        let changed = "a.jar is not the file that was fetched";
+        assert_eq!(refusal(&|| fs::write(&first, "another").unwrap()), changed);
+        assert_eq!(refusal(&|| fs::remove_file(&first).unwrap()), changed);
+        assert_eq!(refusal(&|| fs::write(&sums, "").unwrap()), "the list of fetched files SHA256SUMS is empty");
+        let without_last = || {
+            let text = fs::read_to_string(&sums).unwrap();
+            fs::write(&sums, text.lines().next().unwrap()).unwrap();
+        };
+        assert_eq!(refusal(&without_last), "b.jar is none of the files that were fetched");
+        let added = folder.path().join("c.jar");
+        assert_eq!(refusal(&|| fs::write(&added, "").unwrap()), "c.jar is none of the files that were fetched");
+        fs::remove_file(added).unwrap();
+        fs::write(&sums, "no digest").unwrap();
         assert!(verify(folder.path()).is_err());
     }
 }

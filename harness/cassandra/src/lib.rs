@@ -17,7 +17,7 @@ mod order;
 pub use cluster::{Cluster, Start};
 pub use error::CassandraError;
 pub use fetch::is_fetched;
-pub use kept::Kept;
+pub use kept::{Condition, Kept, KeptNode};
 pub use machine::check;
 pub use node::{Gate, JVM_VARIABLE};
 pub use order::{Order, RELEASES};

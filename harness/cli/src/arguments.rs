@@ -17,7 +17,8 @@ Examples:
   cqldyno doctor                          what is missing on this machine
 
 `cqldyno help COMMAND` explains a command. Results go to standard output,
-everything else to standard error.
+everything else to standard error. CQLDYNO_WORKERS names folders with further
+workers, CQLDYNO_CACHE the folder of what is built or fetched on demand.
 Exit codes: 0 done, 1 a contender or a check failed, 2 wrong usage, 130 Ctrl-C.";
 
 const STYLES: Styles = Styles::styled()

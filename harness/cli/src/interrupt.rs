@@ -9,12 +9,12 @@ use crate::progress::Voice;
 /// SIGXFSZ: a file has reached the size that `ulimit -f` allows. The write fails, too, and is reported like a full disk.
 const FILE_SIZE: i32 = 25;
 
-/// Raises `cancel` at the first Ctrl-C or SIGTERM, so that finished cells are shown. A second one ends the program at once; the
-/// system then ends its children.
+/// Raises `cancel` at the first Ctrl-C or SIGTERM, and says what becomes of the work in the sentence `ending`. A second one ends the
+/// program at once; the system then ends its children.
 ///
 /// # Errors
 /// When the system gives no thread or no signals.
-pub fn on_interrupt(cancel: &Cancel, voice: Voice) -> Result<()> {
+pub fn on_interrupt(cancel: &Cancel, voice: Voice, ending: &'static str) -> Result<()> {
     let cancel = cancel.clone();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
@@ -33,7 +33,7 @@ pub fn on_interrupt(cancel: &Cancel, voice: Voice) -> Result<()> {
             runtime.block_on(async {
                 tokio::select! { _ = interrupt.recv() => (), _ = terminate.recv() => () }
                 cancel.cancel();
-                voice.say("Ending: what is finished will be shown. Press Ctrl-C again to end at once.");
+                voice.say(&format!("{ending} Press Ctrl-C again to end at once."));
                 tokio::select! { _ = interrupt.recv() => (), _ = terminate.recv() => () }
                 voice.end();
                 std::process::exit(130);

@@ -1,9 +1,13 @@
 //! A run from its start to its result: carried out, kept in every format, and shown.
 
+use std::fs::File;
+use std::io::{BufWriter, Write};
+
 use anyhow::{Context, Result, anyhow};
 use cqldyno_bench::{BenchError, Cancel, Finished, FolderError};
 use cqldyno_reports::{
-    Analysis, Cell, Contender, CutShort, EXPORTERS, LEAST_BLOCKS, Look, Recorded, Role, Run, plain, why_cut_short,
+    Analysis, Cell, Contender, CutShort, EXPORTERS, LEAST_BLOCKS, Look, Recorded, Role, Run, count, plain,
+    why_cut_short, why_passes_left_out,
 };
 
 use crate::format::{Format, is_table, page, render};
@@ -11,6 +15,9 @@ use crate::interrupt::on_interrupt;
 use crate::outcome::{Outcome, usage};
 use crate::progress::Progress;
 use crate::{repetition, terminal};
+
+/// So many cells take a second or more to write.
+const MANY: usize = 5_000;
 
 /// The kind of an error of a driver whose queue is full, as the worker protocol names it.
 const QUEUE_FULL: &str = "queue_full";
@@ -23,17 +30,21 @@ pub fn measure(
     quiet: bool,
     carry_out: impl FnOnce(&mut Progress, &Cancel) -> Result<Finished, BenchError>,
 ) -> Result<Finished> {
-    supervised(quiet, |progress, cancel| ended(carry_out(progress, cancel)))
+    supervised(quiet, "Ending: what is finished will be shown.", |progress, cancel| ended(carry_out(progress, cancel)))
 }
 
-/// Works with progress on standard error until it is done, or Ctrl-C raises the flag.
+/// Works with progress on standard error until it is done, or Ctrl-C raises the flag; `ending` then says what becomes of the work.
 ///
 /// # Errors
 /// Those of the work, or when signals cannot be heard.
-pub fn supervised<T>(quiet: bool, work: impl FnOnce(&mut Progress, &Cancel) -> Result<T>) -> Result<T> {
+pub fn supervised<T>(
+    quiet: bool,
+    ending: &'static str,
+    work: impl FnOnce(&mut Progress, &Cancel) -> Result<T>,
+) -> Result<T> {
     let cancel = Cancel::new();
     let mut progress = Progress::new(quiet, terminal::draws_progress());
-    on_interrupt(&cancel, progress.voice())?;
+    on_interrupt(&cancel, progress.voice(), ending)?;
     let done = work(&mut progress, &cancel);
     progress.end();
     done
@@ -72,6 +83,8 @@ pub fn kept(finished: Finished) -> Result<Recorded> {
 /// When the result cannot be kept or printed. Neither failure costs the other.
 pub fn show(finished: &Finished, format: Format, look: Look, quiet: bool, named: bool) -> Result<Outcome> {
     let Finished { run, cells, folder, .. } = finished;
+    let progress = Progress::new(quiet, false);
+    writing(cells.len()).iter().for_each(|line| progress.say(line));
     let analysis = Analysis::new(run, cells);
     let resume = format!("Go on with `cqldyno compare --resume {}`.", folder.display());
     let kept = match &finished.trouble {
@@ -85,11 +98,11 @@ pub fn show(finished: &Finished, format: Format, look: Look, quiet: bool, named:
             true => format!("The run in {shown} had ended; nothing was left to do, and its files are as they were."),
             false => format!("The run is kept in {shown}."),
         }];
-        lines.extend(why_cut_short(run).map(|why| why + "."));
+        lines.extend(why_cut_short(run).into_iter().chain(why_passes_left_out(run)).map(|why| why + "."));
         let has_enough = |cut: CutShort| run.plan.turns.is_some() && cut.blocks as usize >= LEAST_BLOCKS;
         let is_wide = run.plan.until.is_some_and(|until| !analysis.is_within(until));
         let is_short = is_wide || run.cut_short.is_some_and(|cut| !has_enough(cut));
-        if run.interrupted || analysis.has_too_few_rounds() || is_short {
+        if run.interrupted || analysis.has_too_few_rounds() || is_short || !run.passes_left_out.is_empty() {
             lines.push(resume);
         }
         if !is_table(format) {
@@ -98,12 +111,16 @@ pub fn show(finished: &Finished, format: Format, look: Look, quiet: bool, named:
             lines.extend(analysis.findings().iter().cloned());
             lines.push(format!("The page is {}.", page(folder).display()));
         }
-        let progress = Progress::new(quiet, false);
         lines.iter().for_each(|line| progress.say(line));
     }
     terminal::print(&text)?;
     kept?;
     Ok(outcome(&analysis, named))
+}
+
+/// What is said before the results of a run are written that has so many cells that it takes seconds.
+fn writing(cells: usize) -> Option<String> {
+    (cells >= MANY).then(|| format!("Writing the results of {}.", count(cells as u64, "cell")))
 }
 
 /// Whether every contender did what was asked. A driver that is not here counts as a failure only if it was `named` by itself, which a
@@ -141,8 +158,12 @@ pub fn keep(finished: &Finished, analysis: &Analysis) -> Result<()> {
     for exporter in EXPORTERS {
         let path = finished.folder.join(exporter.file());
         if !(finished.nothing_left && path.exists()) {
-            let text = exporter.one(analysis, Look::default())?;
-            std::fs::write(&path, text).with_context(|| format!("the result cannot be kept in {}", path.display()))?;
+            let write = || -> Result<()> {
+                let mut out = BufWriter::new(File::create(&path)?);
+                exporter.write(analysis, Look::default(), &mut out)?;
+                Ok(out.flush()?)
+            };
+            write().with_context(|| format!("the result cannot be kept in {}", path.display()))?;
         }
     }
     Ok(())
@@ -162,6 +183,12 @@ mod tests {
         assert_eq!((outcome(&analysis, false), outcome(&analysis, true)), (Outcome::Done, Outcome::Failed));
         let run = Run { interrupted: true, ..run };
         assert_eq!(outcome(&Analysis::new(&run, &cells), false), Outcome::Interrupted);
+    }
+
+    #[test]
+    fn the_results_of_many_cells_are_announced() {
+        assert_eq!(writing(4_999), None);
+        assert_eq!(writing(36_096).unwrap(), "Writing the results of 36,096 cells.");
     }
 
     #[test]

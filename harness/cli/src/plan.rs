@@ -13,10 +13,11 @@ use cqldyno_bench::{Arrangement, BLOCKS, Contender, Deadlines, KNOWN, Pin, Plan,
 use cqldyno_cluster::Answers;
 use cqldyno_driver_api::{Consistency, Settings};
 use cqldyno_reports::{LEAST_BLOCKS, Pass};
-use cqldyno_scenarios::{Replication, Scenario, Submit, suggestion};
+use cqldyno_scenarios::{Replication, Scenario, Submit};
 
 use crate::access::Access;
 use crate::arguments::heading::{CLUSTER, LIMITS, OUTPUT, SETUP, SIZE, WHAT};
+use crate::command::drivers::no_driver;
 use crate::command::scenarios;
 use crate::count::{
     DAY, Limit, Numbers, bytes, count, count_or_none, duration, numbers, or_none, parts, patience, pause,
@@ -112,7 +113,7 @@ pub struct Asked {
     /// Name what a dearer driver has more of
     #[arg(long, conflicts_with = "quick", help_heading = WHAT)]
     explain: bool,
-    /// Statements per second of the latency pass [default: half of the slowest driver's]
+    /// Statements per second of the latency pass, for 3 s [default: half of the slowest driver's]
     #[arg(long, value_name = "N", value_parser = count, help_heading = WHAT)]
     #[arg(allow_hyphen_values = true, hide_short_help = true)]
     rate: Option<u64>,
@@ -249,8 +250,8 @@ pub struct Asked {
 pub struct Conditions {
     /// Time limit [default: 5min in turns]
     ///
-    /// Or `none`. The first block or generation and the other passes always run. --quick has 30s, --until and --publish 20min,
-    /// --target none.
+    /// Or `none`. One block or generation of everything always runs; passes for which there is no time are left out. --quick has 30s,
+    /// --until and --publish 20min, --target none.
     #[arg(long, value_name = "TIME", value_parser = or_none(patience), help_heading = SIZE)]
     #[arg(allow_hyphen_values = true)]
     within: Option<Limit<Duration>>,
@@ -688,11 +689,5 @@ pub fn contender(text: &str, programs: &Programs) -> Result<Contender> {
     if KNOWN.contains(&name) || programs.worker(name).is_ok() || can_be_built() {
         return Ok(contender);
     }
-    let known = programs.names();
-    Err(usage(format!(
-        "there is no driver {name:?}: there are {}, and any worker `cqldyno-driver-NAME` beside cqldyno or in a folder that CQLDYNO_WORKERS \
-         names.{}",
-        known.join(", "),
-        suggestion(name, known.iter().map(String::as_str))
-    )))
+    Err(no_driver(name, programs))
 }

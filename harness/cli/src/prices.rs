@@ -1,6 +1,6 @@
 //! The price list: a driver against itself with one setting changed at a time.
 
-use cqldyno_bench::COMMON_KEYS;
+use cqldyno_bench::{BUILDER_KEYS, COMMON_KEYS};
 use cqldyno_driver_api::{Capability, DriverInfo};
 use cqldyno_reports::measure::{CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT};
 use cqldyno_reports::{Analysis, Contender, Place, escape, list, plain, three_digits, whole, wrap};
@@ -49,7 +49,7 @@ pub fn counted(analysis: &Analysis, place: Place, contender: &Contender, meters:
 /// The settings that a driver can be tried with, each written `KEY=VALUE`. `is_ours` says that cqldyno builds its workers.
 pub fn settings(driver: &DriverInfo, is_ours: bool) -> Vec<String> {
     let mut own = Vec::new();
-    for option in &driver.options {
+    for option in driver.options.iter().flatten() {
         let is_word = |value: &&str| !value.starts_with(|c: char| c.is_ascii_uppercase());
         let values = option.values.split('|').filter(is_word).chain(option.tried.iter().map(|tried| &**tried));
         own.extend(values.filter(|value| *value != option.default).map(|value| format!("{}={value}", option.name)));
@@ -63,7 +63,7 @@ pub fn settings(driver: &DriverInfo, is_ours: bool) -> Vec<String> {
 
 /// The rows of every list that cannot be measured, each with the reason.
 pub fn absent(driver: &DriverInfo, is_ours: bool) -> Vec<(&'static str, &'static str)> {
-    let option = |row: &str| driver.options.iter().find(|option| option.name == key(row));
+    let option = |row: &str| driver.options.iter().flatten().find(|option| option.name == key(row));
     let value = |row: &'static str| row.rsplit('=').next().unwrap_or_default();
     let takes = |row| option(row).is_some_and(|option| option.takes(value(row)));
     let has = |row| option(row).is_some_and(|option| option.default == value(row));
@@ -85,9 +85,10 @@ fn key(setting: &str) -> &str {
 
 /// What a setting changes in a few words, if it is known.
 fn words(setting: &str, driver: Option<&DriverInfo>) -> String {
-    let option = || driver?.options.iter().find(|option| option.name == key(setting));
+    let option = || driver?.options.iter().flatten().find(|option| option.name == key(setting));
     let row = ROWS.iter().find(|(row, _)| *row == setting).map(|(_, words)| (*words).to_owned());
-    let common = || COMMON_KEYS.iter().find(|(name, ..)| *name == key(setting)).map(|(.., about)| *about);
+    let common =
+        || BUILDER_KEYS.iter().chain(&COMMON_KEYS).find(|(name, ..)| *name == key(setting)).map(|(.., about)| *about);
     row.or_else(|| Some(phrase(option().map(|option| &*option.about).or_else(common)?))).unwrap_or_default()
 }
 
@@ -273,11 +274,11 @@ impl Price {
         let share = |ratio: f64| format!("{:+.1}", (ratio - 1.0) * 100.0);
         match (self.cpu, self.ratio, self.interval) {
             (Some(us), _, _) if is_base => format!("{:>7} us", three_digits(us)),
-            (_, None, _) => format!("{:>7}", "n/a"),
-            (_, Some(ratio), None) => format!("{:>7} %", share(ratio)),
             (_, Some(ratio), Some([low, high])) => {
                 format!("{:>7} %  ({} to {})", share(ratio), share(low), share(high))
             }
+            // Without an interval a share would look like a result.
+            _ => format!("{:>7}", "n/a"),
         }
     }
 
@@ -332,7 +333,7 @@ mod tests {
             DriverOption::tried("buffer", "BYTES", "8192", "How much.", "65536"),
             DriverOption::new("lib", "PATH", "linked", "Which."),
         ];
-        let driver = DriverInfo { options, ..DriverInfo::default() };
+        let driver = DriverInfo { options: Some(options), ..DriverInfo::default() };
         let found = settings(&driver, true);
         assert_eq!((found[0].as_str(), found.last().unwrap().as_str()), ("routing=round-robin", "buffer=65536"));
         assert!(
@@ -342,7 +343,7 @@ mod tests {
         assert_eq!(settings(&limited, true)[0], "timeout=30s");
         assert_eq!(settings(&limited, true).len() + absent(&limited, true).len(), ROWS.len());
         let cached = DriverOption::new("metadata", "cached|each", "cached", "Whose columns.");
-        let foreign = DriverInfo { options: vec![cached], ..DriverInfo::default() };
+        let foreign = DriverInfo { options: Some(vec![cached]), ..DriverInfo::default() };
         assert_eq!(words("metadata=each", Some(&foreign)), "whose columns");
         assert_eq!(words("page-size=10", None), "rows per page");
         assert_eq!([phrase("CPU time."), phrase("A word."), phrase("")], ["CPU time", "a word", ""]);

@@ -1,20 +1,23 @@
 //! Progress of a run on standard error: lines that are drawn again on a terminal. Elsewhere one line per cell, or per generation of
-//! all scenarios and arrangements.
+//! all scenarios and arrangements, and one a minute at least.
 
+mod builds;
 mod pace;
+mod pulse;
 
 use std::collections::BTreeSet;
 use std::io::{Write, stderr};
 use std::time::{Duration, Instant};
 
-use cqldyno_bench::builder as build;
 use cqldyno_bench::{Building, CellStart, Observer, Outlook, Stage};
 use cqldyno_reports::{
     Cell, Contender, LEAST_BLOCKS, Pass, lasting, measure, percent, plain, three_digits, whole, wrap,
 };
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use self::builds::{Builds, Heard};
 use self::pace::Pace;
+use self::pulse::Pulse;
 use crate::terminal;
 
 /// How often lines are drawn again: rarely, because drawing takes time from the cores that are measured.
@@ -29,10 +32,13 @@ pub struct Progress {
     warned: BTreeSet<String>,
     /// The running cell.
     cell: Running,
-    /// Whether it was said that a worker is being built.
-    building: bool,
+    builds: Builds,
+    /// Breaks a long silence.
+    pulse: Option<Pulse>,
     /// The generation of which it was last said that it runs.
     generation: u32,
+    /// When the run began, and the time that it was last said to take.
+    promised: Option<(Instant, Duration)>,
 }
 
 enum Shown {
@@ -100,14 +106,41 @@ impl Progress {
             (false, false) => Shown::Lines,
             (false, true) => Shown::Bars(Bars::new()),
         };
-        Progress { shown, warned: BTreeSet::new(), cell: Running::none(), building: false, generation: 0 }
+        let (cell, builds) = (Running::none(), Builds::default());
+        Progress { shown, warned: BTreeSet::new(), cell, builds, pulse: None, generation: 0, promised: None }
     }
 
     /// A line that stays, above those that are drawn again.
     pub fn say(&self, line: &str) {
         if !matches!(self.shown, Shown::Nothing) {
             self.voice().say(line);
+            self.pulse.iter().for_each(Pulse::said);
         }
+    }
+
+    /// Says how long the run takes if that is no longer what was said.
+    fn promise(&mut self, left: Duration) {
+        let Some((began, promised)) = self.promised else { return };
+        let total = began.elapsed() + left;
+        if differs_much(total, promised) {
+            let [all, said, left] = [total, promised, left].map(time);
+            self.say(&format!("The run takes about {all} instead of {said}; about {left} left."));
+            self.promised = Some((began, total));
+        }
+    }
+
+    /// This goes on from now on; the beginning of a sentence.
+    fn does(&mut self, what: String, since: Instant, left: Option<Duration>) {
+        if matches!(self.shown, Shown::Lines) {
+            let voice = self.voice();
+            self.pulse.get_or_insert_with(|| Pulse::start(voice)).does(what, since, left);
+        }
+    }
+
+    /// The cell that is about to run, where nothing else is shown of it.
+    pub fn runs(&mut self, start: &CellStart<'_>) {
+        let (number, what) = (number_of(start), doing(start));
+        self.does(format!("{number} {}, {what}", place(start)), Instant::now(), Some(start.left));
     }
 
     /// Prints what the user must not miss, even if progress is quiet; then each sentence once.
@@ -132,8 +165,14 @@ impl Progress {
 
     /// Clears the lines that are drawn again.
     pub fn end(&self) {
+        self.pulse.iter().for_each(Pulse::rests);
         self.voice().end();
     }
+}
+
+/// Whether an estimate is another one: by more than a quarter and ten seconds.
+fn differs_much(total: Duration, promised: Duration) -> bool {
+    total.abs_diff(promised) > (promised / 4).max(Duration::from_secs(10))
 }
 
 impl Bars {
@@ -187,39 +226,36 @@ impl Running {
     }
 }
 
-/// What a worker takes to build, on two cores: a guess.
-const BUILD: Duration = Duration::from_secs(60);
-
 impl Observer for Progress {
     fn to_build(&mut self, labels: &[String], cached: usize) {
-        let most = time(BUILD * u32::try_from(labels.len()).unwrap_or(u32::MAX));
+        self.builds.announce(labels.iter().map(|label| plain(label)));
         let workers = cqldyno_reports::count(labels.len() as u64, "worker");
         let there = if cached > 0 { format!(" The cache has {cached} more.") } else { String::new() };
-        self.say(&format!("{workers} will be built first, in about {most}: {}.{there}", labels.join(", ")));
+        let all = time(self.builds.all());
+        self.say(&format!("{workers} will be built first, in about {all}: {}.{there}", labels.join(", ")));
     }
 
     fn builds(&mut self, label: &str, building: Building) {
         let label = plain(label);
-        let (done, of, doing) = match building {
-            Building::Goes(build::Progress::Waiting) => (0, 1, "waiting for another build".to_owned()),
-            Building::Goes(build::Progress::Locking) => (0, 1, "choosing dependencies".to_owned()),
-            Building::Goes(build::Progress::Compiling { done, of }) => (done, of, format!("{done} of {of} crates")),
+        let progress = match building {
+            Building::Goes(progress) => progress,
             Building::Ends { well, lasted } => {
-                if std::mem::take(&mut self.building) && well {
+                self.pulse.iter().for_each(Pulse::rests);
+                if self.builds.ended(&label, lasted) && well {
                     self.say(&format!("Built {label} in {}.", time(lasted)));
                 }
                 return;
             }
         };
-        // What is in the cache is there before there is anything to say.
-        if !std::mem::replace(&mut self.building, true) {
-            self.say(&format!("Building {label} ..."));
-        }
+        let Heard { since, done, of, doing, left, sentence } = self.builds.heard(&label, progress, Instant::now());
+        sentence.into_iter().for_each(|sentence| self.say(&sentence));
         if let Shown::Bars(bars) = &self.shown {
+            let left = left.map_or(String::new(), |left| format!(", about {} left", time(left)));
             bars.cell.set_length(of.max(1));
             bars.cell.set_position(done);
-            bars.cell.set_message(format!("building {label}: {doing}"));
+            bars.cell.set_message(format!("{doing}{left}"));
         }
+        self.does(doing, since, left);
     }
 
     fn contender(&mut self, contender: &Contender) {
@@ -242,7 +278,10 @@ impl Observer for Progress {
             most => format!(" Disturbed blocks run again, which adds at most about {}.", time(most)),
         };
         let within = within.map_or(String::new(), |time| {
-            format!(" It stops after {}: nothing starts that would not end in time.", lasting(time))
+            format!(
+                " It stops after {}: nothing starts that would not end in time. One block or generation of everything runs in any case.",
+                lasting(time)
+            )
         });
         let until = until.map_or(String::new(), |share| {
             format!(" From generation {LEAST_BLOCKS} on it ends once all intervals are within {} %.", percent(share))
@@ -254,6 +293,7 @@ impl Observer for Progress {
         let most = if until.is_empty() { "" } else { "at most " };
         let about = format!("This takes {most}about {}, a rough guess before the first round", time(estimate));
         self.say(&format!("{about}: {cells}.{preparation}{repeats}{until}{within}"));
+        self.promised = Some((Instant::now(), estimate));
         if let Shown::Bars(bars) = &self.shown {
             bars.run.set_message(format!("{cells}, about {} left", time(estimate)));
         }
@@ -261,6 +301,7 @@ impl Observer for Progress {
 
     fn prepares(&mut self, sentence: &str) {
         self.say(&plain(sentence));
+        self.does(plain(sentence).trim_end_matches(['.', ' ']).to_owned(), Instant::now(), None);
         if let Shown::Bars(bars) = &self.shown {
             bars.cell.set_message(plain(sentence));
         }
@@ -270,7 +311,7 @@ impl Observer for Progress {
         self.warn("", plain(sentence));
     }
 
-    fn without_turns(&mut self, sentence: &str) {
+    fn differs(&mut self, sentence: &str) {
         self.say(&plain(sentence));
     }
 
@@ -298,22 +339,14 @@ impl Observer for Progress {
     }
 
     fn cell_starts(&mut self, start: &CellStart<'_>) {
-        let what = match start.pass {
-            Pass::Timing => {
-                let noun = if start.label.is_empty() { "generation" } else { "block" };
-                let attempt = if start.attempt > 1 { format!(", attempt {}", start.attempt) } else { String::new() };
-                format!("{noun} {}{attempt}", start.block)
-            }
-            _ => start.doing.to_owned(),
-        };
-        let width = start.of.to_string().len();
-        let number = format!("[{:>width$}/{}]", start.number, start.of);
-        let place = [start.label, start.scenario, start.arrangement].map(plain).join(" ").trim_start().to_owned();
+        let (number, place, what) = (number_of(start), place(start), doing(start));
         let is_next = start.label.is_empty() && start.block != self.generation;
         if is_next && matches!(self.shown, Shown::Lines) {
             self.say(&format!("{number} generation {}; about {} left", start.block, time(start.left)));
             self.generation = start.block;
         }
+        self.promise(start.left);
+        self.runs(start);
         self.cell = Running::new(number, place, &what, start.left, start.behind);
         if let Shown::Bars(bars) = &self.shown {
             bars.fit();
@@ -386,6 +419,29 @@ impl Observer for Progress {
     }
 }
 
+/// `[7/90]`.
+fn number_of(start: &CellStart<'_>) -> String {
+    let width = start.of.to_string().len();
+    format!("[{:>width$}/{}]", start.number, start.of)
+}
+
+/// Contender, scenario and arrangement.
+fn place(start: &CellStart<'_>) -> String {
+    [start.label, start.scenario, start.arrangement].map(plain).join(" ").trim_start().to_owned()
+}
+
+/// Its block or pass.
+fn doing(start: &CellStart<'_>) -> String {
+    match start.pass {
+        Pass::Timing => {
+            let noun = if start.label.is_empty() { "generation" } else { "block" };
+            let attempt = if start.attempt > 1 { format!(", attempt {}", start.attempt) } else { String::new() };
+            format!("{noun} {}{attempt}", start.block)
+        }
+        _ => start.doing.to_owned(),
+    }
+}
+
 /// The figure that the cell's pass is about.
 fn figure(cell: &Cell) -> Option<String> {
     let (id, what) = cqldyno_bench::headline(cell.pass);
@@ -438,6 +494,13 @@ mod tests {
         assert_eq!(time(Duration::from_secs(140)), "2.3 min");
         assert_eq!(time(Duration::from_secs(2_400)), "40 min");
         assert_eq!(time(Duration::from_secs(9_000)), "2.5 h");
+    }
+
+    #[test]
+    fn an_estimate_is_another_one_if_it_differs_by_a_quarter_and_ten_seconds() {
+        let differs = |total, promised| differs_much(Duration::from_secs(total), Duration::from_secs(promised));
+        assert!(differs(51, 40) && differs(29, 40) && differs(126, 100) && differs(11, 0));
+        assert!(!differs(50, 40) && !differs(125, 100) && !differs(75, 100) && !differs(9, 1));
     }
 
     #[test]

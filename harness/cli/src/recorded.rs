@@ -11,7 +11,7 @@ use crate::outcome::usage;
 use crate::{repetition, terminal};
 
 /// The word for the run that started last.
-const LATEST: &str = "latest";
+pub const LATEST: &str = "latest";
 
 /// The path as it was given, or that of the run below `cqldyno-runs` that started last for the word `latest`.
 ///

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use cqldyno_reports::{Pass, Role, Run, percent};
+use cqldyno_reports::{Pass, Role, Run, ScenarioInfo, percent};
+use cqldyno_scenarios::{Scenario, builtin};
 
 /// The arguments after `cqldyno` that ask for the same run again. They state every value, so that no later default changes it.
 ///
-/// Four things are in no result: the user, files of TLS, the path of a scenario's file (its name is given instead) and which cores were free.
+/// Three things are in no result: the user, files of TLS, and which cores were free. A scenario that is not built in is named as the
+/// file that `cqldyno scenarios NAME --run RUN >NAME.json` writes.
 fn arguments(run: &Run) -> Vec<String> {
     let plan = &run.plan;
     let is_comparison = run.contenders.len() > 1;
@@ -18,10 +20,9 @@ fn arguments(run: &Run) -> Vec<String> {
         flag("reference", reference.clone());
     }
     let points = || run.scenarios.iter().filter_map(|scenario| scenario.point.as_ref());
-    let mut names: Vec<&String> =
-        run.scenarios.iter().map(|one| one.point.as_ref().map_or(&one.name, |point| &point.of)).collect();
+    let mut names: Vec<String> = run.scenarios.iter().map(scenario).collect();
     names.dedup();
-    names.into_iter().for_each(|name| flag("scenario", name.clone()));
+    names.into_iter().for_each(|name| flag("scenario", name));
     match plan.turns {
         None => {
             flag("count", plan.count.to_string());
@@ -93,6 +94,22 @@ pub fn command(run: &Run) -> String {
     format!("cqldyno {}{user}{}", words.join(" "), tls.unwrap_or_default())
 }
 
+/// The scenario as `--scenario` takes it: a name, or a file if it is not built in, and how it was submitted.
+fn scenario(info: &ScenarioInfo) -> String {
+    let name = info.point.as_ref().map_or(&info.name, |point| &point.of);
+    let Some(asked) = info.definition.as_ref().and_then(|all| serde_json::from_value::<Scenario>(all.clone()).ok())
+    else {
+        return name.clone();
+    };
+    let texts = |one: &Scenario| -> Vec<String> {
+        one.schema.iter().chain(one.statements.iter().map(|statement| &statement.cql)).cloned().collect()
+    };
+    match builtin(&asked.name).is_some_and(|own| texts(&own) == texts(&asked)) {
+        true => name.clone(),
+        false => name.replacen(&asked.name, &format!("{}.json", asked.name), 1),
+    }
+}
+
 /// The contenders as they were asked for: without the control, and without the number of one that was named twice.
 fn asked(run: &Run) -> Vec<String> {
     if !run.plan.releases.is_empty() {
@@ -147,6 +164,24 @@ mod tests {
              --target embedded --settings equal --connections 1 --page-size 5000 --consistency LOCAL_ONE --request-timeout \
              30000ms --seed 42 --counting-count 100000"
         );
+    }
+
+    #[test]
+    fn a_scenario_that_is_not_built_in_is_a_file() {
+        let (mut run, _) = sample::run();
+        let own = builtin("writes").unwrap();
+        let other = Scenario { name: "users".to_owned(), ..own.clone() };
+        let same_name = Scenario { schema: vec!["CREATE KEYSPACE IF NOT EXISTS other".to_owned()], ..own.clone() };
+        let mut named = |one: &Scenario, name: &str| {
+            run.scenarios.truncate(1);
+            run.scenarios[0].name = name.to_owned();
+            run.scenarios[0].definition = serde_json::to_value(one).ok();
+            command(&run).split_once(" --scenario ").unwrap().1.split(' ').next().unwrap().to_owned()
+        };
+        assert_eq!(named(&own, "writes+threads"), "writes+threads");
+        assert_eq!(named(&other, "users"), "users.json");
+        assert_eq!(named(&other, "users+threads"), "users.json+threads");
+        assert_eq!(named(&same_name, "writes"), "writes.json");
     }
 
     #[test]

@@ -29,7 +29,7 @@ mod system;
 pub mod token;
 pub mod types;
 
-pub use counters::operations::{Request, without_comment};
+pub use counters::operations::{Request, reads_system_table, without_comment};
 pub use counters::snapshot::{ConnectionSnapshot, ExecuteTimes, OperationSnapshot, Routed, Snapshot};
 pub use node::auth::Credentials;
 pub use node::control::{Control, ControlError, Listening};

@@ -10,5 +10,5 @@ mod measure;
 mod pass;
 
 pub use declaration::{Declaration, MeasureInfo};
-pub use measure::{Better, Measure, Unit};
+pub use measure::{Better, Measure, Unit, least_for};
 pub use pass::Pass;

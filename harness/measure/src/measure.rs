@@ -112,6 +112,12 @@ pub enum Better {
     Neither,
 }
 
+/// How many values a percentile of this share needs: at least one of them lies beyond it. It is told of no fewer.
+pub fn least_for(share: f64) -> u64 {
+    // Rounded, because 1 - 0.999 is not quite a thousandth.
+    (1.0 / (1.0 - share)).round() as u64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

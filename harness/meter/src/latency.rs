@@ -2,12 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use cqldyno_measure::least_for;
+
 use crate::meter::from_worker;
 use crate::{Better, Declaration, Meter, Outcome, Pass, Reading, Unit, Window};
 
 /// Percentiles, in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Percentiles {
+    /// Of how many statements.
+    pub count: u64,
     /// Half took at most this.
     pub p50: f64,
     /// 99 % took at most this.
@@ -16,6 +20,21 @@ pub struct Percentiles {
     pub p999: f64,
     /// The longest.
     pub max: f64,
+}
+
+impl Percentiles {
+    /// The percentile of this share, or why so few statements have none.
+    fn beyond(&self, share: f64, value: f64) -> Result<f64, String> {
+        let least = least_for(share);
+        match self.count >= least {
+            true => Ok(value),
+            false => Err(format!(
+                "Of {} statements there is no {}th percentile: it needs {least}, of which one took longer.",
+                self.count,
+                (share * 1e3).round() / 10.0
+            )),
+        }
+    }
 }
 
 /// The latencies of a window.
@@ -95,44 +114,44 @@ const fn time(id: &'static str, about: &'static str) -> Declaration {
 pub const LATENCY: Meter = Meter::new("latency", &MEASURES, |_| from_worker(figures));
 
 fn figures(window: &Window) -> Outcome {
-    let mut values: BTreeMap<String, f64> = BTreeMap::new();
-    let mut set = |id: &str, value: f64| {
-        values.insert(id.to_owned(), value);
-    };
+    let mut values: BTreeMap<String, Result<f64, String>> = BTreeMap::new();
+    let mut tell = |id: &str, value: Result<f64, String>| drop(values.insert(id.to_owned(), value));
     let mut findings = Vec::new();
     match &window.latencies {
         None => {}
         Some(Latencies::ClosedLoop { in_flight, driver }) => {
-            set(&format!("service_{in_flight}_p50"), driver.p50);
-            set(&format!("service_{in_flight}_p99"), driver.p99);
+            tell(&format!("service_{in_flight}_p50"), Ok(driver.p50));
+            tell(&format!("service_{in_flight}_p99"), driver.beyond(0.99, driver.p99));
         }
         Some(Latencies::Connecting { first_answer }) => {
-            set("connect_to_first_answer", first_answer.p50);
-            set("connect_to_first_answer_max", first_answer.max);
+            tell("connect_to_first_answer", Ok(first_answer.p50));
+            tell("connect_to_first_answer_max", Ok(first_answer.max));
         }
         Some(Latencies::AtRate { rate, answered, lasted_ns, response, driver, lateness, late }) => {
-            let kept = *answered as f64 * 1e9 / (*lasted_ns).max(1) as f64;
-            set("rate", *rate as f64);
-            set("rate_held", 100.0 * kept / (*rate).max(1) as f64);
-            set("late_share", 100.0 * *late as f64 / (*answered).max(1) as f64);
+            // The last statement has its interval, too: of n on time, n - 1 intervals lie before it.
+            let interval_ns = 1e9 / (*rate).max(1) as f64;
+            let kept = *answered as f64 * 1e9 / (*lasted_ns as f64 + interval_ns);
+            tell("rate", Ok(*rate as f64));
+            tell("rate_held", Ok((100.0 * kept / (*rate).max(1) as f64).min(100.0)));
+            tell("late_share", Ok(100.0 * *late as f64 / (*answered).max(1) as f64));
             for (name, times) in [("response", response), ("driver", driver), ("lateness", lateness)] {
-                set(&format!("{name}_p50"), times.p50);
-                set(&format!("{name}_p99"), times.p99);
-                set(&format!("{name}_p999"), times.p999);
-                set(&format!("{name}_max"), times.max);
+                tell(&format!("{name}_p50"), Ok(times.p50));
+                tell(&format!("{name}_p99"), times.beyond(0.99, times.p99));
+                tell(&format!("{name}_p999"), times.beyond(0.999, times.p999));
+                tell(&format!("{name}_max"), Ok(times.max));
             }
-            findings.extend(not_held(*rate, *answered, *lasted_ns, kept));
+            findings.extend(not_held(*rate, *answered, *lasted_ns as f64 + interval_ns, kept));
         }
     }
-    let reading = |measure: &Declaration| Some(Reading { measure: *measure, value: Ok(*values.get(measure.id)?) });
+    let reading = |measure: &Declaration| Some(Reading { measure: *measure, value: values.get(measure.id)?.clone() });
     Outcome { readings: MEASURES.iter().filter_map(reading).collect(), findings, ..Outcome::default() }
 }
 
 /// A sentence if the rate was not held. Then the queue grows until the window ends, and response times say more of the length
 /// of the window than of the driver.
-fn not_held(rate: u64, answered: u64, lasted_ns: u64, kept: f64) -> Option<String> {
+fn not_held(rate: u64, answered: u64, lasted_ns: f64, kept: f64) -> Option<String> {
     let intended_ns = answered as f64 * 1e9 / rate.max(1) as f64;
-    let behind_ns = lasted_ns as f64 - intended_ns;
+    let behind_ns = lasted_ns - intended_ns;
     (kept < HELD * rate as f64).then(|| {
         format!(
             "The rate of {rate} statements/s was not held: {kept:.0}/s were answered, the last one {:.3} s late. The response times \
@@ -147,7 +166,7 @@ mod tests {
     use super::*;
     use crate::meter::window;
 
-    const TIMES: Percentiles = Percentiles { p50: 50.0, p99: 99.0, p999: 99.9, max: 200.0 };
+    const TIMES: Percentiles = Percentiles { count: 2_000, p50: 50.0, p99: 99.0, p999: 99.9, max: 200.0 };
 
     fn read(latencies: Option<Latencies>) -> (BTreeMap<&'static str, f64>, Vec<String>) {
         let outcome = figures(&Window { latencies, ..window() });
@@ -183,9 +202,36 @@ mod tests {
     }
 
     #[test]
+    fn a_schedule_that_was_kept_is_no_more_than_held_and_few_statements_have_no_high_percentiles() {
+        // Three statements, a second apart, and the answer to the last one at once.
+        let few = Percentiles { count: 3, ..TIMES };
+        let kept = Latencies::AtRate {
+            rate: 1,
+            answered: 3,
+            lasted_ns: 2_000_000_000,
+            response: few,
+            driver: few,
+            lateness: few,
+            late: 0,
+        };
+        let outcome = figures(&Window { latencies: Some(kept), ..window() });
+        let of = |id: &str| outcome.readings.iter().find(|one| one.measure.id == id).unwrap().value.clone();
+        assert_eq!((of("rate_held"), of("response_p50"), of("response_max")), (Ok(100.0), Ok(50.0), Ok(200.0)));
+        assert_eq!(outcome.findings, [""; 0]);
+        let why = |percentile, least| {
+            format!(
+                "Of 3 statements there is no {percentile}th percentile: it needs {least}, of which one took longer."
+            )
+        };
+        assert_eq!((of("response_p99"), of("driver_p999")), (Err(why("99", 100)), Err(why("99.9", 1_000))));
+        let of = |count| Percentiles { count, ..TIMES }.beyond(0.999, 1.0).is_ok();
+        assert!(of(1_000) && !of(999));
+    }
+
+    #[test]
     fn a_rate_that_was_not_held_is_said_with_both_numbers() {
         assert_eq!(read(Some(at_rate(2_019_000_000))).1, [""; 0]);
-        let (values, findings) = read(Some(at_rate(2_500_000_000)));
+        let (values, findings) = read(Some(at_rate(2_499_000_000)));
         assert!((values["rate_held"] - 80.0).abs() < 0.001, "{values:?}");
         assert_eq!(
             findings,

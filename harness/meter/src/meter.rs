@@ -196,6 +196,10 @@ pub struct ServerWindow {
     pub opened: u64,
     /// Requests other than the scenario's EXECUTEs: the driver's control traffic.
     pub control_requests: u64,
+    /// PREPAREs of the scenario's statements; `None` if all of them were prepared before the window.
+    pub prepares: Option<u64>,
+    /// Statements that the scenario did not ask for.
+    pub own_statements: u64,
     /// CPU time of the server process by its own account, nanoseconds.
     pub cpu_ns: u64,
     /// When it received the first and the last of these EXECUTEs; `None` if there was none.
@@ -360,6 +364,8 @@ pub(crate) fn window() -> Window {
             requests: 1_000_007,
             opened: 0,
             control_requests: 7,
+            prepares: None,
+            own_statements: 5,
             cpu_ns: 500_000_000,
             received: None,
         }),

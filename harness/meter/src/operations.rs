@@ -1,7 +1,7 @@
 //! What statements other than EXECUTEs were: their rows, requests and connections.
 
 use crate::meter::{from_worker, per_statement};
-use crate::{Better, Declaration, Meter, Outcome, Pass, ServerWindow, Unit, Window};
+use crate::{Better, Declaration, Meter, Outcome, Pass, Reading, ServerWindow, Unit, Window};
 
 const ROWS: [Declaration; 3] = [
     timed("rows", Unit::Count, Better::Neither, "rows that the statements wrote or asked for"),
@@ -11,14 +11,25 @@ const ROWS: [Declaration; 3] = [
         .titled("CPU us\n/row"),
 ];
 
-const SERVER: [Declaration; 2] = [
+const SERVER: [Declaration; 3] = [
     timed("requests_per_statement", Unit::Count, Better::Lower, "requests per statement, including the driver's own")
         .titled("requests\n/statement"),
+    timed(
+        "own_statements_per_statement",
+        Unit::Count,
+        Better::Lower,
+        "statements of the driver's own per statement, such as those that read system tables",
+    )
+    .titled("own\n/statement"),
     timed("connections_per_statement", Unit::Count, Better::Lower, "connections opened per statement")
         .titled("connections\n/statement"),
 ];
 
-const ALL: [Declaration; 5] = [ROWS[0], ROWS[1], ROWS[2], SERVER[0], SERVER[1]];
+const PREPARES: Declaration =
+    timed("prepares_per_statement", Unit::Count, Better::Lower, "PREPAREs of the scenario's statements per statement")
+        .titled("PREPAREs\n/statement");
+
+const ALL: [Declaration; 7] = [ROWS[0], ROWS[1], ROWS[2], SERVER[0], SERVER[1], SERVER[2], PREPARES];
 
 const fn timed(id: &'static str, unit: Unit, better: Better, about: &'static str) -> Declaration {
     Declaration::new(Pass::Timing, id, unit, better, about)
@@ -47,8 +58,11 @@ fn figures(window: &Window) -> Outcome {
         let server = window.server.as_ref().map_err(Clone::clone)?;
         per_statement(pick(server) as f64, window)
     };
-    let values = [told(|server| server.requests), told(|server| server.opened)];
+    let values = [told(|server| server.requests), told(|server| server.own_statements), told(|server| server.opened)];
     outcome.readings.extend(Outcome::of(&SERVER, values).readings);
+    let prepares = window.server.as_ref().ok().and_then(|server| server.prepares);
+    let prepares = prepares.map(|count| per_statement(count as f64, window));
+    outcome.readings.extend(prepares.map(|value| Reading { measure: PREPARES, value }));
     outcome
 }
 
@@ -70,7 +84,7 @@ mod tests {
         assert_eq!(found[0], ("rows", 64.0 * issued as f64));
         let cpu = (of.user_us + of.sys_us) as f64 / (64.0 * of.verified as f64);
         assert!((found[2].1 - cpu).abs() < 1e-9, "{found:?}");
-        assert_eq!(found.len(), 5);
+        assert_eq!(found.len(), 6);
     }
 
     #[test]
@@ -79,7 +93,9 @@ mod tests {
         let one = Window { rows: Some(window().issued), ..window() };
         assert_eq!(
             values(&one).iter().map(|(id, _)| *id).collect::<Vec<_>>(),
-            ["requests_per_statement", "connections_per_statement"]
+            ["requests_per_statement", "own_statements_per_statement", "connections_per_statement"]
         );
+        let server = ServerWindow { prepares: Some(3 * one.verified), ..one.server.clone().unwrap() };
+        assert_eq!(values(&Window { server: Ok(server), ..one }).last(), Some(&("prepares_per_statement", 3.0)));
     }
 }

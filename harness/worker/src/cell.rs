@@ -139,6 +139,7 @@ pub(crate) async fn cell<D: Driver>(
         };
         failed(kind, format!("{} could not connect to {}: {error}", info.name, nodes.join(", ")))
     })?;
+    driver.settle(&options).await;
     let offline = info.capabilities.contains(&Capability::Offline);
     let (bench, source, names) = match job.mode {
         Mode::Measure | Mode::Connect => {
@@ -302,7 +303,7 @@ async fn prepare<S: Session>(
     let statement = session.prepare(cql).await.map_err(|error| {
         failed(FailureKind::Prepare, format!("the statement {name} ({cql}) could not be prepared: {error}"))
     })?;
-    Ok(Prepared { statement, values: Columns::new(values), expect: expect.map(Columns::new) })
+    Ok(Prepared { statement, values: Columns::new(values), expect: expect.map(Columns::new), name: name.into() })
 }
 
 async fn create_schema<S: Session>(session: &S, job: &Job) -> Result<(), Failed> {

@@ -37,6 +37,8 @@ pub(crate) struct Prepared<T> {
     pub(crate) values: Columns,
     pub(crate) expect: Option<Columns>,
     pub(crate) statement: T,
+    /// For messages.
+    pub(crate) name: Box<str>,
 }
 
 /// A session and the statements that were prepared on it.
@@ -409,12 +411,18 @@ pub(crate) fn check<S: Session>(
             {
                 expect.fill(key, rows);
             }
-            verify(prepared.expect.as_ref(), key, rows)
+            verify(prepared.expect.as_ref(), key, rows).map_err(|error| of_statement(&prepared.name, &error))
         }
         failed => failed,
     };
     rows.clear();
     checked
+}
+
+/// The error with the statement's name.
+#[cold]
+fn of_statement(name: &str, error: &DriverError) -> DriverError {
+    DriverError::new(error.kind(), format!("statement {name}: {}", error.message()))
 }
 
 #[cfg(test)]

@@ -86,6 +86,24 @@ pub(crate) fn found(rows: &Rows, width: usize) -> Result<Sums, usize> {
     Ok(sums)
 }
 
+/// Whether the rows that came are those of `key` in another order: then the first place with another row, that row's own place, and
+/// whether they came in the reverse order.
+#[cold]
+pub(crate) fn other_order(columns: &Columns, key: u64, rows: &Rows) -> Option<(usize, usize, bool)> {
+    let width = columns.len();
+    let due_row = |row| (0..width).fold(0, |sum, at| columns.with_value(row, at, |value| with(sum, value)));
+    let due: Vec<u64> = columns.rows_of(key).map(due_row).collect();
+    let found: Vec<u64> = rows.iter().map(|row| (0..width).fold(0, |sum, at| with(sum, row.get(at)))).collect();
+    let sorted = |of: &[u64]| {
+        let mut sorted = of.to_vec();
+        sorted.sort_unstable();
+        sorted
+    };
+    let at = due.iter().zip(&found).position(|(due, found)| due != found)?;
+    let own = due.iter().position(|due| found.get(at) == Some(due))?;
+    (sorted(&due) == sorted(&found)).then(|| (at, own, due.iter().rev().eq(&found)))
+}
+
 /// The checksum with one cell more.
 #[inline(always)]
 fn with(sum: u64, cell: Option<Value<'_>>) -> u64 {
@@ -316,8 +334,27 @@ mod tests {
                 assert!(swapped.is_err(), "column {column} of rows {one} and {other}");
             }
         }
-        assert!(check(|cells| cells.rotate_left(1)).is_err());
-        assert!(check(|cells| cells.reverse()).is_err());
+    }
+
+    #[test]
+    fn the_right_rows_in_another_order_are_told_from_wrong_ones_with_the_way_out() {
+        assert_eq!(
+            message(|cells| cells.rotate_left(1)),
+            "the 20 rows of key 7 came in another order than that of their places: the first that differs is row 1, which should be \
+             row 2; order them by a clustering column whose values rise with the place, such as a bigint, a timestamp or a timeuuid"
+        );
+        assert_eq!(
+            message(|cells| cells.reverse()),
+            "the 20 rows of key 7 came in the reverse order of their places; add ORDER BY with the other direction (ASC or DESC) to \
+             the cql, or turn CLUSTERING ORDER in the schema round"
+        );
+        assert!(
+            message(|cells| {
+                cells.reverse();
+                cells[4][5] = Value::Null;
+            })
+            .starts_with("in row 1 of the 20 of key 7 column 1 should be")
+        );
     }
 
     #[test]

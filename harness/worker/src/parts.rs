@@ -37,10 +37,12 @@ impl<S: Session> LoadGenerator<S> {
         cell::check(&job, &info)?;
         let runtime = runtime(&job).map_err(system)?;
         let bench = runtime.block_on(async {
-            let session = driver.connect(&cell::connect_options(&job)).await.map_err(|error| Failed {
+            let options = cell::connect_options(&job);
+            let session = driver.connect(&options).await.map_err(|error| Failed {
                 kind: FailureKind::Connect,
                 message: format!("{} could not connect: {error}", info.name),
             })?;
+            driver.settle(&options).await;
             cell::prepare_statements(session, &job, info.capabilities.contains(&Capability::Offline)).await
         })?;
         Ok(LoadGenerator { bench: Arc::new(bench), job, clock: Clock::new(), runtime })

@@ -47,10 +47,30 @@ fn verify_others(expected: Option<&Columns>, key: u64, rows: &Rows) -> Result<()
     }
 }
 
-/// Looks for the cell that makes a checksum wrong.
+/// Looks for what makes a checksum wrong: the order of the rows, or a cell.
 #[cold]
 fn wrong_cell(expected: &Columns, key: u64, rows: &Rows) -> DriverError {
     let all = rows.len();
+    match partition::other_order(expected, key, rows) {
+        Some((.., true)) => {
+            let message = format!(
+                "the {all} rows of key {key} came in the reverse order of their places; add ORDER BY with the other direction (ASC or \
+                 DESC) to the cql, or turn CLUSTERING ORDER in the schema round"
+            );
+            return DriverError::new(ErrorKind::WrongRow, message);
+        }
+        Some((at, own, false)) => {
+            let message = format!(
+                "the {all} rows of key {key} came in another order than that of their places: the first that differs is row {}, which \
+                 should be row {}; order them by a clustering column whose values rise with the place, such as a bigint, a timestamp or \
+                 a timeuuid",
+                at + 1,
+                own + 1
+            );
+            return DriverError::new(ErrorKind::WrongRow, message);
+        }
+        None => {}
+    }
     for (at, (number, row)) in expected.rows_of(key).zip(rows.iter()).enumerate() {
         if let Some(column) = expected.first_wrong(number, row) {
             let place = format!("row {} of the {all} of key {key}", at + 1);

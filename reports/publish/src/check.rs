@@ -317,8 +317,7 @@ fn asked(run: &Run, cell: &Cell) -> Option<u64> {
         _ => return None,
     };
     let scenario = run.scenarios.iter().find(|one| one.name == cell.scenario);
-    let limit = scenario.and_then(|one| one.definition.as_ref()?.get("limits")?.get("count")?.as_u64());
-    Some(limit.map_or(count, |most| count.min(most)))
+    Some(scenario.map_or(count, |one| one.count(count)))
 }
 
 /// Whether every statement of the cell's scenario is an EXECUTE.

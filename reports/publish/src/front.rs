@@ -92,15 +92,10 @@ impl<'a> Front<'a> {
 /// How a combined table is to be read.
 fn of_all(combined: &Combined, method: &str) -> String {
     format!(
-        "Every run gave the same verdict on CPU time, unless *1 of {}* or the like follows ([does it hold tomorrow?]({method}#does-it-hold-tomorrow)). {}",
+        "Every run gave the same verdicts, unless *1 of {}* or the like follows ([does it hold tomorrow?]({method}#does-it-hold-tomorrow)). {}",
         combined.runs(),
         escape(&combined.remarks().join(" ")),
     )
-}
-
-/// What `held` is of a verdict that every run gave.
-fn in_all(combined: &Combined) -> String {
-    format!("{0} of {0}", combined.runs())
 }
 
 /// The README of a date's folder.
@@ -204,8 +199,8 @@ fn asked(runs: &[&Run], date: &str) -> String {
             let rounds = count(turns.rounds.into(), "round");
             format!("{} generations of {rounds}, with turns of {}", list(&generations), whole(turns.count as f64))
         }
-        (None, 1) => whole(plan.count as f64),
-        (None, blocks) => format!("{blocks} blocks of {}", whole(plan.count as f64)),
+        (None, 1) => run.statements(|number| whole(number as f64)),
+        (None, blocks) => format!("{blocks} blocks of {}", run.statements(|number| whole(number as f64))),
     };
     let target = if plan.target.embedded { "the embedded cluster".to_owned() } else { escape(&plain(&plan.target.id)) };
     let with = run.command.as_ref().map_or(String::new(), |command| format!(" with `{}`", command.replace('`', "'")));
@@ -221,8 +216,8 @@ fn asked(runs: &[&Run], date: &str) -> String {
         None => format!("on {date}"),
     };
     format!(
-        "{several}{blocks} prepared statements, {} in flight over {}, on {target}. {}. Measured {when}{with}.",
-        whole(plan.concurrency as f64),
+        "{several}{blocks} prepared statements, {} over {}, on {target}. {}. Measured {when}{with}.",
+        run.in_flight(),
         count(plan.connections, "connection"),
         list(&machines),
     )
@@ -250,7 +245,7 @@ pub(crate) fn line(out: &mut String, fields: &[String]) {
 }
 
 /// One row per scenario and driver, four columns per arrangement: CPU time, ratio with verdict, statements per second with verdict, and
-/// the server's CPU time. A verdict on CPU time that not all runs gave is followed by how many did.
+/// the server's CPU time. A verdict that not all runs gave is followed by how many did.
 fn table(analysis: &Analysis, combined: Option<&Combined>) -> String {
     let (run, Some(reference)) = (analysis.run(), analysis.reference()) else { return String::new() };
     let over = escape(&short(run, reference));
@@ -274,11 +269,12 @@ fn table(analysis: &Analysis, combined: Option<&Combined>) -> String {
             for arrangement in &run.plan.arrangements {
                 let place = Place { scenario, arrangement };
                 let row = |meter| analysis.row(place, driver, meter);
-                let [cost, mut ratio, rate] = judgement(row(CPU_PER_STATEMENT), row(THROUGHPUT));
+                let [cost, mut ratio, mut rate] = judgement(row(CPU_PER_STATEMENT), row(THROUGHPUT));
                 let server = row(SERVER_CPU_PER_STATEMENT).filter(|_| !rate.is_empty()).and_then(|row| row.level);
-                let held = combined.and_then(|one| one.held(place, driver).filter(|held| *held != in_all(one)));
-                if let Some(held) = held {
-                    ratio.push_str(&format!(", {held}"));
+                for (field, meter) in [(&mut ratio, CPU_PER_STATEMENT), (&mut rate, THROUGHPUT)] {
+                    if let Some(held) = combined.and_then(|one| one.held_in_some(place, driver, meter)) {
+                        field.push_str(&format!(", {held}"));
+                    }
                 }
                 fields.extend([cost, ratio, rate, server.map_or(String::new(), three_digits)]);
             }

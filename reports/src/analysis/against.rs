@@ -2,7 +2,7 @@
 
 use crate::comparison::{control_warning, is_control};
 use crate::measure::THROUGHPUT;
-use crate::summary::{Summed, summed};
+use crate::summary::{Summed, ids, summed};
 use crate::{Analysis, Contender, Role, Run, SummaryRow, reference};
 
 /// The contenders that ratios can be taken against: the run's own reference, then its other drivers; never a control.
@@ -23,7 +23,8 @@ impl<'a> Analysis<'a> {
         let own = if self.is_turned() { Analysis::new(self.run, self.every_cell) } else { self.clone() };
         let other = self.run.contender(reference).filter(|one| own.reference.is_none_or(|base| base.id != one.id));
         let (Some(other), Some(base)) = (other, own.reference) else { return own };
-        let Summed { mut rows, logs, mut doubts } = summed(self.run, &own.cells, &own.rounds, Some(other));
+        let ids = ids(self.run, &own.cells);
+        let Summed { mut rows, logs, mut doubts } = summed(self.run, &ids, &own.by_place, &own.rounds, Some(other));
         let primary = || own.rows.iter().filter(|row| row.is_primary());
         let has_control = primary().any(|row| is_control(&row.contender, row.control, base));
         let no_rates = control_warning(own.rows.iter(), base, THROUGHPUT).is_some();

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::text::count;
-use crate::{Cell, Pass, Run, plain};
+use crate::{Cell, Pass, Place, Run, plain};
 
 /// One block of one scenario in one arrangement.
 type Block<'a> = (&'a str, &'a str, Pass, u32);
@@ -84,6 +84,8 @@ pub struct Noise {
     pub disturbed: usize,
     /// All blocks, of every scenario and arrangement.
     pub blocks: usize,
+    /// Whether there are several scenarios or arrangements.
+    pub(crate) several: bool,
 }
 
 impl Noise {
@@ -94,7 +96,8 @@ impl Noise {
             counting.last.get(*of).and_then(|(number, _)| attempts.get(number)).is_some_and(|attempt| attempt.noisy)
         };
         let disturbed = blocks.iter().filter(is_disturbed).count();
-        Some(Noise { noun: run.plan.repeated(), disturbed, blocks: blocks.len() })
+        let several = Place::all(run).nth(1).is_some();
+        Some(Noise { noun: run.plan.repeated(), disturbed, blocks: blocks.len(), several })
     }
 
     /// A warning if noise touched more than a tenth of the blocks.
@@ -104,9 +107,10 @@ impl Noise {
         let were = if self.disturbed == 1 { "was" } else { "were" };
         (10 * self.disturbed > self.blocks).then(|| {
             format!(
-                "{} of {} {were} disturbed; prefer a quiet machine.",
+                "{} of {}{} {were} disturbed; prefer a quiet machine.",
                 self.disturbed,
-                count(self.blocks as u64, self.noun)
+                count(self.blocks as u64, self.noun),
+                if self.several { " of all scenarios and arrangements" } else { "" },
             )
         })
     }
@@ -295,10 +299,16 @@ mod tests {
         };
         disturb(&mut cells, "writes", 1);
         disturb(&mut cells, "reads", 5);
-        assert_eq!(Noise::of(&run, &cells), Some(Noise { noun: run.plan.repeated(), disturbed: 2, blocks: 24 }));
+        assert_eq!(
+            Noise::of(&run, &cells),
+            Some(Noise { noun: run.plan.repeated(), disturbed: 2, blocks: 24, several: true })
+        );
         assert_eq!(warned(&run, &cells), [""; 0], "2 of 24 are fewer than a tenth");
         disturb(&mut cells, "reads", 6);
-        assert_eq!(warned(&run, &cells), ["3 of 24 blocks were disturbed; prefer a quiet machine."]);
+        assert_eq!(
+            warned(&run, &cells),
+            ["3 of 24 blocks of all scenarios and arrangements were disturbed; prefer a quiet machine."]
+        );
         run.plan.noise_share = None;
         assert_eq!(Noise::of(&run, &cells), None, "nobody looked");
     }

@@ -177,10 +177,10 @@ impl<'a> Combined<'a> {
         &self.remarks
     }
 
-    /// In how many runs the verdict on CPU time was the same, for example `3 of 3`; `None` without a verdict.
-    pub fn held(&self, place: Place, contender: &Contender) -> Option<String> {
+    /// In how many runs the verdict by that meter was the same, for example `3 of 3`; `None` without a verdict.
+    pub fn held(&self, place: Place, contender: &Contender, meter: &str) -> Option<String> {
         let is = |row: &&CombinedRow| {
-            row.meter == CPU_PER_STATEMENT
+            row.meter == meter
                 && row.contender == contender.id
                 && (row.scenario.as_str(), row.arrangement.as_str())
                     == (place.scenario.name.as_str(), place.arrangement.id.as_str())
@@ -188,18 +188,27 @@ impl<'a> Combined<'a> {
         Some(format!("{} of {}", self.rows.iter().find(is)?.held?, self.runs))
     }
 
+    /// The same of a verdict that some run did not give.
+    pub fn held_in_some(&self, place: Place, contender: &Contender, meter: &str) -> Option<String> {
+        let in_all = format!("{0} of {0}", self.runs);
+        self.held(place, contender, meter).filter(|held| *held != in_all)
+    }
+
     fn sentences(&self) -> Vec<String> {
-        let is_verdict = |row: &&CombinedRow| row.meter == CPU_PER_STATEMENT && row.verdict.is_some_and(Verdict::holds);
-        let verdicts: Vec<usize> = self.rows.iter().filter(is_verdict).filter_map(|row| row.held).collect();
-        let held = verdicts.iter().filter(|held| **held == self.runs).count();
         let mut said = vec![format!(
             "Figures and ratios are geometric means of {}. Intervals include what changes between runs: {:.1} % of a ratio of CPU time \
              beyond the noise within a run (one standard deviation).",
             count(self.runs as u64, "run"),
             100.0 * self.spread,
         )];
-        if !verdicts.is_empty() {
-            said.push(format!("{held} of {} on CPU time held in all runs.", count(verdicts.len() as u64, "verdict")));
+        for (meter, of_what) in JUDGED.into_iter().zip(["CPU time", "statements per second"]) {
+            let is_verdict = |row: &&CombinedRow| row.meter == meter && row.verdict.is_some_and(Verdict::holds);
+            let verdicts: Vec<usize> = self.rows.iter().filter(is_verdict).filter_map(|row| row.held).collect();
+            let held = verdicts.iter().filter(|held| **held == self.runs).count();
+            if !verdicts.is_empty() {
+                let all = count(verdicts.len() as u64, "verdict");
+                said.push(format!("{held} of {all} on {of_what} held in all runs."));
+            }
         }
         let Agreement { within, of } = self.agreement;
         said.push(format!(

@@ -37,40 +37,31 @@ pub(crate) struct Table {
     pub logs: BTreeMap<usize, LogRatio>,
 }
 
-/// Fills level, ratio, interval, verdict and smallest difference of every row; returns the warnings about the control.
-pub(crate) fn compare(run: &Run, reference: Option<&Contender>, places: &mut [Table]) -> Vec<String> {
-    places
-        .iter_mut()
-        .flat_map(|place| &mut place.rows)
-        .filter(|row| comparable(row))
-        .for_each(|row| row.level = row.median);
-    let Some(reference) = reference else { return Vec::new() };
-    for place in places.iter_mut() {
-        place.ratios(run, reference);
+/// Fills level, ratio, interval, verdict and smallest difference of every row of one meter's tables, which are a family of comparisons.
+pub(crate) fn compare(run: &Run, reference: Option<&Contender>, family: &mut [&mut Table]) {
+    for table in family.iter_mut() {
+        table.rows.iter_mut().filter(|row| comparable(row)).for_each(|row| row.level = row.median);
     }
-    // A meter with verdicts is a family of comparisons, and any other table is one by itself.
-    let mut families: Vec<Vec<usize>> =
-        JUDGED.map(|meter| (0..places.len()).filter(|at| places[*at].meter() == meter).collect()).into();
-    families.extend((0..places.len()).filter(|at| !JUDGED.contains(&places[*at].meter())).map(|at| vec![at]));
-    for family in families {
-        let Some(meter) = family.first().map(|at| places[*at].meter()) else { continue };
-        let better = match meter {
-            CPU_PER_STATEMENT => Better::Lower,
-            _ => run.measure(meter).map_or(Better::Neither, |known| known.better),
-        };
-        if better == Better::Neither {
-            continue;
-        }
-        let lower_is_better = better == Better::Lower;
-        let how =
-            Comparison { band: BAND, lower_is_better, simultaneous: JUDGED.contains(&meter), ..Comparison::default() };
-        let prepared: Vec<Prepared> = family.iter().map(|at| places[*at].prepare(run, reference)).collect();
-        let groups: Vec<Group> = prepared.iter().map(|prepared| prepared.group.clone()).collect();
-        for ((at, prepared), found) in family.iter().zip(&prepared).zip(statistics::compare(&groups, &how)) {
-            places[*at].fill(run, reference, prepared, found);
-        }
+    let Some(reference) = reference else { return };
+    for table in family.iter_mut() {
+        table.ratios(run, reference);
     }
-    withhold(run, reference, places)
+    let Some(meter) = family.first().map(|table| table.meter()) else { return };
+    let better = match meter {
+        CPU_PER_STATEMENT => Better::Lower,
+        _ => run.measure(meter).map_or(Better::Neither, |known| known.better),
+    };
+    if better == Better::Neither {
+        return;
+    }
+    let lower_is_better = better == Better::Lower;
+    let how =
+        Comparison { band: BAND, lower_is_better, simultaneous: JUDGED.contains(&meter), ..Comparison::default() };
+    let prepared: Vec<Prepared> = family.iter().map(|table| table.prepare(run, reference)).collect();
+    let groups: Vec<Group> = prepared.iter().map(|prepared| prepared.group.clone()).collect();
+    for ((table, prepared), found) in family.iter_mut().zip(&prepared).zip(statistics::compare(&groups, &how)) {
+        table.fill(run, reference, prepared, found);
+    }
 }
 
 /// Takes the verdicts away where the control differs or has no interval, and those on rates where its rate differs; returns the warnings that say so.
@@ -173,7 +164,7 @@ struct Prepared {
 }
 
 impl Table {
-    fn meter(&self) -> &str {
+    pub fn meter(&self) -> &str {
         self.rows.first().map_or("", |row| row.meter.as_str())
     }
 

@@ -1,12 +1,13 @@
 //! A run with a time limit that left blocks out.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::quantity::{lasting, percent, whole};
-use crate::text::{count, plain};
-use crate::{Analysis, Run};
+use crate::text::{count, list, plain};
+use crate::{Analysis, Place, Run, ScenarioInfo};
 
 /// The blocks that a run left out to end in time.
 ///
@@ -33,6 +34,35 @@ impl Run {
         self.plan.turns.is_some() && self.cut_short.is_none() && (self.interrupted || self.ended.is_none())
     }
 
+    /// The statements of a timing cell or a turn: one number, or the least and the greatest if scenarios have limits of their own.
+    pub fn statements(&self, shown: impl Fn(u64) -> String) -> String {
+        match self.plan.turns {
+            Some(turns) => shown(turns.count),
+            None => self.of_scenarios(|one| one.count(self.plan.count), shown),
+        }
+    }
+
+    /// The statements in flight in the same way, for example `1 to 64 in flight`.
+    pub fn in_flight(&self) -> String {
+        format!(
+            "{} in flight",
+            self.of_scenarios(|one| one.in_flight(self.plan.concurrency), |number| whole(number as f64))
+        )
+    }
+
+    /// The statements before each window in the same way.
+    pub(crate) fn warmup(&self) -> String {
+        self.of_scenarios(|one| one.warmup(self.plan.warmup), |number| whole(number as f64))
+    }
+
+    fn of_scenarios(&self, of: impl Fn(&ScenarioInfo) -> u64, shown: impl Fn(u64) -> String) -> String {
+        let numbers: BTreeSet<u64> = self.scenarios.iter().map(of).collect();
+        let ends = [numbers.first(), numbers.last()].into_iter().flatten().map(|number| shown(*number));
+        let mut ends: Vec<String> = ends.collect();
+        ends.dedup();
+        ends.join(" to ")
+    }
+
     /// How much was run of every scenario and arrangement, for example `12 generations of 5 rounds of 50,000 statements`.
     pub fn size(&self) -> String {
         let blocks = match self.is_open() {
@@ -40,7 +70,7 @@ impl Run {
             false => count(self.blocks().into(), self.plan.repeated()),
         };
         match self.plan.turns {
-            None => format!("{blocks} of {} statements", whole(self.plan.count as f64)),
+            None => format!("{blocks} of {} statements", self.statements(|number| whole(number as f64))),
             Some(turns) => {
                 format!(
                     "{blocks} of {} of {} statements",
@@ -57,14 +87,31 @@ pub fn why_cut_short(run: &Run) -> Option<String> {
     let CutShort { within_ms, blocks, missing_ms } = run.cut_short.filter(|_| run.plan.turns.is_none())?;
     let (asked, missing) = (run.plan.blocks, run.plan.blocks.saturating_sub(blocks));
     let one = missing == 1;
+    let (each, of_each) = match Place::all(run).nth(1) {
+        Some(_) => (" of every scenario and arrangement", " of each"),
+        None => ("", ""),
+    };
     Some(format!(
-        "{} of {} ran, because the time limit of {} had no room for another one of every scenario; {} missing would take about {}",
+        "{} of {}{each} ran, because the time limit of {} had no room for another one{of_each}; {} missing would take about {}",
         whole(blocks.into()),
         count(asked.into(), "block"),
         lasting(Duration::from_millis(within_ms)),
         if one { "the one".to_owned() } else { format!("the {}", whole(missing.into())) },
         lasting(Duration::from_millis(missing_ms)),
     ))
+}
+
+/// Which passes besides the timing blocks were left out, without the full stop; `None` if all ran.
+pub fn why_passes_left_out(run: &Run) -> Option<String> {
+    let names: Vec<String> = run.passes_left_out.iter().map(|pass| pass.name().to_owned()).collect();
+    let within = Duration::from_millis(run.plan.within_ms?);
+    (!names.is_empty()).then(|| {
+        format!(
+            "Of {} not all cells ran, because the time limit of {} had no room for them",
+            list(&names),
+            lasting(within)
+        )
+    })
 }
 
 /// Why a run that ends at a width ended, as a sentence.
@@ -132,7 +179,7 @@ mod tests {
         let (run, cells) = cut_short(9);
         assert_eq!(
             why_cut_short(&run).unwrap(),
-            "9 of 12 blocks ran, because the time limit of 5 min had no room for another one of every scenario; the 3 missing \
+            "9 of 12 blocks of every scenario and arrangement ran, because the time limit of 5 min had no room for another one of each; the 3 missing \
              would take about 72 s"
         );
         assert_eq!(run.blocks(), 9);
@@ -143,7 +190,10 @@ mod tests {
         let mut run = Run { cut_short: Some(one), ..run };
         run.plan.blocks = 2;
         let said = why_cut_short(&run).unwrap();
-        assert!(said.starts_with("1 of 2 blocks ran, because the time limit of 1 s had"), "{said}");
+        assert!(
+            said.starts_with("1 of 2 blocks of every scenario and arrangement ran, because the time limit of 1 s had"),
+            "{said}"
+        );
         assert!(said.ends_with("the one missing would take about 0.4 s"), "{said}");
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::measure::{CPU_BY_FUNCTION, OTHER_FUNCTIONS, SYSCALLS_BY_NAME};
-use crate::summary::cells_of;
+use crate::summary::{Places, cells_of};
 use crate::witness::ALLOCATIONS;
 use crate::{Analysis, Cell, Contender, Pass, Place, Run, SummaryRow, Verdict, plain, short, three_digits};
 
@@ -18,7 +18,7 @@ const LEAST_COUNT: f64 = 0.01;
 pub const NOTHING_EXPLAINS: &str = "Nothing says why: neither stacks nor system calls could be measured here.";
 
 /// A paragraph per row that is dearer in CPU time, if stacks were to be sampled; one sentence if no row can be explained.
-pub(crate) fn explanations(run: &Run, cells: &[&Cell], reference: &Contender, rows: &[SummaryRow]) -> Vec<String> {
+pub(crate) fn explanations(run: &Run, cells: &Places, reference: &Contender, rows: &[SummaryRow]) -> Vec<String> {
     let is_dearer = |row: &&SummaryRow| row.is_primary() && row.verdict == Some(Verdict::Dearer);
     let paragraph = |row: &SummaryRow| {
         let contender = run.contender(&row.contender)?;
@@ -38,12 +38,12 @@ pub(crate) fn explanations(run: &Run, cells: &[&Cell], reference: &Contender, ro
 /// What `mine` spends more on per statement than `theirs`, whatever the verdict, from a small letter on; `None` if nothing
 /// was measured that tells it.
 pub fn explanation(analysis: &Analysis, place: Place, mine: &Contender, theirs: &Contender) -> Option<String> {
-    Compared { cells: &analysis.cells, rows: &analysis.rows, place, mine, theirs }.told()
+    Compared { cells: &analysis.by_place, rows: &analysis.rows, place, mine, theirs }.told()
 }
 
 /// Two contenders in one scenario.
 struct Compared<'a> {
-    cells: &'a [&'a Cell],
+    cells: &'a Places<'a>,
     rows: &'a [SummaryRow],
     place: Place<'a>,
     mine: &'a Contender,

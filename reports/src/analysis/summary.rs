@@ -9,7 +9,7 @@ use cqldyno_statistics::{self as statistics, LogRatio, Repetition};
 use serde::{Deserialize, Serialize};
 
 use crate::bottleneck::Bottleneck;
-use crate::comparison::{JUDGED, Table, compare};
+use crate::comparison::{JUDGED, Table, compare, withhold};
 use crate::measure::{self, CPU_PER_STATEMENT, THROUGHPUT};
 use crate::rounds::CountedRounds;
 use crate::{ArrangementInfo, Cell, Contender, Measure, Pass, Role, Run, ScenarioInfo, Unit, whole};
@@ -200,30 +200,43 @@ pub(crate) struct Summed {
     pub doubts: Vec<String>,
 }
 
-/// The rows with ratios to `reference`: `cells` are those that count.
-pub(crate) fn summed(run: &Run, cells: &[&Cell], rounds: &CountedRounds, reference: Option<&Contender>) -> Summed {
-    let ids = ids(run, cells);
+/// The cells that count, by scenario and arrangement.
+pub(crate) type Places<'a> = BTreeMap<&'a str, BTreeMap<&'a str, Vec<&'a Cell>>>;
+
+/// The rows of the measures `ids`, with ratios to `reference`.
+pub(crate) fn summed(
+    run: &Run,
+    ids: &[&str],
+    cells: &Places,
+    rounds: &CountedRounds,
+    reference: Option<&Contender>,
+) -> Summed {
     let mut tables = Vec::new();
     for place in Place::all(run) {
-        let is_here = |cell: &&&Cell| cell.scenario == place.scenario.name && cell.arrangement == place.arrangement.id;
-        let here: Vec<&Cell> = cells.iter().filter(is_here).copied().collect();
+        let here = cells_in(cells, place);
         let noisy = here.iter().filter(|cell| cell.pass == Pass::Timing && cell.noisy.is_some());
         let disturbed: BTreeSet<Repetition> = noisy.map(|cell| repetition(cell)).collect();
-        for id in &ids {
-            let row = |contender| row(run, &here, rounds, contender, place, id);
-            let (rows, figures) = run.contenders.iter().map(row).unzip();
-            let missing = rounds.missing_in(&place.scenario.name, &place.arrangement.id);
-            tables.push(Table {
-                rows,
-                figures,
-                disturbed: disturbed.clone(),
-                missing,
-                withheld: rounds.withhold(place),
-                logs: BTreeMap::new(),
-            });
+        let missing = rounds.missing_in(&place.scenario.name, &place.arrangement.id);
+        let withheld = rounds.withhold(place);
+        let contenders: Vec<Mine> = run.contenders.iter().map(|one| Mine::of(one, here, rounds)).collect();
+        for id in ids {
+            let pass = run.measure(id).map_or_else(|| pass_of(here, id), |known| known.pass);
+            let (rows, figures) = contenders.iter().map(|mine| mine.row(run, rounds, place, id, pass)).unzip();
+            let mut table =
+                Table { rows, figures, disturbed: disturbed.clone(), missing, withheld, logs: BTreeMap::new() };
+            // A meter with verdicts is a family of comparisons, and any other table is one by itself; its figures are needed no longer.
+            if !JUDGED.contains(id) {
+                compare(run, reference, &mut [&mut table]);
+                table.figures.clear();
+            }
+            tables.push(table);
         }
     }
-    let doubts = compare(run, reference, &mut tables);
+    for meter in JUDGED {
+        let family = tables.iter_mut().filter(|table| table.meter() == meter);
+        compare(run, reference, &mut family.collect::<Vec<_>>());
+    }
+    let doubts = reference.map_or_else(Vec::new, |reference| withhold(run, reference, &mut tables));
     let logs = tables.iter().flat_map(|table| (0..table.rows.len()).map(|row| table.logs.get(&row).copied())).collect();
     Summed { logs, rows: tables.into_iter().flat_map(|table| table.rows).collect(), doubts }
 }
@@ -240,76 +253,87 @@ pub fn reference(run: &Run) -> Option<&Contender> {
     }
 }
 
-/// The contender's cells of one pass in one place: one per block, or one per turn.
-pub(crate) fn cells_of<'a>(cells: &[&'a Cell], contender: &Contender, place: Place, pass: Pass) -> Vec<&'a Cell> {
-    let is_mine = |cell: &&&Cell| {
-        cell.contender == contender.id
-            && cell.scenario == place.scenario.name
-            && cell.arrangement == place.arrangement.id
-            && cell.pass == pass
-    };
-    cells.iter().filter(is_mine).copied().collect()
+/// The cells of one place.
+pub(crate) fn cells_in<'s, 'a>(cells: &'s Places<'a>, place: Place) -> &'s [&'a Cell] {
+    let here = cells.get(place.scenario.name.as_str()).and_then(|cells| cells.get(place.arrangement.id.as_str()));
+    here.map_or(&[], Vec::as_slice)
 }
 
-/// The row before the comparison, and its figures.
-fn row(
-    run: &Run,
-    cells: &[&Cell],
-    rounds: &CountedRounds,
-    contender: &Contender,
-    place: Place,
-    id: &str,
-) -> (SummaryRow, Figures) {
-    let Place { scenario, arrangement } = place;
-    let pass = run.measure(id).map_or_else(|| pass_of(cells, id), |known| known.pass);
-    let mine = cells_of(cells, contender, place, pass);
-    let counting: Vec<&Cell> = mine.iter().copied().filter(|cell| !rounds.leave_out(cell)).collect();
-    let ended: Vec<&Cell> = counting.iter().copied().filter(|cell| cell.failed.is_none()).collect();
-    let measures: Vec<&Measure> = ended.iter().filter_map(|cell| cell.measures.get(id)).collect();
-    let figures: Figures = ended.iter().filter_map(|cell| Some((repetition(cell), cell.get(id)?))).collect();
-    let mut values: Vec<f64> = figures.values().copied().collect();
-    let failed = mine.iter().find_map(|cell| cell.failed.clone());
-    let unavailable = values.is_empty().then(|| {
-        let reason = measures.iter().find_map(|measure| measure.reason()).map(str::to_owned);
-        reason
-            .or_else(|| contender.unavailable.clone())
-            .or_else(|| scenario.left_out.get(&contender.id).cloned())
-            .or_else(|| failed.clone())
-            .unwrap_or_else(|| match counting.is_empty() && !mine.is_empty() {
-                true => format!("None of its rounds counts, because {}.", rounds.because()),
-                false => why_not_measured(run, pass, mine.is_empty()),
-            })
-    });
-    let timed = cells_of(cells, contender, place, Pass::Timing).into_iter().filter(|cell| !rounds.leave_out(cell));
-    let timed: Vec<&Cell> = timed.collect();
-    let row = SummaryRow {
-        contender: contender.id.clone(),
-        label: contender.label.clone(),
-        scenario: scenario.name.clone(),
-        arrangement: arrangement.id.clone(),
-        meter: id.to_owned(),
-        unit: measures.iter().find_map(|measure| measure.unit()),
-        n: values.len(),
-        median: median(&mut values),
-        range: (pass != Pass::Timing && values.len() > 1).then(|| [values[0], values[values.len() - 1]]),
-        level: None,
-        ratio: None,
-        interval: None,
-        verdict: None,
-        no_verdict: None,
-        contradicted: None,
-        exploratory: !JUDGED.contains(&id),
-        detectable: None,
-        blocks: None,
-        rounds: None,
-        no_interval: own_concurrency(run, contender),
-        bottleneck: Bottleneck::of(&timed),
-        control: contender.control,
-        void: mine.iter().find_map(|cell| cell.void.clone()),
-        failed,
-        unavailable,
-    };
-    (row, figures)
+/// The contender's cells of one pass in one place: one per block, or one per turn.
+pub(crate) fn cells_of<'a>(cells: &Places<'a>, contender: &Contender, place: Place, pass: Pass) -> Vec<&'a Cell> {
+    let is_mine = |cell: &&&Cell| cell.pass == pass && cell.contender == contender.id;
+    cells_in(cells, place).iter().filter(is_mine).copied().collect()
+}
+
+/// One contender's cells in one place.
+struct Mine<'a> {
+    contender: &'a Contender,
+    all: Vec<&'a Cell>,
+    /// Those of rounds that count.
+    counting: Vec<&'a Cell>,
+    bottleneck: Option<Bottleneck>,
+}
+
+impl<'a> Mine<'a> {
+    /// Those among the cells `here`.
+    fn of(contender: &'a Contender, here: &[&'a Cell], rounds: &CountedRounds) -> Mine<'a> {
+        let all: Vec<&Cell> = here.iter().copied().filter(|cell| cell.contender == contender.id).collect();
+        let counting: Vec<&Cell> = all.iter().copied().filter(|cell| !rounds.leave_out(cell)).collect();
+        let timed: Vec<&Cell> = counting.iter().copied().filter(|cell| cell.pass == Pass::Timing).collect();
+        Mine { contender, all, counting, bottleneck: Bottleneck::of(&timed) }
+    }
+
+    /// The row of the measure `id` before the comparison, and its figures.
+    fn row(&self, run: &Run, rounds: &CountedRounds, place: Place, id: &str, pass: Pass) -> (SummaryRow, Figures) {
+        let Place { scenario, arrangement } = place;
+        let contender = self.contender;
+        let mine = || self.all.iter().filter(|cell| cell.pass == pass);
+        let counting = || self.counting.iter().filter(|cell| cell.pass == pass);
+        let ended = counting().filter(|cell| cell.failed.is_none());
+        let measures: Vec<(&Cell, &Measure)> = ended.filter_map(|cell| Some((*cell, cell.measures.get(id)?))).collect();
+        let figures: Figures = measures.iter().filter_map(|(cell, one)| Some((repetition(cell), one.get()?))).collect();
+        let mut values: Vec<f64> = figures.values().copied().collect();
+        let failed = mine().find_map(|cell| cell.failed.clone());
+        let unavailable = values.is_empty().then(|| {
+            let reason = measures.iter().find_map(|(_, measure)| measure.reason()).map(str::to_owned);
+            reason
+                .or_else(|| contender.unavailable.clone())
+                .or_else(|| scenario.left_out.get(&contender.id).cloned())
+                .or_else(|| failed.clone())
+                .unwrap_or_else(|| match counting().next().is_none() && mine().next().is_some() {
+                    true => format!("None of its rounds counts, because {}.", rounds.because()),
+                    false => why_not_measured(run, pass, mine().next().is_none()),
+                })
+        });
+        let row = SummaryRow {
+            contender: contender.id.clone(),
+            label: contender.label.clone(),
+            scenario: scenario.name.clone(),
+            arrangement: arrangement.id.clone(),
+            meter: id.to_owned(),
+            unit: measures.iter().find_map(|(_, measure)| measure.unit()),
+            n: values.len(),
+            median: median(&mut values),
+            range: (pass != Pass::Timing && values.len() > 1).then(|| [values[0], values[values.len() - 1]]),
+            level: None,
+            ratio: None,
+            interval: None,
+            verdict: None,
+            no_verdict: None,
+            contradicted: None,
+            exploratory: !JUDGED.contains(&id),
+            detectable: None,
+            blocks: None,
+            rounds: None,
+            no_interval: own_concurrency(run, contender),
+            bottleneck: self.bottleneck,
+            control: contender.control,
+            void: mine().find_map(|cell| cell.void.clone()),
+            failed,
+            unavailable,
+        };
+        (row, figures)
+    }
 }
 
 /// Why a driver that blocks has no part in the ratios.
@@ -326,6 +350,8 @@ fn own_concurrency(run: &Run, contender: &Contender) -> Option<String> {
 fn why_not_measured(run: &Run, pass: Pass, no_cells: bool) -> String {
     if pass == Pass::Counting && run.plan.counting_count == 0 {
         "System calls were not counted, because the run had no counting pass.".to_owned()
+    } else if no_cells && run.passes_left_out.contains(&pass) {
+        "The time limit of the run had no room for this.".to_owned()
     } else if no_cells && run.interrupted {
         "The run was ended before this was measured.".to_owned()
     } else {
@@ -339,7 +365,7 @@ pub(crate) fn comparable(row: &SummaryRow) -> bool {
 }
 
 /// The ids of all measures: those that are defined, then others as the cells have them.
-fn ids<'a>(run: &'a Run, cells: &[&'a Cell]) -> Vec<&'a str> {
+pub(crate) fn ids<'a>(run: &'a Run, cells: &[&'a Cell]) -> Vec<&'a str> {
     let mut ids: Vec<&'a str> = measure::definitions().map(|definition| definition.id).collect();
     // Those of a pass that did not run would be rows of nothing.
     let told = run.measures.iter().filter(|known| known.pass == Pass::Timing || has_run(run, known.pass));

@@ -5,7 +5,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::measure::{CPU_PER_STATEMENT, THROUGHPUT};
+use cqldyno_measure::least_for;
+
+use crate::measure::{CPU_PER_STATEMENT, STATEMENTS, THROUGHPUT};
 use crate::quantity::{rate, three_digits, whole};
 use crate::summary::median;
 use crate::{
@@ -389,6 +391,8 @@ fn point(
         let us = |of: fn(&crate::Latency) -> f64| {
             median(&mut cells.iter().filter_map(|cell| cell.latency.as_ref().map(of)).collect::<Vec<f64>>())
         };
+        let are_enough =
+            cells.iter().all(|cell| cell.get(STATEMENTS).is_none_or(|number| number >= least_for(0.99) as f64));
         Ok(SweptFigures {
             rate,
             rates: cells
@@ -396,7 +400,10 @@ fn point(
                 .filter_map(|cell| cell.get(THROUGHPUT))
                 .fold([rate; 2], |[low, high], one| [low.min(one), high.max(one)]),
             cpu_us: analysis.row(place, who, CPU_PER_STATEMENT).and_then(|row| row.median),
-            latency_us: us(|all| all.p50_us).zip(us(|all| all.p99_us)).map(|(p50, p99)| [p50, p99]),
+            latency_us: us(|all| all.p50_us)
+                .zip(us(|all| all.p99_us))
+                .filter(|_| are_enough)
+                .map(|(p50, p99)| [p50, p99]),
         })
     };
     SweptPoint {

@@ -246,7 +246,7 @@ fn ratio(row: &Row, meter: &str) -> Entry {
     Entry::Figure(match (row.standing, figure.interval) {
         (Standing::Reference, _) => "1".to_owned(),
         (_, Some([low, high])) => format!("{ratio:.3} ({low:.3} to {high:.3})"),
-        (_, None) => format!("{ratio:.3}"),
+        (_, None) => "-".to_owned(),
     })
 }
 

@@ -1,8 +1,10 @@
 //! One row per measure: tidy, for pandas, R, DuckDB and spreadsheets.
 
+use std::io::Write;
+
 use super::text::plain;
 use super::{ExportError, Exporter, Look};
-use crate::{Analysis, History, Measure, Recorded};
+use crate::{Analysis, Cell, History, Measure, Recorded};
 
 /// One record of the file; the names are its header.
 const HEADER: [&str; 17] = [
@@ -48,9 +50,15 @@ impl Exporter for Csv {
     /// without a measure. A text from outside that a spreadsheet would run as a formula gets an apostrophe.
     fn one(&self, analysis: &Analysis, _: Look) -> Result<String, ExportError> {
         let mut out = String::new();
-        put(&mut out, HEADER);
-        rows(&mut out, None, analysis);
+        table(analysis, |rows| {
+            out.push_str(rows);
+            Ok(())
+        })?;
         Ok(out)
+    }
+
+    fn write(&self, analysis: &Analysis, _: Look, out: &mut dyn Write) -> Result<(), ExportError> {
+        table(analysis, |rows| Ok(out.write_all(rows.as_bytes())?))
     }
 
     /// The same with a column `run` before the others.
@@ -58,7 +66,9 @@ impl Exporter for Csv {
         let mut out = String::new();
         put(&mut out, std::iter::once("run").chain(HEADER));
         for (name, one) in named {
-            rows(&mut out, Some(name), &Analysis::new(&one.run, &one.cells));
+            let analysis = Analysis::new(&one.run, &one.cells);
+            missing(&mut out, Some(name), &analysis);
+            one.cells.iter().for_each(|cell| rows(&mut out, Some(name), &analysis, cell));
         }
         Some(Ok(out))
     }
@@ -68,44 +78,60 @@ impl Exporter for Csv {
     }
 }
 
-/// Every row of a run, each after the run's name, if any.
-fn rows(out: &mut String, name: Option<&str>, analysis: &Analysis) {
-    let run = analysis.run();
-    for contender in &run.contenders {
+/// The table of one run, the rows of a cell at a time.
+fn table(analysis: &Analysis, mut take: impl FnMut(&str) -> Result<(), ExportError>) -> Result<(), ExportError> {
+    let mut part = String::new();
+    put(&mut part, HEADER);
+    missing(&mut part, None, analysis);
+    take(&part)?;
+    for cell in analysis.every_cell() {
+        part.clear();
+        rows(&mut part, None, analysis, cell);
+        take(&part)?;
+    }
+    Ok(())
+}
+
+/// A row per contender that is missing, each after the run's name, if any.
+fn missing(out: &mut String, name: Option<&str>, analysis: &Analysis) {
+    for contender in &analysis.run().contenders {
         if let Some(why) = &contender.unavailable {
             let (id, label) = (&contender.id, &contender.label);
             let record = Record { contender: id, label, control: contender.control, ..Record::default() };
             Record { unavailable: why, ..record }.write(out, name);
         }
     }
-    for cell in analysis.every_cell() {
-        let blank = Record {
-            contender: &cell.contender,
-            label: &cell.label,
-            control: run.contender(&cell.contender).is_some_and(|contender| contender.control),
-            scenario: &cell.scenario,
-            arrangement: &cell.arrangement,
-            block: cell.block.to_string(),
-            round: cell.round.map(|round| round.to_string()).unwrap_or_default(),
-            pass: cell.pass.name(),
-            attempt: cell.attempt.to_string(),
-            started: cell.started.to_string(),
-            counts: cell.counts() && analysis.counts(cell),
-            void: cell.void.as_deref().unwrap_or_default(),
-            failed: cell.failed.as_deref().unwrap_or_default(),
-            ..Record::default()
-        };
-        if cell.measures.is_empty() {
-            blank.write(out, name);
-        }
-        for (measure, found) in &cell.measures {
-            let record = Record { measure, ..blank.clone() };
-            match found {
-                Measure::Value { value, unit } => {
-                    Record { value: value.to_string(), unit: unit.symbol(), ..record }.write(out, name);
-                }
-                Measure::Unavailable { unavailable } => Record { unavailable, ..record }.write(out, name),
+}
+
+/// The rows of a cell, each after the run's name, if any.
+fn rows(out: &mut String, name: Option<&str>, analysis: &Analysis, cell: &Cell) {
+    let contender = analysis.run().contender(&cell.contender);
+    let blank = Record {
+        contender: &cell.contender,
+        label: &cell.label,
+        control: contender.is_some_and(|contender| contender.control),
+        scenario: &cell.scenario,
+        arrangement: &cell.arrangement,
+        block: cell.block.to_string(),
+        round: cell.round.map(|round| round.to_string()).unwrap_or_default(),
+        pass: cell.pass.name(),
+        attempt: cell.attempt.to_string(),
+        started: cell.started.to_string(),
+        counts: cell.counts() && analysis.counts(cell),
+        void: cell.void.as_deref().unwrap_or_default(),
+        failed: cell.failed.as_deref().unwrap_or_default(),
+        ..Record::default()
+    };
+    if cell.measures.is_empty() {
+        blank.write(out, name);
+    }
+    for (measure, found) in &cell.measures {
+        let record = Record { measure, ..blank.clone() };
+        match found {
+            Measure::Value { value, unit } => {
+                Record { value: value.to_string(), unit: unit.symbol(), ..record }.write(out, name);
             }
+            Measure::Unavailable { unavailable } => Record { unavailable, ..record }.write(out, name),
         }
     }
 }

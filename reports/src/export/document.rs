@@ -6,7 +6,7 @@ use super::part::{Field, Notes, Part, Sheet, TableRow};
 use super::text::{count, plain, sentence};
 use crate::Place;
 use crate::measure::{PEAK_RSS, STATEMENTS, THREADS, WALL};
-use crate::{Analysis, Cell, Contender, Pass, Role, Run, Setting, why_cut_short};
+use crate::{Analysis, Cell, Contender, Pass, Role, Run, Setting, SummaryRow, why_cut_short};
 
 /// Why a ratio is not the quotient of the figures beside it.
 fn fitted(run: &Run) -> String {
@@ -193,6 +193,15 @@ impl At<'_> {
     pub fn fields(&self, contender: &Contender, notes: &mut Notes) -> Vec<Field> {
         let left_out = self.place.scenario.left_out.contains_key(&contender.id);
         fields(&self.row(contender), left_out, self.columns, notes)
+    }
+
+    /// The same of one cell, in place of the medians of all.
+    pub fn fields_of(&self, contender: &Contender, cell: &Cell, notes: &mut Notes) -> Vec<Field> {
+        let row = self.row(contender);
+        let of_cell = |row: &&SummaryRow| SummaryRow { median: cell.get(&row.meter), ..(*row).clone() };
+        let figures: Vec<SummaryRow> = row.figures.values().map(of_cell).collect();
+        let figures = figures.iter().map(|row| (row.meter.as_str(), row)).collect();
+        fields(&Row { figures, ..row }, false, self.columns, notes)
     }
 
     /// What the contender's row of the main table is made of.

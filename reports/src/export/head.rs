@@ -3,7 +3,7 @@
 use super::quantity::{memory, short_count, whole};
 use super::text::{count, plain, sentence};
 use crate::comparison::BAND;
-use crate::{Analysis, ArrangementInfo, Run, why_cut_short};
+use crate::{Analysis, ArrangementInfo, Run, why_cut_short, why_passes_left_out};
 
 /// What was run, on one line.
 pub(crate) fn title(run: &Run) -> String {
@@ -18,10 +18,10 @@ pub(crate) fn title(run: &Run) -> String {
             None if run.scenarios.iter().any(|one| one.point.is_some()) => {
                 format!("{blocks}up to {} statements", short_count(plan.count))
             }
-            None => format!("{blocks}{} statements", short_count(plan.count)),
+            None => format!("{blocks}{} statements", run.statements(short_count)),
             Some(turns) => format!("{blocks}{} turns of {} statements", turns.rounds, short_count(turns.count)),
         },
-        format!("{}{on}", in_flight(run)),
+        format!("{}{on}", run.in_flight()),
     ];
     if plan.connections != 1 {
         let several =
@@ -37,16 +37,6 @@ pub(crate) fn title(run: &Run) -> String {
         None => format!("target {}", plain(&plan.target.id)),
     };
     format!("{}; {target}, {}", asked.join(", "), count(run.environment.cores.into(), "core"))
-}
-
-/// The statements in flight, or how many of them a sweep has.
-pub(crate) fn in_flight(run: &Run) -> String {
-    let numbers = || run.scenarios.iter().filter_map(|scenario| Some(scenario.point.as_ref()?.in_flight));
-    let most = whole(run.plan.concurrency as f64);
-    match numbers().min().zip(numbers().max()) {
-        Some((least, greatest)) if least < greatest => format!("{} to {most} in flight", whole(least as f64)),
-        _ => format!("{most} in flight"),
-    }
 }
 
 /// The threads of an arrangement in few words.
@@ -78,11 +68,14 @@ pub(crate) fn head(run: &Run) -> Vec<(String, String)> {
     let asked = format!(
         "{} after {} to warm up, {}, {settings}, seed {}",
         match plan.turns {
-            None => format!("{} of {} statements", count(plan.blocks.into(), "block"), whole(plan.count as f64)),
+            None => {
+                let statements = run.statements(|number| whole(number as f64));
+                format!("{} of {statements} statements", count(plan.blocks.into(), "block"))
+            }
             Some(_) => run.size(),
         },
-        whole(plan.warmup as f64),
-        in_flight(run),
+        run.warmup(),
+        run.in_flight(),
         plan.seed,
     );
     let counted = match plan.counting_count {
@@ -110,6 +103,7 @@ pub(crate) fn head(run: &Run) -> Vec<(String, String)> {
     }
     head.extend(plan.without_turns.as_ref().map(|why| ("cells", plain(why))));
     head.extend(why_cut_short(run).map(|sentence| ("blocks", sentence)));
+    head.extend(why_passes_left_out(run).map(|sentence| ("left out", sentence)));
     head.into_iter().map(|(name, said)| (name.to_owned(), said)).collect()
 }
 
@@ -223,6 +217,23 @@ mod tests {
         assert_eq!(threads(&one), "1 tokio thread");
         one.runtime = "goroutines".to_owned();
         assert_eq!(threads(&one), "runtime goroutines");
+    }
+
+    #[test]
+    fn a_first_line_has_the_numbers_that_ran_and_not_those_that_were_asked_for() {
+        let (mut run, _) = sample::run();
+        (run.plan.turns, run.plan.count, run.plan.concurrency, run.plan.warmup) = (None, 100_000, 64, 10);
+        let limited = serde_json::json!({"limits": {"count": 100, "concurrency": 1, "warmup": 3}});
+        run.scenarios[0].definition = Some(limited.clone());
+        assert!(title(&run).contains("100 to 100k statements, 1 to 64 in flight"), "{}", title(&run));
+        run.scenarios.iter_mut().for_each(|one| one.definition = Some(limited.clone()));
+        assert!(title(&run).contains(" 100 statements, 1 in flight"), "{}", title(&run));
+        let asked = &head(&run)[0].1;
+        assert!(asked.contains(" of 100 statements after 3 to warm up, 1 in flight, "), "{asked}");
+        assert!(run.size().ends_with(" of 100 statements"), "{}", run.size());
+        let sequential = serde_json::json!({"submit": "sequential"});
+        run.scenarios.iter_mut().for_each(|one| one.definition = Some(sequential.clone()));
+        assert!(title(&run).contains("100k statements, 1 in flight"), "{}", title(&run));
     }
 
     #[test]

@@ -6,7 +6,7 @@ mod choices;
 mod fields;
 mod first;
 mod raw;
-mod sections;
+pub(super) mod sections;
 pub(super) mod shell;
 pub(super) mod svg;
 #[cfg(test)]
@@ -27,7 +27,7 @@ use self::shell::{STYLE, shell};
 use self::view::{Faces, View};
 use super::column::{Column, Kind, columns};
 use super::document::{At, Document, trouble};
-use super::head::{in_flight, sized, verdicts};
+use super::head::{sized, verdicts};
 use super::part::{Notes, Sheet};
 use super::quantity::whole;
 use super::sweep::{compact, points};
@@ -274,14 +274,16 @@ impl<'a> Page<'a> {
             None => plain(&plan.target.id),
         };
         format!(
-            "cqldyno put {} for Apache Cassandra and ScyllaDB under the same load: {}{} prepared statements per {} ({}), {}, \
+            "cqldyno put {} for Apache Cassandra and ScyllaDB under the same load: {} prepared statements per {} ({}), {}, \
              {}, against {target}, on {}.",
             count(drivers as u64, "client driver"),
-            if self.has_curves() { "up to " } else { "" },
-            whole(plan.statements() as f64),
+            match self.has_curves() {
+                true => format!("up to {}", whole(plan.statements() as f64)),
+                false => self.run.statements(|number| whole(number as f64)),
+            },
             if plan.turns.is_some() { "turn" } else { "cell" },
             scenarios.join(", "),
-            in_flight(self.run),
+            self.run.in_flight(),
             match plan.turns {
                 None => count(self.run.blocks().into(), "block"),
                 Some(turns) if self.run.is_open() => {
@@ -325,11 +327,8 @@ impl<'a> Page<'a> {
         if self.run.plan.exact || self.has_curves() {
             return Vec::new();
         }
-        let is_here =
-            |cell: &&&crate::Cell| cell.scenario == place.scenario.name && cell.arrangement == place.arrangement.id;
         let rounds = self.analysis.rounds();
-        let cells = self.analysis.cells().iter().filter(is_here).filter(|cell| !rounds.leave_out(cell)).copied();
-        let cells = cells.collect();
+        let cells = self.analysis.cells_in(place).iter().filter(|cell| !rounds.leave_out(cell)).copied().collect();
         let Place { scenario, arrangement } = place;
         Here { scenario, arrangement, cells, faces: &self.faces, detail }.charts(&self.views)
     }

@@ -1,5 +1,7 @@
 //! The result model as it is.
 
+use std::io::Write;
+
 use serde::Serialize;
 
 use super::side_by_side::SideBySide;
@@ -26,6 +28,10 @@ impl Exporter for Json {
     /// that is another one than the run's own.
     fn one(&self, analysis: &Analysis, _: Look) -> Result<String, ExportError> {
         Ok(text(&Whole::of(analysis))?)
+    }
+
+    fn write(&self, analysis: &Analysis, _: Look, out: &mut dyn Write) -> Result<(), ExportError> {
+        write(&Whole::of(analysis), out)
     }
 
     /// `{runs, remarks, combined}`: each run is the document of one run with its `name` and `notes` on how it was kept. Runs of one plan
@@ -65,11 +71,17 @@ pub(super) fn text(document: &impl Serialize) -> Result<String, serde_json::Erro
     Ok(serde_json::to_string_pretty(document)? + "\n")
 }
 
+/// The same as [`text`].
+pub(super) fn write(document: &impl Serialize, out: &mut dyn Write) -> Result<(), ExportError> {
+    serde_json::to_writer_pretty(&mut *out, document)?;
+    Ok(out.write_all(b"\n")?)
+}
+
 /// A run as one document.
 #[derive(Serialize)]
-pub(super) struct Whole<'a> {
+pub(super) struct Whole<'a, C = &'a [Cell]> {
     pub run: &'a Run,
-    pub cells: &'a [Cell],
+    pub cells: C,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reference: Option<&'a str>,
     pub summary: &'a [SummaryRow],
@@ -113,5 +125,11 @@ impl<'a> Whole<'a> {
             warnings: analysis.warnings(),
             findings: analysis.findings(),
         }
+    }
+
+    /// The same of another form of its run and cells.
+    pub fn with<C>(self, run: &'a Run, cells: C) -> Whole<'a, C> {
+        let Whole { reference, summary, warnings, findings, .. } = self;
+        Whole { run, cells, reference, summary, warnings, findings }
     }
 }

@@ -10,6 +10,10 @@ use crate::measure::{CPU_PER_STATEMENT, PEAK_RSS, SERVER_CPU_PER_STATEMENT, SYSC
 use crate::summary::comparable;
 use crate::{Analysis, Bottleneck, Combined, Contender, Pass, Role, SummaryRow, Verdict, short};
 
+/// Of the columns beside a reference, those of a run without intervals: a ratio without one would look like a result.
+const SERVER: usize = 0;
+const RATE: usize = 3;
+
 /// The short tables of a run.
 pub(crate) struct Short {
     /// The columns after the bar.
@@ -63,13 +67,12 @@ impl Short {
         let shown = shown(analysis);
         let reference = analysis.reference().filter(|_| shown.len() > 1);
         let head = |title: &str, continues, right| Head { title: title.to_owned(), continues, right };
+        let is_judged = analysis.rows().iter().any(|row| row.is_primary() && row.interval.is_some());
         let heads = match reference {
             Some(one) => {
-                let has_intervals = analysis.rows().iter().any(|row| row.is_primary() && row.interval.is_some());
-                let confidence = if has_intervals { " (95 %)" } else { "" };
                 let mut heads = vec![
                     head("server", false, true),
-                    head(&format!("vs {}{confidence}", cut(&short(run, one), 20)), false, false),
+                    head(&format!("vs {} (95 %)", cut(&short(run, one), 20)), false, false),
                     head("verdict on CPU time", true, false),
                     head("statements/s", false, true),
                     head("verdict on statements/s", true, false),
@@ -77,6 +80,8 @@ impl Short {
                 if combined.is_some() {
                     heads.remove(0);
                     heads.insert(2, head("held", false, false));
+                } else if !is_judged {
+                    heads = [SERVER, RATE].map(|at| head(&heads[at].title, false, true)).into();
                 }
                 heads
             }
@@ -96,7 +101,14 @@ impl Short {
                 let mut line = line(analysis, place, one, reference, digits);
                 if let Some(combined) = combined.filter(|_| reference.is_some()) {
                     line.fields.remove(0);
-                    line.fields.insert(2, combined.held(place, one).unwrap_or_default());
+                    line.fields.insert(2, combined.held(place, one, CPU_PER_STATEMENT).unwrap_or_default());
+                    if let (Some(held), Some(of_rate)) =
+                        (combined.held_in_some(place, one, THROUGHPUT), line.fields.last_mut())
+                    {
+                        of_rate.push_str(&format!(", {held}"));
+                    }
+                } else if reference.is_some() && !is_judged {
+                    line.fields = [SERVER, RATE].map(|at| line.fields[at].clone()).into();
                 }
                 line
             };
@@ -232,7 +244,6 @@ fn against(row: &SummaryRow, digits: usize) -> (String, &'static str) {
         (Some(ratio), Some([low, high])) => {
             (format!("{ratio:.digits$} ({low:.digits$}-{high:.digits$})"), verdict(row))
         }
-        (Some(ratio), None) => (format!("{ratio:.digits$}"), ""),
         _ => Default::default(),
     }
 }
@@ -246,20 +257,9 @@ fn verdict(row: &SummaryRow) -> &'static str {
     }
 }
 
-/// The verdict on statements per second; without an interval how many more or fewer they are.
+/// The verdict on statements per second; nothing without an interval.
 fn of_rate(row: &SummaryRow) -> String {
-    match (row.ratio, row.interval) {
-        (Some(_), Some(_)) => verdict(row).to_owned(),
-        (ratio, _) => ratio.map(percent).unwrap_or_default(),
-    }
-}
-
-/// A ratio as a difference, for example `-19 %`.
-fn percent(ratio: f64) -> String {
-    match ((ratio - 1.0) * 100.0).round() {
-        0.0 => "0 %".to_owned(),
-        share => format!("{share:+.0} %"),
-    }
+    row.interval.map(|_| verdict(row).to_owned()).unwrap_or_default()
 }
 
 /// Why the contender has no figure here, with the reason in a sentence.
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn statements_per_second_have_a_verdict_and_a_difference_only_without_an_interval() {
+    fn statements_per_second_have_a_verdict_and_nothing_without_an_interval() {
         let (run, cells) = sample::blocks(12);
         let analysis = Analysis::new(&run, &cells);
         let row = analysis.rows().iter().find(|row| row.contender == "cdrs-tokio" && row.meter == THROUGHPUT).unwrap();
@@ -307,7 +307,24 @@ mod tests {
         assert_eq!(of_rate(&with(None)), "withheld");
         let why = Some("The server limited the reference.".to_owned());
         assert_eq!(of_rate(&SummaryRow { no_verdict: why, ..with(None) }), "no verdict");
-        assert_eq!(of_rate(&SummaryRow { interval: None, ..with(None) }), "-19 %");
+        assert_eq!(of_rate(&SummaryRow { interval: None, ..with(None) }), "");
+    }
+
+    #[test]
+    fn without_intervals_no_format_shows_a_ratio_or_a_share() {
+        let (run, cells) = sample::blocks(3);
+        let analysis = Analysis::new(&run, &cells);
+        assert!(analysis.rows().iter().any(|row| row.ratio.is_some()));
+        let short = Short::of(&analysis);
+        assert_eq!(short.heads.iter().map(|head| head.title.as_str()).collect::<Vec<_>>(), ["server", "statements/s"]);
+        for format in ["table", "markdown", "html"] {
+            let text = crate::exporter(format).unwrap().one(&analysis, crate::Look::default()).unwrap();
+            let ratios = analysis.rows().iter().filter(|row| row.is_primary() && row.contender == "cdrs-tokio");
+            for ratio in ratios.filter_map(|row| row.ratio) {
+                assert!(!text.contains(&format!("{ratio:.3}")) && !text.contains(&format!("{ratio:.2} ")), "{text}");
+            }
+            assert!(!text.contains("vs scylla"), "{text}");
+        }
     }
 
     #[test]

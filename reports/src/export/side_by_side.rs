@@ -231,7 +231,7 @@ fn about(one: &Recorded) -> String {
         format!("{}, {}, {}", plain(&machine.cpu), count(machine.cores.into(), "core"), plain(&machine.kernel)),
         format!("target {}", plain(&run.plan.target.id)),
         match run.plan.turns {
-            None => format!("{} of {} statements", blocks(run), whole(run.plan.count as f64)),
+            None => format!("{} of {} statements", blocks(run), run.statements(|number| whole(number as f64))),
             Some(_) => run.size(),
         },
         format!("cqldyno {}", plain(&run.cqldyno)),

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use cqldyno_measure::least_for;
+
 use super::document::{builds, caveats, libraries, settings};
 use super::head::arrangement;
 use super::part::Part;
@@ -85,7 +87,7 @@ fn cell(parts: &mut Vec<Part>, run: &Run, cell: &Cell, counts: bool, width: usiz
     }
     if let Some(latency) = &cell.latency {
         let saturated = if cell.pass == Pass::Latency { "" } else { SATURATED };
-        pair("latency", format!("{}{saturated}", percentiles(latency)));
+        pair("latency", format!("{}{saturated}", percentiles(latency, cell.get(STATEMENTS))));
     }
     let seconds = [
         ("answers by second", &cell.series.answered, ""),
@@ -144,14 +146,18 @@ fn agreement(cell: &Cell) -> Option<String> {
     ))
 }
 
-fn percentiles(latency: &Latency) -> String {
+fn percentiles(latency: &Latency, statements: Option<f64>) -> String {
     let ms = |us: f64| format!("{} ms", three_digits(us / 1_000.0));
+    let beyond = |share, us| match statements.is_none_or(|number| number >= least_for(share) as f64) {
+        true => ms(us),
+        false => format!("n/a (of fewer than {})", whole(least_for(share) as f64)),
+    };
     format!(
         "half within {}, 90 % {}, 99 % {}, 99.9 % {}, longest {}",
         ms(latency.p50_us),
-        ms(latency.p90_us),
-        ms(latency.p99_us),
-        ms(latency.p999_us),
+        beyond(0.9, latency.p90_us),
+        beyond(0.99, latency.p99_us),
+        beyond(0.999, latency.p999_us),
         ms(latency.max_us)
     )
 }
@@ -246,5 +252,7 @@ mod tests {
         (cells[0].pass, cells[0].step) = (Pass::Latency, Some("16".to_owned()));
         let text = said(&cells[0]);
         assert!(!text.contains("Little's") && text.contains("latency pass, 16"), "{text}");
+        let few = percentiles(&latency, Some(100.0));
+        assert!(few.contains("99 % 0.003 ms, 99.9 % n/a (of fewer than 1,000), longest"), "{few}");
     }
 }

@@ -15,7 +15,7 @@ use super::part::{Field, Part, Sheet, TableRow};
 use super::releases::releases;
 use super::short::{Line, Short, response_times};
 use super::story::story;
-use super::text::{cut, label_lines, pair, plain, wrap};
+use super::text::{label_lines, pair, plain, wrap};
 use super::{ExportError, Exporter, side_by_side, sweep};
 use crate::{Analysis, History, Recorded, Sweep};
 
@@ -218,6 +218,7 @@ impl Columned {
 
     fn set(&self, short: &Short) -> String {
         let mut out = self.head(short) + "\n";
+        let mut below = Vec::new();
         let mut arrangement: Option<&String> = None;
         for place in &short.places {
             if place.arrangement.as_ref() != arrangement {
@@ -226,7 +227,11 @@ impl Columned {
                 out.push_str(&format!("\n{}\n", self.look.styled(name, BOLD)));
             }
             out.push_str(&format!("{}\n", self.look.styled(&place.scenario, BOLD)));
-            place.lines.iter().for_each(|line| out.push_str(&self.line(short, line)));
+            place.lines.iter().for_each(|line| out.push_str(&self.line(short, line, &mut below)));
+        }
+        if !below.is_empty() {
+            out.push('\n');
+            set(&mut out, &Part::List(below), self.look);
         }
         out
     }
@@ -244,7 +249,8 @@ impl Columned {
         self.look.styled(out.trim_end(), BOLD)
     }
 
-    fn line(&self, short: &Short, line: &Line) -> String {
+    /// A reason without room on the line stands `below`, once.
+    fn line(&self, short: &Short, line: &Line, below: &mut Vec<String>) -> String {
         let label = label_lines(&line.label, self.label);
         let mut parts = label.lines();
         let mut out = format!("  {}  ", padded(parts.next().unwrap_or_default(), self.label, false));
@@ -265,7 +271,17 @@ impl Columned {
             }
             (trouble, _) => {
                 let room = self.look.room().saturating_sub(self.label + 4);
-                let text = cut(trouble.as_deref().unwrap_or("not run"), room);
+                let trouble = trouble.as_deref().unwrap_or("not run");
+                let text = match trouble.split_once(": ").filter(|_| get_string_width(trouble) > room) {
+                    Some((what, _)) => {
+                        let whole = format!("{}: {trouble}", line.label);
+                        if !below.contains(&whole) {
+                            below.push(whole);
+                        }
+                        format!("{what}, see below")
+                    }
+                    None => trouble.to_owned(),
+                };
                 out.push_str(&self.look.styled(&text, ALARM));
             }
         }

@@ -1,5 +1,7 @@
 //! The classic table of driver comparisons: what Linux' `time` prints, per driver and workload.
 
+use std::cmp::Ordering;
+
 use super::column::times;
 use super::document::{At, doubts, trouble};
 use super::head::{arrangement, sized, title};
@@ -8,7 +10,8 @@ use super::table::terminal;
 use super::text::plain;
 use super::{ExportError, Exporter, Look};
 use crate::Place;
-use crate::{Analysis, Contender, Pass, Role};
+use crate::measure::WALL;
+use crate::{Analysis, Cell, Contender, Pass, Role};
 
 /// `--format time`.
 pub(super) struct Time;
@@ -26,15 +29,15 @@ impl Exporter for Time {
         "time.txt"
     }
 
-    /// One table per arrangement, a row per contender and a column per scenario; of several blocks the medians.
+    /// One table per arrangement, a row per contender and a column per scenario; of several blocks the one with the median real time.
     fn one(&self, analysis: &Analysis, look: Look) -> Result<String, ExportError> {
         let run = analysis.run();
         let [mut parts, doubts] = doubts(analysis);
         parts.push(Part::Text(title(run)));
         let median = match run.blocks() {
-            _ if run.plan.turns.is_some() => ", each the median of all turns".to_owned(),
+            _ if run.plan.turns.is_some() => ": of the turn with the median real time".to_owned(),
             1 => String::new(),
-            blocks => format!(", each the median of {blocks} blocks"),
+            blocks => format!(": of the one of {blocks} blocks with the median real time"),
         };
         let what =
             if run.plan.turns.is_some() { "Time of one turn" } else { "Time to run all statements of a scenario" };
@@ -74,9 +77,15 @@ fn sheet(analysis: &Analysis, places: &[Place], notes: &mut Notes) -> Sheet {
 fn field(analysis: &Analysis, place: Place, contender: &Contender, notes: &mut Notes) -> Field {
     let columns = times();
     let at = At { analysis, columns: &columns, place };
-    let fields = at.fields(contender, notes);
-    let mut noted = |why: &str, word: &str| Field { note: Some(notes.number(why)), ..Field::bad(word) };
     let cells = at.cells_of(contender, Pass::Timing);
+    // All three are of one cell: user and sys of another would not add up to its CPU time.
+    let mut by_time: Vec<&&Cell> = cells.iter().filter(|cell| cell.get(WALL).is_some()).collect();
+    by_time.sort_by(|one, other| one.get(WALL).partial_cmp(&other.get(WALL)).unwrap_or(Ordering::Equal));
+    let fields = match by_time.get(by_time.len().saturating_sub(1) / 2) {
+        Some(cell) => at.fields_of(contender, cell, notes),
+        None => at.fields(contender, notes),
+    };
+    let mut noted = |why: &str, word: &str| Field { note: Some(notes.number(why)), ..Field::bad(word) };
     let why = cells.iter().find_map(|cell| cell.failed.as_ref().or(cell.void.as_ref()));
     match (&contender.unavailable, why) {
         (Some(why), _) => noted(why, "missing"),

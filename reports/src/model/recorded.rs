@@ -92,18 +92,14 @@ impl Recorded {
     pub fn from_folder(run: &str, cells: &[u8]) -> Result<Recorded, RecordedError> {
         let run = Run::from_json(run)?;
         let mut notes = Vec::new();
-        let mut values = Vec::new();
         let lines: Vec<&[u8]> = cells.split(|byte| *byte == b'\n').collect();
         // A power cut may leave a part of a line after the last line feed.
         let (rest, whole) = lines.split_last().map_or((&[][..], &[][..]), |(rest, whole)| (*rest, whole));
-        for line in whole {
-            let value = serde_json::from_slice(line).map_err(|error| damaged(values.len(), error))?;
-            values.push(value);
-        }
         if !rest.is_empty() {
             notes.push("The last line of its cells.jsonl is cut off; that cell is left out.".to_owned());
         }
-        Recorded::checked(run, &values, notes)
+        let value = |(at, line): (usize, &&[u8])| serde_json::from_slice(line).map_err(|error| damaged(at, error));
+        Recorded::checked(run, whole.iter().enumerate().map(value), notes)
     }
 
     /// Reads what `--format json` printed.
@@ -127,13 +123,34 @@ impl Recorded {
                 Err(_) => return Err(ModelError::NotARun(error).into()),
             },
         };
-        Recorded::checked(Run::from_json(&run.to_string())?, &cells, Vec::new())
+        Recorded::checked(Run::from_json(&run.to_string())?, cells.into_iter().map(Ok), Vec::new())
     }
 
-    fn checked(run: Run, values: &[Value], mut notes: Vec<String>) -> Result<Recorded, RecordedError> {
+    /// Takes one cell at a time: as JSON values all of them would take many times their memory.
+    fn checked(
+        run: Run,
+        values: impl Iterator<Item = Result<Value, RecordedError>>,
+        mut notes: Vec<String>,
+    ) -> Result<Recorded, RecordedError> {
+        let mut cells = Vec::new();
+        let mut wrong = None;
+        let mut take = |(at, value): (usize, Result<Value, RecordedError>)| {
+            let value = value?;
+            let text = value.to_string();
+            let cell = Cell::deserialize(value).map_err(|error| damaged(at, error));
+            let own = cell.and_then(|cell| match foreign(&cell, &run) {
+                None => Ok(cell),
+                Some(why) => Err(RecordedError::Cell { number: at + 1, why }),
+            });
+            match own {
+                Ok(cell) => cells.push(cell),
+                Err(error) => wrong = wrong.take().or(Some(error)),
+            }
+            Ok::<_, RecordedError>(text)
+        };
+        let found = Checksum::of(values.enumerate().map(&mut take))?;
         match &run.checksum {
             Some(stated) => {
-                let found = Checksum::of(values);
                 if found != *stated {
                     return Err(RecordedError::Changed { stated: Shown(stated.clone()), found: Shown(found) });
                 }
@@ -147,15 +164,10 @@ impl Recorded {
                     .to_owned(),
             ),
         }
-        let read = |(at, value): (usize, &Value)| {
-            let cell = Cell::deserialize(value).map_err(|error| damaged(at, error))?;
-            match foreign(&cell, &run) {
-                None => Ok(cell),
-                Some(why) => Err(RecordedError::Cell { number: at + 1, why }),
-            }
-        };
-        let cells = values.iter().enumerate().map(read).collect::<Result<Vec<Cell>, _>>()?;
-        Ok(Recorded { run, cells, notes })
+        match wrong {
+            Some(error) => Err(error),
+            None => Ok(Recorded { run, cells, notes }),
+        }
     }
 }
 

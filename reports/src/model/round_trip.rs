@@ -315,7 +315,8 @@ prop_compose! {
     fn run()(
         texts in [text(), text()],
         times in (time(), option::of(time()), vec(time(), 0..3)),
-        (interrupted, cut_short, command) in (any::<bool>(), option::of(cut_short()), option::of(text())),
+        (interrupted, cut_short, passes_left_out, command) in
+            (any::<bool>(), option::of(cut_short()), vec(pass(), 0..3), option::of(text())),
         plan in plan(),
         environment in environment(),
         contenders in vec(contender(), 1..4),
@@ -325,7 +326,7 @@ prop_compose! {
         let [cqldyno, executable] = texts;
         let (started, ended, resumed) = times;
         Run {
-            schema: SCHEMA_VERSION, cqldyno, started, ended, interrupted, cut_short, resumed, command, executable, plan, environment,
+            schema: SCHEMA_VERSION, cqldyno, started, ended, interrupted, cut_short, passes_left_out, resumed, command, executable, plan, environment,
             contenders, scenarios, differences, measures, checksum: None,
         }
     }

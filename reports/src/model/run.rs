@@ -33,6 +33,9 @@ pub struct Run {
     /// Which blocks it left out to end in time; absent if it has all of its plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_short: Option<CutShort>,
+    /// The passes besides the timing blocks that it left out to end in time, in whole or in part.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub passes_left_out: Vec<Pass>,
     /// When it went on after it was ended, broke off or was cut short.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resumed: Vec<jiff::Timestamp>,
@@ -444,6 +447,32 @@ pub struct ScenarioInfo {
     /// The scenario itself, in its JSON form; absent in runs of an earlier version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition: Option<serde_json::Value>,
+}
+
+impl ScenarioInfo {
+    /// Statements of one of its cells if `asked` are asked for: its own limit may be lower.
+    pub fn count(&self, asked: u64) -> u64 {
+        self.limited("count", asked)
+    }
+
+    /// Statements before the window if `asked` are asked for.
+    pub(crate) fn warmup(&self, asked: u64) -> u64 {
+        self.limited("warmup", asked)
+    }
+
+    /// Statements in flight if `asked` are asked for.
+    pub(crate) fn in_flight(&self, asked: u64) -> u64 {
+        let submit = self.definition.as_ref().and_then(|one| one.get("submit"));
+        match submit.is_some_and(|way| way == "sequential") {
+            true => 1,
+            false => self.limited("concurrency", self.point.as_ref().map_or(asked, |point| asked.min(point.in_flight))),
+        }
+    }
+
+    fn limited(&self, what: &str, asked: u64) -> u64 {
+        let limit = self.definition.as_ref().and_then(|one| one.get("limits")?.get(what)?.as_u64());
+        limit.map_or(asked, |most| asked.min(most))
+    }
 }
 
 /// One of several numbers in flight, and of several numbers of connections, that a scenario was run with.

@@ -34,6 +34,11 @@ const NAMES: &str = "return Array.from(document.querySelectorAll('table.main')[0
 
 const HEADLINE: &str = "return Array.from(document.querySelectorAll('h1')).filter(one => one.checkVisibility()).map(one => one.textContent).join('|')";
 
+/// How many pixels the bars of the first table have for one microsecond.
+const SCALES: &str = "return Array.from(document.querySelectorAll('.by-lens-0 tr:has(rect.f)')).filter(row => row.checkVisibility())
+    .map(row => row.querySelector('rect.f').getBoundingClientRect().width / parseFloat(row.querySelector('td.num .v').textContent))
+    .filter(scale => scale > 0)";
+
 #[test]
 fn a_reader_chooses_the_reference_sorts_and_hides_without_a_network() {
     let Some(browser) = Browser::start() else { return };
@@ -143,6 +148,15 @@ fn a_reader_chooses_the_reference_sorts_and_hides_without_a_network() {
             .filter(one => one.scrollWidth > one.clientWidth + 1)
             .map(one => [one.className, one.textContent.slice(0, 60), one.scrollWidth, one.clientWidth])";
         assert!(width > 400 || browser.run(tables) == json!([]), "{}", browser.run(tables));
+    }
+    // A row without an interval has little text at the right, and its bar is drawn to the same scale.
+    for width in [400, 800, 1280] {
+        browser.size(width, 900);
+        browser.until(&format!("return document.documentElement.clientWidth <= {width}"));
+        let scales = browser.run(SCALES);
+        let scales: Vec<f64> = scales.as_array().unwrap().iter().map(|scale| scale.as_f64().unwrap()).collect();
+        let (least, most) = scales.iter().fold((f64::MAX, 0.0), |(a, b): (f64, f64), one| (a.min(*one), b.max(*one)));
+        assert!(scales.len() > 6 && most < 1.02 * least, "{width}: {scales:?}");
     }
     assert_eq!(browser.errors(), Vec::<Value>::new());
     assert_eq!(browser.requests(), Vec::<String>::new());

@@ -22,6 +22,7 @@ pub fn run() -> (Run, Vec<Cell>) {
         ended: Some("2026-01-02T03:06:05Z".parse().unwrap()),
         interrupted: false,
         cut_short: None,
+        passes_left_out: Vec::new(),
         resumed: Vec::new(),
         command: Some("cqldyno compare scylla cdrs-tokio cassandra-cpp floor noop --reference scylla".to_owned()),
         executable: String::new(),

@@ -250,8 +250,14 @@ fn every_mistake_has_its_place_and_a_sentence_that_says_what_is_allowed() {
             "columns = [{ by = \"place\", type = \"text\"",
             17,
             19,
-            "a column goes by its key or its place only where a key has several rows; leave by out, or say in [statement.expect] how \
-             many rows there are",
+            "statement select has one row per key, and by is for several; leave by out, or set rows in [statement.expect]",
+        ),
+        (
+            "values = [{ type = \"bigint\" }]\n\n[statement.expect]\n",
+            "values = [{ by = \"key\", type = \"bigint\" }]\n\n[statement.expect]\nrows = 2\n",
+            14,
+            18,
+            "statement select binds its own values once per key, so they follow from the key; leave by out",
         ),
         (
             "schema = ",

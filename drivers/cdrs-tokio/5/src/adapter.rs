@@ -48,6 +48,7 @@ impl Driver for CdrsTokio {
             capabilities: Capability::all_but(&[Capability::RequestTimeout]),
             lacks_types: release::LACKS_TYPES.iter().map(|name| (*name).into()).collect(),
             caveats: CAVEATS.map(str::to_owned).to_vec(),
+            options: Some(Vec::new()),
             ..DriverInfo::default()
         })
     }

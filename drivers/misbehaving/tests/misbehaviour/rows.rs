@@ -175,7 +175,7 @@ fn rows_other_than_those_asked_for_are_found_by_reading_them_back() {
         "writes",
         "writes-other-values",
         &[
-            "1,000 of the inserted rows were read back by floor, and 1,000 were not as they should be; the first: in the row of key",
+            "1,000 of the inserted rows were read back by floor, and 1,000 were not as they should be; the first: statement insert: in the row of key",
             "column 2 should be bigint",
         ],
     );

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use cqldyno_driver_api::{ConnectOptions, Driver, DriverError, DriverInfo, Setting};
 use cqldyno_driver_floor::{Floor, FloorSession};
 
-use crate::how::{BURN, How, OPTION, burnt_ns};
+use crate::how::{BURN, How, OPTION, OPTIONS, burnt_ns};
 use crate::lies;
 use crate::session::MisbehavingSession;
 
@@ -21,7 +21,12 @@ impl Driver for Misbehaving {
     type Session = MisbehavingSession;
 
     fn describe(&self) -> Result<DriverInfo, DriverError> {
-        Ok(DriverInfo { name: "misbehaving".to_owned(), caveats: Vec::new(), ..self.floor.describe()? })
+        Ok(DriverInfo {
+            name: "misbehaving".to_owned(),
+            caveats: Vec::new(),
+            options: Some(OPTIONS.to_vec()),
+            ..self.floor.describe()?
+        })
     }
 
     fn settings(&self, options: &ConnectOptions) -> Vec<Setting> {

@@ -132,6 +132,12 @@ pub fn burnt_ns(options: &ConnectOptions) -> Result<f64, DriverError> {
     })
 }
 
+/// What it can be told.
+pub const OPTIONS: [DriverOption; 2] = [
+    DriverOption::new(OPTION, "WAY", "honestly", "How it misbehaves."),
+    DriverOption::new(BURN, "NS", "0", "CPU time that each statement costs more, in nanoseconds of a fast core."),
+];
+
 impl How {
     /// The way of that name.
     pub fn named(name: &str) -> Option<How> {
@@ -140,14 +146,7 @@ impl How {
 
     /// What the contender's options say.
     pub fn of(options: &ConnectOptions) -> Result<How, DriverError> {
-        let known = DriverOption::new(OPTION, "WAY", "honestly", "How it misbehaves.");
-        let burn = DriverOption::new(
-            BURN,
-            "NS",
-            "0",
-            "CPU time that each statement costs more, in nanoseconds of a fast core.",
-        );
-        options.check("misbehaving", &[known, burn])?;
+        options.check("misbehaving", &OPTIONS)?;
         let name = options.option(OPTION).unwrap_or("honestly");
         How::named(name).ok_or_else(|| {
             let known: Vec<&str> = ALL.iter().map(|(name, _)| *name).collect();

@@ -1,7 +1,6 @@
 //! Connects with the settings that were asked for, in releases before 0.8.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use cqldyno_driver_api::{ConnectOptions, DriverError, Settings};
 use scylla::load_balancing::{LoadBalancingPolicy, RoundRobinPolicy, TokenAwarePolicy};
@@ -12,9 +11,6 @@ use crate::errors;
 // All of it, because it has methods that the release lacks.
 use crate::release::*;
 use crate::session::ScyllaSession;
-
-/// Time for further connections: `Session::connect` returns with the first one to each node and does not report the others.
-const POOL_FILLS_WITHIN: Duration = Duration::from_millis(250);
 
 /// Opens the session.
 pub(crate) async fn connect(options: &ConnectOptions) -> Result<ScyllaSession, DriverError> {
@@ -40,9 +36,6 @@ pub(crate) async fn connect(options: &ConnectOptions) -> Result<ScyllaSession, D
         }
     }
     let session = builder.build().await.map_err(errors::connect)?;
-    if options.connections > 1 {
-        tokio::time::sleep(POOL_FILLS_WITHIN).await;
-    }
     Ok(ScyllaSession::new(session, options, page_size))
 }
 

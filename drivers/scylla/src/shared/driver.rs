@@ -1,5 +1,7 @@
 //! The driver's description and settings, for all releases.
 
+use std::time::Duration;
+
 use cqldyno_driver_api::{
     Capability, ConnectOptions, Driver, DriverError, DriverInfo, ErrorKind, LATER_TYPES, Setting, Settings,
 };
@@ -9,6 +11,9 @@ use super::options::{options, since};
 use super::{compression, consistency};
 use crate::connect;
 use crate::session::ScyllaSession;
+
+/// Time for further connections: a session is there with the first one to each node, and the driver does not report the others.
+const POOL_FILLS_WITHIN: Duration = Duration::from_millis(250);
 
 /// The crate `scylla`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,7 +33,7 @@ impl Driver for Scylla {
             capabilities,
             lacks_types: lacks_types().iter().map(|name| (*name).into()).collect(),
             caveats: caveats(),
-            options: options(),
+            options: Some(options()),
             // `mpsc::channel(1024)` of its connection's router; earlier releases were not looked at.
             queue_per_connection: since(1, 0).then_some(1_024),
             ..DriverInfo::default()
@@ -71,6 +76,12 @@ impl Driver for Scylla {
         }
         compression::check(options).await?;
         connect::connect(options).await
+    }
+
+    async fn settle(&self, options: &ConnectOptions) {
+        if options.connections > 1 {
+            tokio::time::sleep(POOL_FILLS_WITHIN).await;
+        }
     }
 }
 

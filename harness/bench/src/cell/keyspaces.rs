@@ -56,7 +56,7 @@ fn sending<'a>(run: &'a Run, schedule: &'a Schedule) -> impl Iterator<Item = Pla
 }
 
 impl CellBench<'_> {
-    /// Checks that floor can log in, and makes those keyspaces of the run that cannot be there yet.
+    /// Checks that floor can log in, and makes those keyspaces of the run that are not there.
     ///
     /// # Errors
     /// When the cluster cannot be used, or has one of that name.
@@ -75,26 +75,38 @@ impl CellBench<'_> {
         }
         self.execute_schema(Vec::new(), "login", cancel).map_err(failed)?;
         for (name, cql) in own_keyspaces(plan, run, schedule) {
-            if self.keyspaces.contains(&name) {
-                continue;
+            let is_known = self.keyspaces.contains(&name);
+            if !is_known {
+                // It may be there whatever floor says, unless it was there before.
+                self.keyspaces.push(name);
             }
-            // It may be there whatever floor says, unless it was there before.
-            self.keyspaces.push(name);
-            if let Err(failure) = self.execute_schema(vec![cql], "create", cancel) {
-                if let CellFailure::Exists(_) = failure {
-                    self.keyspaces.pop();
+            match self.execute_schema(vec![cql], "create", cancel) {
+                // A run that goes on may find those of before, or a cluster that lost them.
+                Ok(()) => {}
+                Err(CellFailure::Exists(_)) if is_known => {}
+                Err(failure) => {
+                    if let CellFailure::Exists(_) = failure {
+                        self.keyspaces.pop();
+                    }
+                    return Err(failed(failure));
                 }
-                return Err(failed(failure));
             }
         }
         Ok(())
     }
 
-    /// Drops the run's keyspaces, unless a login `is_refused`: another one may lock the account. Returns a sentence about those that may
+    /// Why floor can no longer log in, as a clause, if so.
+    pub(super) fn locked_out(&self) -> Option<String> {
+        let failure = self.execute_schema(Vec::new(), "login", self.context.cancel).err()?;
+        let is_told = !matches!(failure, CellFailure::Cancelled | CellFailure::Unavailable(_));
+        is_told.then(|| self.redaction.apply(failure.to_string().trim_end_matches('.')))
+    }
+
+    /// Drops the run's keyspaces if the cluster `lets_in`: another login may lock the account. Returns a sentence about those that may
     /// still be there. A run that the user ended has time for it, too.
-    pub(super) fn drop_keyspaces(&mut self, is_refused: bool) -> Option<String> {
+    pub(super) fn drop_keyspaces(&mut self, lets_in: bool) -> Option<String> {
         let mut why = String::new();
-        while let Some(name) = self.keyspaces.last().filter(|_| !is_refused) {
+        while let Some(name) = self.keyspaces.last().filter(|_| lets_in) {
             let cql = format!("DROP KEYSPACE IF EXISTS \"{name}\"");
             // After one that could not be dropped the others would only wait as long.
             if let Err(failure) = self.execute_schema(vec![cql], "drop", &Cancel::new()) {

@@ -25,7 +25,7 @@ use crate::process::introduction::Introduced;
 use crate::process::worker::Bounds;
 
 /// Statements that floor has in flight.
-const FLOOR_CONCURRENCY: usize = 1_024;
+pub(crate) const FLOOR_CONCURRENCY: usize = 1_024;
 /// How often a worker reports its progress.
 const PROGRESS_MS: u64 = 500;
 /// What is loaded shifts by less than this from cell to cell.

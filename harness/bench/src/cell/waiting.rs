@@ -199,7 +199,7 @@ impl Waiting<'_> {
                 let (counted, connections) = between((&before, &turn.after), &setup.scenario, &whole.done);
                 let lasted = u64::try_from(clock.elapsed().as_nanos()).unwrap_or(u64::MAX);
                 let asked = setup.load.count;
-                let found = setup.voids(asked, &whole.done, lasted, &counted, connections, &ready, &served);
+                let found = setup.evidence(asked, &whole.done, lasted, &counted, &connections, &ready, &served).voids();
                 let clock = whole.clock_ns.filter(|clock_ns| whole.cpu_us * 1_000 < *clock_ns);
                 let untold = clock.and_then(|clock_ns| cpu_disagreement(whole.cpu_us, clock_ns, whole.turns));
                 found.into_iter().chain(untold).map(|sentence| format!("Over all its turns: {sentence}")).collect()
@@ -242,18 +242,18 @@ impl Setup<'_> {
         format!("{parts}/{}/{}/{}", cell.block, cell.round.unwrap_or_default(), cell.attempt)
     }
 
-    /// What voids the statements `asked`, of which the worker says `done`.
+    /// What the statements `asked` are judged from, of which the worker says `done`.
     #[expect(clippy::too_many_arguments, reason = "they are what a turn is judged from")]
-    fn voids(
-        &self,
+    fn evidence<'e>(
+        &'e self,
         asked: u64,
-        done: &Done,
+        done: &'e Done,
         wall_ns: u64,
-        counted: &Result<Counted, String>,
-        connections: Result<u64, String>,
+        counted: &'e Result<Counted, String>,
+        connections: &Result<u64, String>,
         ready: &Ready,
         served: &Served<'_>,
-    ) -> Vec<String> {
+    ) -> Evidence<'e> {
         let own = self.introduced.own.in_force(self.bench.context.plan, Some(&self.scenario));
         let nodes = served.nodes().len().max(1) as u64;
         let due = ready.connections.unwrap_or(own.connections) as u64;
@@ -268,10 +268,9 @@ impl Setup<'_> {
             done,
             wall_ns,
             counted: counted.as_ref().ok(),
-            connections: connections.ok().filter(|_| is_asked).map(|found| (found, due, nodes, has_own)),
+            connections: connections.as_ref().ok().filter(|_| is_asked).map(|found| (*found, due, nodes, has_own)),
             sessions: sessions(&self.scenario, done),
         }
-        .voids()
     }
 
     fn judged(
@@ -322,7 +321,9 @@ impl Setup<'_> {
         cell.settings.iter_mut().for_each(|setting| setting.value = redact(&setting.value));
         cell.error_kinds = errors(&done, &redact);
 
-        let mut voids = self.voids(asked, &done, end.wall_ns, &counted, connections, ready, served);
+        let evidence = self.evidence(asked, &done, end.wall_ns, &counted, &connections, ready, served);
+        cell.findings.extend(evidence.findings());
+        let mut voids = evidence.voids();
         voids.extend(outcome.voids);
         if let Some(Closing { read_back, findings, voids: of_all }) = closing {
             cell.measures.insert(READ_BACK.to_owned(), read_back.measure);

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cqldyno_cluster::{ConnectionSnapshot, ExecuteTimes, Request, Routed, Snapshot, without_comment};
+use cqldyno_cluster::{
+    ConnectionSnapshot, ExecuteTimes, Request, Routed, Snapshot, reads_system_table, without_comment,
+};
 use cqldyno_meter::Span;
 use cqldyno_protocol::Done;
 use cqldyno_reports::whole;
@@ -38,6 +40,15 @@ fn statements(at: &Snapshot) -> u64 {
     ["QUERY", "EXECUTE", "BATCH"].iter().filter_map(|opcode| at.opcodes.get(*opcode)).sum()
 }
 
+/// QUERYs and EXECUTEs that read system tables, but for those of the texts that `is_asked`.
+fn of_system(at: &Snapshot, is_asked: impl Fn(&str) -> bool) -> u64 {
+    let is_own = |text: &str| !is_asked(text) && reads_system_table(text);
+    let queries = at.operations.iter().filter(|one| one.request == Request::Query && is_own(&one.text));
+    let executes = executes(at).into_iter().filter(|((text, _), _)| is_own(text)).map(|(_, count)| count);
+    let forgotten = at.executes_forgotten.iter().filter(|(id, _)| is_own(text_of(at, id))).map(|(_, count)| count);
+    queries.map(|one| one.count).chain(executes).chain(forgotten.copied()).sum()
+}
+
 fn span(times: &ExecuteTimes) -> Span {
     Span { first_ns: times.first_ns, last_ns: times.last_ns }
 }
@@ -64,6 +75,11 @@ pub struct Counted {
     pub connections: u64,
     /// Those of each node that has any, without connections that are closed and no longer listed.
     pub connections_by_node: BTreeMap<usize, u64>,
+    /// Open connections of each node to places (a node, or one of its shards) that got none of the statements while others did. Those
+    /// that asked for events are left out, because they are control connections.
+    pub resting_by_node: BTreeMap<usize, u64>,
+    /// EXECUTEs of the scenario that each node got, without those of connections that are no longer listed.
+    pub executes_by_node: BTreeMap<usize, u64>,
     /// Where the scenario's EXECUTEs came, if they could have come to a wrong place.
     pub routed: Routed,
     /// Connections that were opened.
@@ -78,6 +94,8 @@ pub struct Counted {
     pub reads: Reads,
     /// QUERYs, EXECUTEs and BATCHes that were none of them: the driver's own.
     pub own_statements: u64,
+    /// Those among them that read system tables, as drivers do to learn of nodes and schema.
+    pub system_statements: u64,
     /// Rows in all tables, after less before.
     pub new_rows: i64,
     /// When the first and the last of the scenario's statements were received.
@@ -90,12 +108,18 @@ impl Counted {
         let mut by_text: BTreeMap<String, u64> =
             scenario.statements.iter().map(|statement| (text(&statement.cql), 0)).collect();
         let (mut connections, mut forgotten) = (BTreeSet::new(), 0);
+        let mut executes_by_node = BTreeMap::new();
+        let nodes: BTreeMap<u64, usize> = after.connections.iter().map(|one| (one.id, one.node)).collect();
         let earlier = executes(before);
         for ((cql, connection), count) in executes(after) {
             let count = count.saturating_sub(earlier.get(&(cql, connection)).copied().unwrap_or(0));
             if let Some(sum) = by_text.get_mut(cql).filter(|_| count > 0) {
                 *sum += count;
                 connections.insert(connection);
+                nodes
+                    .get(&connection)
+                    .into_iter()
+                    .for_each(|node| *executes_by_node.entry(*node).or_default() += count);
             }
         }
         for (id, count) in &after.executes_forgotten {
@@ -119,8 +143,15 @@ impl Counted {
             forgotten += found.forgotten_connections;
         }
         let mut connections_by_node = BTreeMap::new();
+        let mut places = BTreeSet::new();
         for one in after.connections.iter().filter(|one| connections.contains(&one.id)) {
             *connections_by_node.entry(one.node).or_default() += 1;
+            places.insert((one.node, one.shard));
+        }
+        let mut resting_by_node = BTreeMap::new();
+        let rests = |one: &&ConnectionSnapshot| one.open && !one.registered && !places.contains(&(one.node, one.shard));
+        for one in after.connections.iter().filter(rests).filter(|_| !places.is_empty()) {
+            *resting_by_node.entry(one.node).or_default() += 1;
         }
         let routed = |at: &Snapshot, pick: fn(&Routed) -> u64| -> u64 {
             let of_scenario = at.routed.iter().filter(|(id, _)| by_text.contains_key(text_of(at, id)));
@@ -147,6 +178,9 @@ impl Counted {
         let asked_for = executes + of(&|_| true);
         let issued = executes + of(&|request| request != Request::Prepare);
         let statements = statements(after).saturating_sub(statements(before));
+        let own_statements = statements.saturating_sub(issued);
+        let is_asked = |text: &str| by_text.contains_key(text) || operations.keys().any(|(_, asked)| asked == text);
+        let system_statements = of_system(after, is_asked).saturating_sub(of_system(before, is_asked));
         let received = after.execute_times.iter().filter(|(id, _)| by_text.contains_key(text_of(after, id)));
         let received = received.map(|(_, times)| times).chain(asked.iter().filter_map(|one| one.times.as_ref()));
         let received = received.map(span).reduce(|one, other| Span {
@@ -154,13 +188,16 @@ impl Counted {
             last_ns: one.last_ns.max(other.last_ns),
         });
         Counted {
-            own_statements: statements.saturating_sub(issued),
+            own_statements,
+            system_statements: system_statements.min(own_statements),
             new_rows: after.rows.cast_signed().saturating_sub(before.rows.cast_signed()),
             received,
             by_text,
             operations,
             connections: connections.len() as u64 + forgotten,
             connections_by_node,
+            resting_by_node,
+            executes_by_node,
             routed,
             opened: after.connections_ever.saturating_sub(before.connections_ever),
             requests,
@@ -173,6 +210,16 @@ impl Counted {
     /// EXECUTEs of the scenario's statements.
     pub fn executes(&self) -> u64 {
         self.by_text.values().sum()
+    }
+
+    /// PREPAREs of the scenario's statements; `None` if all of them were prepared before the window.
+    pub fn prepares(&self) -> Option<u64> {
+        let of = |((request, _), (count, _)): (&(Request, String), &(u64, u64))| {
+            (*request == Request::Prepare).then_some(*count)
+        };
+        let mut counts = self.operations.iter().filter_map(of).peekable();
+        counts.peek()?;
+        Some(counts.sum())
     }
 
     /// A sentence for each statement whose number differs between server and worker.
@@ -201,7 +248,9 @@ impl Counted {
             sentences.extend(differ(executes, "EXECUTEs", due.executes));
         }
         if let Some(issued) = due.prepares {
-            sentences.extend(differ(of(Request::Prepare, &due.prepared_as).0, "PREPAREs", issued));
+            // A driver may prepare on every node, which is a figure of its own.
+            let counted = of(Request::Prepare, &due.prepared_as).0;
+            sentences.extend(differ(counted.min(issued), "PREPAREs", issued));
         }
         if let Some((batches, rows)) = due.batches {
             let (counted, counted_rows) = of(Request::UnloggedBatch, &due.uncommented);
@@ -234,31 +283,28 @@ const MINUTE_NS: u128 = 60_000_000_000;
 
 impl Counted {
     /// A sentence when the driver's own statements are so many that they could be those asked for in another way: unprepared, prepared
-    /// under another text, in batches, or again. The window took `wall_ns`.
+    /// under another text, in batches, or again. Those that read system tables are left out: their number is a figure. The window took
+    /// `wall_ns`.
     pub fn own_statements_void(&self, issued: u64, sessions: u64, wall_ns: u64) -> Option<String> {
         let in_time = u64::try_from(u128::from(OWN_STATEMENTS) * u128::from(wall_ns) / MINUTE_NS).unwrap_or(u64::MAX);
         let most = (OWN_STATEMENTS + issued / 10_000 + OWN_STATEMENTS_A_SESSION * sessions).saturating_add(in_time);
-        (self.own_statements > most).then(|| {
+        let own = self.own_statements - self.system_statements;
+        (own > most).then(|| {
             format!(
                 "The server counted {} statements of the driver's own in the window, beside the {} asked for; more than {} could \
                  be the same ones sent in another way.",
-                grouped(self.own_statements),
+                grouped(own),
                 grouped(issued),
                 grouped(most)
             )
         })
     }
 
-    /// A sentence when the tables have another number of new rows than the window's statements write. Nothing where that is unknown:
-    /// every statement must expect rows or say how its own is read back.
+    /// A sentence when the tables have another number of new rows than the window's statements write; nothing where that number is
+    /// unknown.
     pub fn rows_void(&self, scenario: &Scenario, workload: &Workload, done: &Done) -> Option<String> {
         let statements = &scenario.statements;
-        // A lightweight transaction expects its answer also where it writes.
-        let reads = |one: &Statement| one.expect.is_some() && !one.is_conditional();
-        let is_known = |one: &Statement| {
-            reads(one) || one.load.is_some() || one.read_back.is_some() || one.operation == Operation::Prepare
-        };
-        if !statements.iter().all(is_known) {
+        if statements.iter().any(|one| scenario.uncounted(one).is_some()) {
             return None;
         }
         // A statement with `load` updates loaded rows and adds none.
@@ -276,6 +322,14 @@ impl Counted {
             )
         })
     }
+}
+
+/// A sentence when new rows of `scenario` are not counted, with the statements because of which they are not.
+pub fn rows_not_counted(scenario: &Scenario) -> Option<String> {
+    let because = |one: &Statement| Some(format!("the statement {} {}", one.name, scenario.uncounted(one)?));
+    let because: Vec<String> = scenario.statements.iter().filter_map(because).collect();
+    (!because.is_empty())
+        .then(|| format!("New rows in the tables were not counted, because {}.", because.join(" and ")))
 }
 
 /// A statement's text as it is compared: without white space around it.
@@ -351,6 +405,31 @@ pub fn connection_void(found: u64, asked: u64, nodes: u64, sessions: u64, has_ow
 pub fn may_idle(found: u64, asked: u64, nodes: u64, in_flight: u64) -> bool {
     let due = asked * nodes;
     in_flight < due && (1..=due).contains(&found)
+}
+
+impl Counted {
+    /// The connections of each node, with `asked` at most: those that carried statements, and those that could have.
+    pub fn ready_by_node(&self, asked: u64) -> BTreeMap<usize, u64> {
+        let mut ready = self.connections_by_node.clone();
+        for (node, resting) in &self.resting_by_node {
+            let found = ready.entry(*node).or_default();
+            *found += asked.saturating_sub(*found).min(*resting);
+        }
+        ready
+    }
+
+    /// A sentence when nodes or shards got none of the statements although the driver has connections to them.
+    pub fn hot_node(&self, asked: u64, nodes: u64) -> Option<String> {
+        let resting = self.ready_by_node(asked).values().sum::<u64>() - self.connections_by_node.values().sum::<u64>();
+        let (node, count) = self.executes_by_node.iter().max_by_key(|(_, count)| **count).filter(|_| resting > 0)?;
+        Some(format!(
+            "Node {} of {nodes} got {:.0} % of the EXECUTEs, and {} of the driver's open connections carried none: its routing \
+             sends these keys there.",
+            node + 1,
+            100.0 * *count as f64 / self.executes() as f64,
+            grouped(resting)
+        ))
+    }
 }
 
 /// What voids a window because a node of several had another number of data connections, as `by_node` has them.

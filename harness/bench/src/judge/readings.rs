@@ -59,6 +59,8 @@ pub(crate) fn window_of(
             requests: counted.requests,
             opened: counted.opened,
             control_requests: counted.control_requests,
+            prepares: counted.prepares(),
+            own_statements: counted.own_statements,
             cpu_ns: counted.cpu_ns,
             received: counted.received,
         }),

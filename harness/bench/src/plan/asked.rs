@@ -1,12 +1,13 @@
 //! What a scenario asks: what one of its statements is, what its limits leave of a plan, and which workers cannot do it.
 
-use cqldyno_driver_api::{Capability, Settings};
+use cqldyno_driver_api::{Capability, DriverInfo, Settings};
 use cqldyno_protocol::{Hello, lacking};
-use cqldyno_reports::{count, whole};
+use cqldyno_reports::{Pass, count, whole};
 use cqldyno_scenarios::{Operation, Scenario, Statement, Submit};
 
 use crate::plan::Plan;
 use crate::plan::contender::InForce;
+use crate::plan::pass::{SECONDS, at_rate};
 
 /// The sentences over a table about what a statement is, if it is no EXECUTE, and about what the scenario's limits leave of the plan.
 pub(crate) fn asked(plan: &Plan, scenario: &Scenario) -> Option<String> {
@@ -39,6 +40,30 @@ pub(crate) fn asked(plan: &Plan, scenario: &Scenario) -> Option<String> {
     (!sentences.is_empty()).then(|| sentences.join(" "))
 }
 
+/// What the scenario's limits leave of the numbers that were asked for, as a sentence, if that is less. A sweep says it by its points.
+pub(crate) fn dropped(plan: &Plan, scenario: &Scenario) -> Option<String> {
+    let count = scenario.limits.count(plan.count);
+    let in_flight = (scenario.in_flight(plan.concurrency) as u64, plan.concurrency as u64);
+    let numbers = [(if plan.turns.is_none() { count } else { plan.count }, plan.count), in_flight];
+    let numbers =
+        numbers.into_iter().zip(["statements per cell", "in flight"]).filter(|((left, asked), _)| left < asked);
+    let said: Vec<String> = numbers
+        .map(|((left, asked), what)| format!("{} {what} instead of {}", whole(left as f64), whole(asked as f64)))
+        .collect();
+    let is_less = scenario.point.is_none() && !said.is_empty();
+    is_less.then(|| format!("The limits of the scenario {} leave {}.", scenario.label(), said.join(" and ")))
+}
+
+/// How long the pass at a rate lasts and how many statements that are, as a sentence, if a rate was asked for.
+pub(crate) fn paced(plan: &Plan) -> Option<String> {
+    let rate = plan.rate.filter(|_| plan.passes.contains(&Pass::Latency))?;
+    Some(format!(
+        "At {} per second the latency pass starts {}, whatever --count says: it lasts up to {SECONDS} s.",
+        count(rate, "statement"),
+        whole(at_rate(plan, rate) as f64),
+    ))
+}
+
 /// The statements that this worker has in flight over so many `connections` per node, if they are fewer than the plan's.
 pub(crate) fn own_concurrency(plan: &Plan, connections: usize, hello: &Hello) -> Option<usize> {
     let own = hello.driver.in_flight_per_connection? * connections * nodes(plan);
@@ -49,9 +74,9 @@ fn nodes(plan: &Plan) -> usize {
     plan.target.nodes()
 }
 
-/// Why some statements of a point of a sweep wait within this worker's driver, as a full sentence, if so.
-pub(crate) fn waits(plan: &Plan, own: InForce, hello: &Hello, scenario: &Scenario) -> Option<String> {
-    let room = hello.driver.queue_per_connection?;
+/// Why some statements of a point of a sweep wait within this driver, as a full sentence, if so.
+pub(crate) fn waits(plan: &Plan, own: InForce, driver: &DriverInfo, scenario: &Scenario) -> Option<String> {
+    let room = driver.queue_per_connection?;
     let asked = scenario.in_flight(plan.concurrency);
     (asked > room * own.connections * nodes(plan)).then(|| {
         format!(
@@ -61,11 +86,11 @@ pub(crate) fn waits(plan: &Plan, own: InForce, hello: &Hello, scenario: &Scenari
     })
 }
 
-/// Why this worker cannot be asked this scenario, as a full sentence, if so.
-pub(crate) fn left_out(plan: &Plan, own: InForce, hello: &Hello, scenario: &Scenario) -> Option<String> {
+/// Why this driver cannot be asked this scenario, as a full sentence, if so.
+pub(crate) fn left_out(plan: &Plan, own: InForce, driver: &DriverInfo, scenario: &Scenario) -> Option<String> {
     let asked = scenario.in_flight(plan.concurrency);
     let settings = own.settings;
-    let each = hello.driver.in_flight_per_connection.filter(|_| scenario.point.is_some());
+    let each = driver.in_flight_per_connection.filter(|_| scenario.point.is_some());
     if let Some(most) = each.map(|each| each * own.connections * nodes(plan)).filter(|most| *most < asked) {
         return Some(format!(
             "It blocks, so it can have {} in flight over its connections, and {} were asked for; ask for more --connections.",
@@ -73,7 +98,7 @@ pub(crate) fn left_out(plan: &Plan, own: InForce, hello: &Hello, scenario: &Scen
             whole(asked as f64)
         ));
     }
-    if let Some(most) = hello.driver.most_in_flight.get(&settings).filter(|most| **most < asked) {
+    if let Some(most) = driver.most_in_flight.get(&settings).filter(|most| **most < asked) {
         let otherwise = match settings {
             Settings::Default => ", or compare with --settings equal",
             Settings::Equal => "",
@@ -84,7 +109,7 @@ pub(crate) fn left_out(plan: &Plan, own: InForce, hello: &Hello, scenario: &Scen
             whole(asked as f64)
         ));
     }
-    let lacks = &hello.driver.lacks_types;
+    let lacks = &driver.lacks_types;
     let lacking_type = |statement: &Statement| {
         let name = statement.type_that(|name| lacks.contains(name))?;
         let statement = &statement.name;
@@ -93,7 +118,7 @@ pub(crate) fn left_out(plan: &Plan, own: InForce, hello: &Hello, scenario: &Scen
     if let Some(reason) = scenario.statements.iter().find_map(lacking_type) {
         return Some(reason);
     }
-    let capabilities = &hello.driver.capabilities;
+    let capabilities = &driver.capabilities;
     let offline = capabilities.contains(&Capability::Offline);
     if plan.access.tls.is_some() && !offline && !capabilities.contains(&Capability::Tls) {
         return Some("It does not declare the capability `tls`, which the cluster asks for.".to_owned());
@@ -135,6 +160,31 @@ mod tests {
         );
         assert!(batch.contains("20,000 statements after"), "{batch}");
         let few = of("connect", 5).unwrap();
+        let less = |name: &str, count, concurrency| {
+            let plan = Plan { count, concurrency, ..plan(&["floor"], &[name]) };
+            dropped(&plan, &plan.scenarios[0])
+        };
+        assert_eq!(
+            less("batch", 100_000, 1_024).unwrap(),
+            "The limits of the scenario batch leave 20,000 statements per cell instead of 100,000 and 64 in flight instead of 1,024."
+        );
+        assert_eq!(
+            less("connect", 10, 64).unwrap(),
+            "The limits of the scenario connect leave 1 in flight instead of 64."
+        );
+        assert_eq!(less("writes", 100_000, 1_024).or(less("batch", 20_000, 64)), None);
+        let paced = |count, rate| {
+            let passes = vec![Pass::Latency];
+            paced(&Plan { count, rate, passes, ..plan(&["floor"], &["writes"]) })
+        };
+        let said = "At 1 statement per second the latency pass starts 3, whatever --count says: it lasts up to 3 s.";
+        assert_eq!(paced(100_000, Some(1)).as_deref(), Some(said));
+        assert!(
+            paced(1_000, Some(10_000))
+                .unwrap()
+                .contains("At 10,000 statements per second the latency pass starts 4,000,")
+        );
+        assert_eq!(paced(1_000, None), None);
         let spawned = plan(&["floor"], &["writes"]);
         let scenario = Scenario { submit: Submit::Spawn, ..spawned.scenarios[0].clone() };
         assert_eq!(
@@ -155,7 +205,7 @@ mod tests {
         };
         let of = |capabilities, name| {
             let plan = plan(&["a"], &[name]);
-            left_out(&plan, in_force(&plan), &hello(capabilities), &plan.scenarios[0])
+            left_out(&plan, in_force(&plan), &hello(capabilities).driver, &plan.scenarios[0])
         };
         assert_eq!(of("", "writes"), None);
         assert_eq!(of(r#""batch""#, "batch"), None);
@@ -168,7 +218,7 @@ mod tests {
         let mut lacking = hello("");
         lacking.driver.lacks_types = ["bigint".into()].into();
         assert_eq!(
-            left_out(&plan, in_force(&plan), &lacking, &plan.scenarios[0]).unwrap(),
+            left_out(&plan, in_force(&plan), &lacking.driver, &plan.scenarios[0]).unwrap(),
             "It cannot bind or decode a value of the type bigint, which the statement insert has."
         );
     }
@@ -183,7 +233,8 @@ mod tests {
             serde_json::from_str(&text).unwrap()
         };
         let mut plan = plan(&["a"], &["writes"]);
-        let of = |plan: &Plan, capabilities| left_out(plan, in_force(plan), &hello(capabilities), &plan.scenarios[0]);
+        let of =
+            |plan: &Plan, capabilities| left_out(plan, in_force(plan), &hello(capabilities).driver, &plan.scenarios[0]);
         assert_eq!(of(&plan, ""), None);
         plan.access.tls = Some(cqldyno_driver_api::Tls::default());
         assert_eq!(of(&plan, "").unwrap(), "It does not declare the capability `tls`, which the cluster asks for.");
@@ -200,7 +251,7 @@ mod tests {
         let of = |concurrency, connections, target: &str| {
             let target = Target::parse(target).unwrap();
             let plan = Plan { concurrency, target, ..plan(&["a"], &["writes"]) };
-            assert_eq!(left_out(&plan, in_force(&plan), &hello, &plan.scenarios[0]), None);
+            assert_eq!(left_out(&plan, in_force(&plan), &hello.driver, &plan.scenarios[0]), None);
             own_concurrency(&plan, connections, &hello)
         };
         assert_eq!(of(1_024, 1, "embedded"), Some(1));
@@ -217,7 +268,7 @@ mod tests {
         .unwrap();
         let of = |settings, concurrency, name: &str| {
             let plan = Plan { settings, concurrency, ..plan(&["a"], &[name]) };
-            left_out(&plan, in_force(&plan), &hello, &plan.scenarios[0])
+            left_out(&plan, in_force(&plan), &hello.driver, &plan.scenarios[0])
         };
         assert_eq!(of(Settings::Default, 8_192, "writes"), None);
         assert_eq!(
@@ -240,8 +291,8 @@ mod tests {
         };
         let plan = Plan { concurrency: 4_096, ..plan(&["a"], &["writes"]) };
         let plan = plan.with_sweep(&[4, 4_096], &[1, 4]).unwrap();
-        let said = |hello: &Hello, why: fn(&Plan, InForce, &Hello, &Scenario) -> Option<String>| {
-            let of = |one| why(&plan, Own::default().in_force(&plan, Some(one)), hello, one);
+        let said = |hello: &Hello, why: fn(&Plan, InForce, &DriverInfo, &Scenario) -> Option<String>| {
+            let of = |one| why(&plan, Own::default().in_force(&plan, Some(one)), &hello.driver, one);
             plan.scenarios.iter().map(of).collect::<Vec<_>>()
         };
         let blocking = said(&hello(r#""in_flight_per_connection":1"#), left_out);

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use cqldyno_builder::{ALLOCATORS, LTO, Order, Version};
-use cqldyno_driver_api::Settings;
+use cqldyno_driver_api::{Capability, DriverInfo, DriverOption, Settings};
 use cqldyno_protocol::Hello;
 use cqldyno_reports::Role;
-use cqldyno_scenarios::Scenario;
+use cqldyno_scenarios::{Scenario, suggestion};
 
 use crate::plan::Plan;
 
@@ -73,15 +73,14 @@ impl Own {
 /// A contender that cannot be read, or is not there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ContenderError {
-    /// A text that is none, and what is wrong with it.
+    /// A text that is none or that nobody can do as written, and what is wrong with it.
     #[error("the contender {0:?} {1}")]
     Unreadable(String, String),
-    /// A driver without an adapter of ours, the version that was asked for, and the one that its worker has.
+    /// A driver without an adapter of ours, the version that was asked for, the one that its worker has, and what to do.
     #[error(
-        "version {1} of {0} was asked for, the worker cqldyno-driver-{0} has {2}, and cqldyno has no adapter to build another one from; \
-         ask for `{0}` or `{0}@{2}`, or provide a worker cqldyno-driver-{0}-{1}"
+        "version {1} of {0} was asked for, the worker cqldyno-driver-{0} has {2}, and cqldyno has no adapter to build another one from; {3}"
     )]
-    OtherVersion(String, String, String),
+    OtherVersion(String, String, String, String),
     /// A driver with `+lib=PATH` where there is nothing at the path.
     #[error(
         "the library {1} was asked for {0}, and there is no such file or folder; give the path of libcassandra.so.2"
@@ -92,8 +91,11 @@ pub enum ContenderError {
 /// The option that chooses another shared library.
 const LIBRARY: &str = "lib";
 
-/// The keys that mean the same for every driver: name, values, default, and what they do in one sentence.
-pub const COMMON_KEYS: [(&str, &str, &str, &str); 8] = [
+/// A key that means the same for every driver: name, values, default, and what it does in one sentence.
+type Key = (&'static str, &'static str, &'static str, &'static str);
+
+/// The keys that a worker is built with, for a driver with an adapter of ours.
+pub const BUILDER_KEYS: [Key; 4] = [
     (
         "CRATE",
         "X.Y.Z",
@@ -103,6 +105,10 @@ pub const COMMON_KEYS: [(&str, &str, &str, &str); 8] = [
     ("allocator", "system|jemalloc|mimalloc", "system", "Builds the worker with this allocator."),
     ("layout", "N", "the compiler's", "Builds the worker with its functions in another order, which N chooses."),
     ("lto", "off|thin|fat", "off", "Builds the worker with link-time optimisation."),
+];
+
+/// The keys that the harness takes for every driver.
+pub const COMMON_KEYS: [Key; 4] = [
     (
         "settings",
         "equal|default",
@@ -113,6 +119,12 @@ pub const COMMON_KEYS: [(&str, &str, &str, &str); 8] = [
     ("timeout", "none|TIME", "--request-timeout", "The driver's own time limit per statement."),
     ("page-size", "N", "--page-size, or less as the scenario says", "Rows per page."),
 ];
+
+/// Those of [`COMMON_KEYS`] that the driver can follow.
+pub fn common_keys(driver: &DriverInfo) -> impl Iterator<Item = Key> {
+    let has_limit = driver.capabilities.contains(&Capability::RequestTimeout);
+    COMMON_KEYS.into_iter().filter(move |(name, ..)| has_limit || *name != "timeout")
+}
 
 impl FromStr for Contender {
     type Err = ContenderError;
@@ -189,6 +201,17 @@ fn split_options(tail: &str) -> Vec<String> {
     options
 }
 
+/// What is wrong with a key that neither the `driver`, which has the options `known`, nor the harness has.
+fn unknown(key: &str, label: &str, driver: &DriverInfo, known: &[DriverOption]) -> String {
+    let own: Vec<&str> = known.iter().map(|option| &*option.name).collect();
+    let common: Vec<&str> = common_keys(driver).map(|(name, ..)| name).collect();
+    let of_the_builder = BUILDER_KEYS.iter().map(|(name, ..)| name);
+    let near = suggestion(key, own.iter().chain(&common).chain(of_the_builder).copied());
+    let own = if own.is_empty() { "no option of its own".to_owned() } else { own.join(", ") };
+    let common = common.join(", ");
+    format!("has the key `{key}`, which {label} does not know.{near} It has {own}; the harness has {common}")
+}
+
 /// A time limit in milliseconds.
 fn timeout(text: &str) -> Option<Option<u64>> {
     if text == "none" {
@@ -252,6 +275,66 @@ impl Contender {
             _ => drop(self.options.insert(key.to_owned(), value.to_owned())),
         }
         Ok(())
+    }
+
+    /// Refuses keys that change nothing. `plan` has the settings if it names none itself.
+    ///
+    /// # Errors
+    /// [`ContenderError::Unreadable`] if one of its keys is ignored with the driver's own settings.
+    pub fn check(&self, plan: Settings) -> Result<(), ContenderError> {
+        let Own { settings, connections, timeout_ms, page_size } = self.own;
+        let given = [
+            ("connections", connections.is_some()),
+            ("timeout", timeout_ms.is_some()),
+            ("page-size", page_size.is_some()),
+        ];
+        let is_default = settings.unwrap_or(plan) == Settings::Default;
+        let key = given.into_iter().find_map(|(key, is_given)| (is_given && is_default).then_some(key));
+        key.map_or(Ok(()), |key| {
+            Err(self.unfit(&format!(
+                "has the key `{key}` and the settings `default`, with which a driver keeps its own; leave `{key}` out, or set \
+                 settings=equal"
+            )))
+        })
+    }
+
+    /// Refuses what the `driver` of its worker does not have. Options are the worker's own to refuse if it does not list any.
+    pub(crate) fn fits(&self, driver: &DriverInfo) -> Result<(), ContenderError> {
+        let label = format!("{}@{}", self.name(), driver.version);
+        if self.own.timeout_ms.flatten().is_some() && !driver.capabilities.contains(&Capability::RequestTimeout) {
+            return Err(
+                self.unfit(&format!("has a time limit per statement, and {label} cannot set one; leave `timeout` out"))
+            );
+        }
+        let Some(known) = &driver.options else { return Ok(()) };
+        for (key, value) in &self.options {
+            let Some(option) = known.iter().find(|option| option.name == *key) else {
+                return Err(self.unfit(&unknown(key, &label, driver, known)));
+            };
+            if !option.takes(value) {
+                let near = suggestion(value, option.values.split('|'));
+                let taken = option.taken();
+                return Err(self.unfit(&format!("has {key}={value}, and `{key}` of {label} takes {taken}.{near}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses keys that a worker is built with, for a driver whose worker cannot be built here.
+    pub(crate) fn check_not_built(&self) -> Result<(), ContenderError> {
+        let Order { pins, .. } = &self.order;
+        let is_of_the_builder =
+            |key: &&String| pins.contains_key(*key) || BUILDER_KEYS.iter().any(|(name, ..)| name == key);
+        self.written.keys().find(is_of_the_builder).map_or(Ok(()), |key| {
+            let name = self.name();
+            Err(self.unfit(&format!(
+                "has the key `{key}`, which a worker is built with, and cqldyno has no adapter to build one of {name} from; leave `{key}` out"
+            )))
+        })
+    }
+
+    fn unfit(&self, what: &str) -> ContenderError {
+        ContenderError::Unreadable(self.to_string(), what.to_owned())
     }
 
     /// What the contender is in a comparison.
@@ -387,6 +470,87 @@ mod tests {
             let error = error(&format!("scylla+page-size={size}"));
             assert!(error.ends_with("write a number of rows from 1 to 2147483647"), "{error}");
         }
+    }
+
+    /// Why a worker of the release 1.9.0 with these capabilities and options is not the one that is meant.
+    fn unfit(text: &str, capabilities: &[Capability], options: Option<Vec<DriverOption>>) -> Option<String> {
+        let version = "1.9.0".to_owned();
+        let capabilities = capabilities.iter().copied().collect();
+        let driver = DriverInfo { version, capabilities, options, ..DriverInfo::default() };
+        parse(text).fits(&driver).err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn an_option_or_a_value_that_the_worker_does_not_list_is_refused_with_those_there_are_and_the_nearest() {
+        let known = || {
+            let routing = DriverOption::new("routing", "token-aware|round-robin", "token-aware", "Whom it asks.");
+            let refresh = DriverOption::new("refresh", "off|SECONDS", "60", "How often it asks.");
+            Some(vec![routing, refresh, DriverOption::new("lib", "PATH", "its own", "The library.")])
+        };
+        for text in ["a", "a+routing=round-robin+lib=x+connections=2", "a+refresh=60+refresh2=1.0.0", "a+refresh=off"] {
+            assert_eq!(unfit(text, &[], known()), None, "{text}");
+        }
+        assert_eq!(
+            unfit("a@1.9.0+conections=2", &[], known()).unwrap(),
+            "the contender \"a@1.9.0+conections=2\" has the key `conections`, which a@1.9.0 does not know. Did you mean `connections`? \
+             It has routing, refresh, lib; the harness has settings, connections, page-size"
+        );
+        assert!(unfit("a+alocator=jemalloc", &[], known()).unwrap().contains("Did you mean `allocator`?"));
+        let far = unfit("a+timer=alternative", &[], Some(Vec::new())).unwrap();
+        assert!(far.contains("does not know. It has no option of its own; the harness has settings"), "{far}");
+        assert_eq!(
+            unfit("a+routing=round-robbin", &[], known()).unwrap(),
+            "the contender \"a+routing=round-robbin\" has routing=round-robbin, and `routing` of a@1.9.0 takes token-aware|round-robin. \
+             Did you mean `round-robin`?"
+        );
+        for value in ["often", "0", "-1", "1.5"] {
+            let error = unfit(&format!("a+refresh={value}"), &[], known()).unwrap();
+            assert!(error.ends_with("takes off|SECONDS; SECONDS is a whole number from 1 on."), "{error}");
+        }
+        assert_eq!(unfit("a+anything=goes", &[], None), None, "a worker that lists no options refuses by itself");
+    }
+
+    #[test]
+    fn a_time_limit_is_refused_for_a_driver_that_has_none() {
+        assert_eq!(unfit("a+timeout=30s", &[Capability::RequestTimeout], None), None);
+        assert_eq!(unfit("a+timeout=none", &[], None), None);
+        assert_eq!(
+            unfit("a+timeout=30s", &[], None).unwrap(),
+            "the contender \"a+timeout=30s\" has a time limit per statement, and a@1.9.0 cannot set one; leave `timeout` out"
+        );
+    }
+
+    #[test]
+    fn keys_that_change_nothing_with_the_drivers_own_settings_are_refused() {
+        for (text, key) in [
+            ("a+page-size=9+settings=default", "page-size"),
+            ("a+connections=2+settings=default", "connections"),
+            ("a+timeout=none+settings=default", "timeout"),
+        ] {
+            let error = parse(text).check(Settings::Equal).unwrap_err().to_string();
+            let expected = format!("has the key `{key}` and the settings `default`, with which a driver keeps its own");
+            assert!(error.contains(&expected) && error.ends_with("or set settings=equal"), "{error}");
+        }
+        assert!(parse("a+connections=2").check(Settings::Default).is_err());
+        for text in ["a+connections=2", "a+settings=default+routing=round-robin"] {
+            assert_eq!(parse(text).check(Settings::Equal), Ok(()));
+        }
+        assert_eq!(parse("a+connections=2+settings=equal").check(Settings::Default), Ok(()));
+    }
+
+    #[test]
+    fn keys_of_the_builder_are_refused_where_nothing_can_be_built() {
+        for (text, key) in [
+            ("a+lto=fat", "lto"),
+            ("a+allocator=system", "allocator"),
+            ("a+layout=2", "layout"),
+            ("a+tokio=1.44.2", "tokio"),
+        ] {
+            let error = parse(text).check_not_built().unwrap_err().to_string();
+            let expected = format!("has the key `{key}`, which a worker is built with, and cqldyno has no adapter");
+            assert!(error.contains(&expected) && error.ends_with(&format!("leave `{key}` out")), "{error}");
+        }
+        assert_eq!(parse("a@1.9.0+connections=2+form=ready").check_not_built(), Ok(()));
     }
 
     #[test]

@@ -6,7 +6,8 @@ use std::time::Duration;
 use cqldyno_reports::Pass;
 use cqldyno_scenarios::{LoadPart, Operation, Scenario, Statement, Workload};
 
-use crate::plan::pass::Cost;
+use crate::cell::FLOOR_CONCURRENCY;
+use crate::plan::pass::{Cost, Shape};
 use crate::plan::schedule::Schedule;
 use crate::plan::target::Target;
 use crate::plan::{Plan, PlannedCell};
@@ -29,17 +30,29 @@ const PARSE_SECONDS: f64 = 8e-6;
 const CASSANDRA_FACTOR: f64 = 20.0;
 /// A session.
 const CONNECT_SECONDS: f64 = 8e-3;
+/// Answers that a session waits for one after the other, and a cell besides its statements.
+const SESSION_ROUND_TRIPS: f64 = 8.0;
+const CELL_ROUND_TRIPS: f64 = 30.0;
 /// One statement after the other takes at least this long: a round trip on loopback.
 const ROUND_TRIP_SECONDS: f64 = 80e-6;
 
 /// A contender on a scenario in an arrangement, in a step of a pass.
 type Key = (usize, usize, usize, Pass, usize);
 
+/// Seconds of a cell, as they are guessed.
+#[derive(Clone, Copy, Debug, Default)]
+struct Guess {
+    /// What no machine makes shorter: held-back answers, the time of a rate, and what a pass takes besides its statements.
+    fixed: f64,
+    /// What a slower machine or driver takes more of.
+    scaled: f64,
+}
+
 /// Seconds of cells that have ended.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ended {
     took: f64,
-    guessed: f64,
+    guessed: Guess,
 }
 
 /// Estimates cells of one plan.
@@ -58,87 +71,132 @@ impl<'a> Estimate<'a> {
 
     /// Learns how long `cells` took together, of which each is taken to have had its share.
     pub(crate) fn ended(&mut self, cells: &[PlannedCell], took: Duration) {
-        let all: f64 = cells.iter().map(|cell| self.guess(cell)).sum();
+        let all: f64 = cells.iter().map(|cell| self.guess(cell).seconds(1.0)).sum();
         for cell in cells {
             let guessed = self.guess(cell);
             let so_far = self.ended.entry(key(cell)).or_default();
-            so_far.took += took.as_secs_f64() * if all > 0.0 { guessed / all } else { 0.0 };
-            so_far.guessed += guessed;
+            so_far.took += took.as_secs_f64() * if all > 0.0 { guessed.seconds(1.0) / all } else { 0.0 };
+            so_far.guessed.fixed += guessed.fixed;
+            so_far.guessed.scaled += guessed.scaled;
         }
     }
 
     /// How long these cells take together.
     pub(crate) fn of(&self, cells: impl IntoIterator<Item = PlannedCell>) -> Duration {
         let mut known: BTreeMap<(Key, u64), f64> = BTreeMap::new();
-        let seconds = |cell: PlannedCell| {
-            *known.entry((key(&cell), cell.count)).or_insert_with(|| {
-                // What a pass takes besides its statements does not depend on the contender, until it was seen.
-                let own = if self.ended.contains_key(&key(&cell)) { 0.0 } else { self.cost(&cell).seconds };
-                own + (self.guess(&cell) - own) * self.factor(&cell)
-            })
-        };
+        let seconds = |cell: PlannedCell| *known.entry((key(&cell), cell.count)).or_insert_with(|| self.seconds(&cell));
         Duration::from_secs_f64(cells.into_iter().map(seconds).sum())
     }
 
-    /// What such cells took over what was guessed: those of the same contender, scenario, arrangement and step, else of the same
-    /// contender, else all.
-    fn factor(&self, cell: &PlannedCell) -> f64 {
-        let ratio = |same: &dyn Fn(&Key) -> bool| {
+    /// By what such cells took: the same ones, those of the same contender in the same step, or of others in the same step, as far as the
+    /// contender differs from them elsewhere. Without any by how much slower machine and contender were than is guessed.
+    fn seconds(&self, cell: &PlannedCell) -> f64 {
+        let (own, guess) = (key(cell), self.guess(cell));
+        let of_them = |same: &dyn Fn(&Key) -> bool| {
             let of_them = self.ended.iter().filter(|(key, _)| same(key));
-            let (took, guessed) = of_them.fold((0.0, 0.0), |sum, (_, one)| (sum.0 + one.took, sum.1 + one.guessed));
-            (guessed > 0.0).then(|| took / guessed)
+            let (took, fixed, scaled) = of_them.fold((0.0, 0.0, 0.0), |sum, (_, one)| {
+                (sum.0 + one.took, sum.1 + one.guessed.fixed, sum.2 + one.guessed.scaled)
+            });
+            (scaled > 0.0).then_some((took, fixed, scaled))
         };
-        ratio(&|ended| *ended == key(cell))
-            .or_else(|| ratio(&|ended| ended.0 == cell.contender))
-            .or_else(|| ratio(&|_| true))
-            .unwrap_or(1.0)
-    }
-
-    fn cost(&self, cell: &PlannedCell) -> Cost {
-        self.schedule.step(cell).cost
-    }
-
-    fn guess(&self, cell: &PlannedCell) -> f64 {
-        if cell.count == 0 {
-            return 0.0;
+        let ratio = |same: &dyn Fn(&Key) -> bool| of_them(same).map(|(took, fixed, scaled)| took / (fixed + scaled));
+        let is_in_step = |other: &Key| (other.3, other.4) == (own.3, own.4);
+        let by_others = || {
+            let knows_step = |who: usize| self.ended.keys().any(|other| is_in_step(other) && other.0 == who);
+            let elsewhere = ratio(&|other| !is_in_step(other) && other.0 == own.0)
+                .zip(ratio(&|other| !is_in_step(other) && knows_step(other.0)).filter(|usual| *usual > 0.0));
+            Some(ratio(&is_in_step)? * elsewhere.map_or(1.0, |(mine, usual)| mine / usual))
+        };
+        let same = ratio(&|other| *other == own)
+            .or_else(|| ratio(&|other| is_in_step(other) && other.0 == own.0))
+            .or_else(by_others);
+        if let Some(ratio) = same {
+            return guess.seconds(1.0) * ratio;
         }
-        let (plan, scenario) = (self.plan, &self.plan.scenarios[cell.scenario]);
-        let limits = &scenario.limits;
-        let (warmup, each) = (limits.warmup(plan.warmup), plan.statement_seconds(scenario));
+        let slower = of_them(&|other| other.0 == own.0).or_else(|| of_them(&|_| true));
+        guess.seconds(slower.map_or(1.0, |(took, fixed, scaled)| (took - fixed).max(0.0) / scaled))
+    }
+
+    fn guess(&self, cell: &PlannedCell) -> Guess {
+        if cell.count == 0 {
+            return Guess::default();
+        }
+        let (plan, scenario, step) = (self.plan, &self.plan.scenarios[cell.scenario], self.schedule.step(cell));
+        let warmup = scenario.limits.warmup(step.load.warmup);
         let workload = Workload::new(scenario, cell.count, warmup, plan.seed);
-        let loaded: u64 = workload.map_or(0, |workload| workload.load().iter().map(LoadPart::rows).sum());
-        let Cost { seconds, factor } = self.cost(cell);
+        let loaded = workload.map_or(0, |workload| workload.load().iter().map(LoadPart::rows).sum::<u64>()) as f64;
+        let Cost { seconds, factor } = step.cost;
+        let (statements, each) = match step.load.shape {
+            Shape::Closed => (cell.count + warmup, plan.statement(scenario, step.load.concurrency)),
+            // The time of the rate is what the step costs.
+            Shape::AtRate(_) => (warmup, plan.statement(scenario, step.load.concurrency)),
+            Shape::Connecting => (cell.count, plan.session()),
+        };
         // Turns are not made shorter for a slow server: their edges would count for more.
         let slower = if matches!(plan.target, Target::Cassandra(_)) { CASSANDRA_FACTOR } else { 1.0 };
-        CELL_SECONDS * slower
-            + TURN_SECONDS * f64::from(cell.turns())
-            + seconds
-            + loaded as f64 * LOAD_SECONDS * slower
-            + (cell.count + warmup) as f64 * each * slower * factor
+        let delay = delay(&plan.serve_arguments).as_secs_f64();
+        Guess {
+            fixed: seconds
+                + statements as f64 * each.fixed
+                + (CELL_ROUND_TRIPS + loaded / FLOOR_CONCURRENCY as f64) * delay,
+            scaled: CELL_SECONDS * slower
+                + TURN_SECONDS * f64::from(cell.turns())
+                + loaded * LOAD_SECONDS * slower
+                + statements as f64 * each.scaled * slower * factor,
+        }
+    }
+}
+
+impl Guess {
+    /// On a machine that takes so many times as long as is guessed.
+    fn seconds(self, slower: f64) -> f64 {
+        self.fixed + self.scaled * slower
     }
 }
 
 impl Plan {
     /// Guessed seconds per statement.
     pub(crate) fn statement_seconds(&self, scenario: &Scenario) -> f64 {
-        let held_back = ROUND_TRIP_SECONDS + delay(&self.serve_arguments).as_secs_f64();
+        self.statement(scenario, self.concurrency).seconds(1.0)
+    }
+
+    /// A statement with so many asked for in flight.
+    fn statement(&self, scenario: &Scenario, in_flight: usize) -> Guess {
+        let in_flight = scenario.in_flight(in_flight).max(1) as f64;
         let pages = self.contenders.iter().filter_map(|one| one.own.page_size(self, scenario));
-        mean(&Scenario { page_size: pages.min(), ..scenario.clone() })
-            .max(held_back / scenario.in_flight(self.concurrency).max(1) as f64)
+        let scenario = Scenario { page_size: pages.min(), ..scenario.clone() };
+        let round_trips = |statement: &Statement| match statement.operation {
+            Operation::Connect => SESSION_ROUND_TRIPS,
+            _ => scenario.pages(statement) as f64,
+        };
+        Guess {
+            fixed: mean(&scenario, round_trips) * delay(&self.serve_arguments).as_secs_f64() / in_flight,
+            scaled: mean(&scenario, |statement| work(&scenario, statement)).max(ROUND_TRIP_SECONDS / in_flight),
+        }
+    }
+
+    /// A session up to its first answer.
+    fn session(&self) -> Guess {
+        let fixed = SESSION_ROUND_TRIPS * delay(&self.serve_arguments).as_secs_f64();
+        Guess { fixed, scaled: CONNECT_SECONDS }
     }
 }
 
-/// Seconds per statement, the mean over the scenario's statements with their weights.
-fn mean(scenario: &Scenario) -> f64 {
-    let seconds = |statement: &Statement| match statement.operation {
+/// Seconds of a statement with many others in flight.
+fn work(scenario: &Scenario, statement: &Statement) -> f64 {
+    match statement.operation {
         Operation::Execute => REQUEST_SECONDS * scenario.pages(statement) as f64,
         Operation::Batch => REQUEST_SECONDS + statement.rows() as f64 * BATCHED_ROW_SECONDS,
         Operation::Prepare | Operation::Unprepared => REQUEST_SECONDS + PARSE_SECONDS,
         Operation::Connect => CONNECT_SECONDS,
-    };
+    }
+}
+
+/// The mean over the scenario's statements with their weights.
+fn mean(scenario: &Scenario, of: impl Fn(&Statement) -> f64) -> f64 {
     let weight = |statement: &Statement| f64::from(statement.weight);
     let all: f64 = scenario.statements.iter().map(weight).sum();
-    let sum: f64 = scenario.statements.iter().map(|statement| weight(statement) * seconds(statement)).sum();
+    let sum: f64 = scenario.statements.iter().map(|statement| weight(statement) * of(statement)).sum();
     if all > 0.0 { sum / all } else { 0.0 }
 }
 
@@ -239,6 +297,29 @@ mod tests {
         assert!((0.8..1.0).contains(&seconds(one.clone(), "writes")));
         let delayed = Plan { serve_arguments: vec!["--delay".to_owned(), "10ms".to_owned()], ..one };
         assert!((100.0..102.0).contains(&seconds(delayed, "writes")));
+    }
+
+    #[test]
+    fn cells_of_latency_take_what_their_own_numbers_in_flight_their_rate_and_held_back_answers_make_of_them() {
+        let serve_arguments = vec!["--delay".to_owned(), "5ms".to_owned()];
+        let plan =
+            Plan { passes: vec![Pass::Latency], count: 20_000, serve_arguments, ..plan(&["scylla"], &["writes"]) };
+        let (schedule, cells) = scheduled(&plan);
+        let mut estimate = Estimate::new(&plan, &schedule);
+        let latency: Vec<PlannedCell> = cells.iter().copied().filter(|cell| cell.pass == Pass::Latency).collect();
+        let seconds = |estimate: &Estimate<'_>, at: usize| estimate.of([latency[at]]).as_secs_f64();
+        // At the rate, 10,000 and a tenth with 1 in flight, 20,000 with 16, and sessions of some answers each.
+        let ranges = [3.0..4.0, 50.0..58.0, 6.2..8.5, 0.4..1.5, 0.9..2.0];
+        for (at, range) in ranges.into_iter().enumerate() {
+            assert!(range.contains(&seconds(&estimate, at)), "{at}: {}", seconds(&estimate, at));
+        }
+        // A slow machine is no slower where answers are held back.
+        estimate.ended(&cells[..1], estimate.of([cells[0]]) + Duration::from_secs(1));
+        assert!(seconds(&estimate, 1) < 70.0, "{}", seconds(&estimate, 1));
+        // What such a cell of another contender took is more than any guess.
+        let first = latency[0];
+        estimate.ended(&[PlannedCell { contender: 7, ..first }], Duration::from_secs(30));
+        assert!((29.0..31.0).contains(&seconds(&estimate, 0)), "{}", seconds(&estimate, 0));
     }
 
     #[test]

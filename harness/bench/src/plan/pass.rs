@@ -14,7 +14,7 @@ use cqldyno_reports::Pass;
 use cqldyno_reports::measure::{CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT};
 use cqldyno_scenarios::Scenario;
 
-pub(crate) use self::latency::at_half;
+pub(crate) use self::latency::{SECONDS, at_half, at_rate};
 use crate::plan::{COUNTING_COUNT, Deadlines, Plan};
 
 /// Statements of a cell that counts allocations: they hardly differ from one statement to the next.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::fs;
+use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::path::Path;
 use std::thread;
@@ -18,6 +19,8 @@ pub const PASSWORD_VARIABLE: &str = "CQLDYNO_PASSWORD";
 
 /// The port of the CQL binary protocol.
 const DEFAULT_PORT: u16 = 9042;
+/// What files in UTF-8 and UTF-16 may begin with (Unicode 16.0, section 23.8).
+const BYTE_ORDER_MARKS: [&[u8]; 3] = [b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff"];
 /// How long a node may take to accept a connection before a run.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -53,7 +56,12 @@ pub enum TargetError {
     NoPassword(String),
     /// The password file cannot be read.
     #[error("the password file {0} cannot be read: {1}; it holds the password in its first line")]
-    PasswordFile(String, std::io::Error),
+    PasswordFile(String, io::Error),
+    /// A password with a mark of its encoding, and where it comes from.
+    #[error(
+        "{0} begins with a byte order mark (BOM), which would be a part of the password; save the password as UTF-8 without BOM"
+    )]
+    ByteOrderMark(String),
     /// A password without a user.
     #[error("a password file was given without a user; name the user with --user")]
     NoUser,
@@ -75,6 +83,9 @@ pub enum TargetError {
     /// The cluster refused user or password, as the sentence says.
     #[error("{0}")]
     Refused(String),
+    /// The cluster answered before, and no longer does, as the clause says.
+    #[error("the target {0} no longer answers, so the run ended: {1}")]
+    Gone(String, String),
     /// A target on which nothing can be made, and why.
     #[error("the target {0} was asked for, and floor, which makes keyspaces and loads rows, cannot use it: {1}")]
     Unusable(String, String),
@@ -119,21 +130,14 @@ impl Target {
     /// # Errors
     /// When one does not, or something is missing.
     pub(crate) fn check(&self) -> Result<(), TargetError> {
-        let (text, nodes) = match self {
-            Target::Embedded => return Ok(()),
-            Target::Cassandra(order) => return Ok(cqldyno_cassandra::check(order, &cache()?)?),
-            Target::Addresses { text, nodes } => (text, nodes),
-        };
-        let silent: Vec<String> = thread::scope(|scope| {
-            let connect = |node| scope.spawn(move || TcpStream::connect_timeout(node, PATIENCE).err());
-            let tries: Vec<_> = nodes.iter().map(|node| (node, connect(node))).collect();
-            let failed = tries.into_iter().filter_map(|(node, tried)| Some((node, tried.join().ok()??)));
-            failed.map(|(node, error)| format!("{node} ({error})")).collect()
-        });
-        if silent.is_empty() {
-            return Ok(());
+        match self {
+            Target::Embedded => Ok(()),
+            Target::Cassandra(order) => Ok(cqldyno_cassandra::check(order, &cache()?)?),
+            Target::Addresses { text, nodes } => match silent(nodes).as_slice() {
+                [] => Ok(()),
+                silent => Err(TargetError::NobodyListens(text.clone(), silent.join(" and "))),
+            },
         }
-        Err(TargetError::NobodyListens(text.clone(), silent.join(" and ")))
     }
 
     /// Whether the server is ours, and tells what it did.
@@ -159,6 +163,16 @@ impl fmt::Display for Target {
             Target::Addresses { text, .. } => out.write_str(text),
         }
     }
+}
+
+/// Those of `nodes` that accept no connection within [`PATIENCE`], each with what the system said.
+pub(crate) fn silent(nodes: &[SocketAddr]) -> Vec<String> {
+    thread::scope(|scope| {
+        let connect = |node| scope.spawn(move || TcpStream::connect_timeout(node, PATIENCE).err());
+        let tries: Vec<_> = nodes.iter().map(|node| (node, connect(node))).collect();
+        let failed = tries.into_iter().filter_map(|(node, tried)| Some((node, tried.join().ok()??)));
+        failed.map(|(node, error)| format!("{node} ({error})")).collect()
+    })
 }
 
 fn address(part: &str) -> Result<SocketAddr, TargetError> {
@@ -189,11 +203,20 @@ pub fn credentials(user: Option<&str>, password_file: Option<&Path>) -> Result<O
     };
     let password = match password_file {
         Some(path) => {
-            let text = fs::read_to_string(path);
-            let text = text.map_err(|error| TargetError::PasswordFile(path.display().to_string(), error))?;
+            let failed = |error| TargetError::PasswordFile(path.display().to_string(), error);
+            let bytes = fs::read(path).map_err(failed)?;
+            if BYTE_ORDER_MARKS.iter().any(|mark| bytes.starts_with(mark)) {
+                return Err(TargetError::ByteOrderMark(format!("the password file {}", path.display())));
+            }
+            let text = String::from_utf8(bytes).map_err(|error| failed(io::Error::other(error.utf8_error())))?;
             text.lines().next().unwrap_or_default().to_owned()
         }
-        None => std::env::var(PASSWORD_VARIABLE).map_err(|_| TargetError::NoPassword(user.to_owned()))?,
+        None => match std::env::var(PASSWORD_VARIABLE) {
+            Ok(text) if text.starts_with('\u{feff}') => {
+                return Err(TargetError::ByteOrderMark(PASSWORD_VARIABLE.to_owned()));
+            }
+            text => text.map_err(|_| TargetError::NoPassword(user.to_owned()))?,
+        },
     };
     Ok(Some(JobCredentials { user: user.to_owned(), password }))
 }
@@ -251,6 +274,18 @@ mod tests {
         assert_eq!((found.user.as_str(), found.password.as_str()), ("ada", "secret word"));
         assert!(credentials(None, None).unwrap().is_none());
         assert!(credentials(None, Some(&file)).unwrap_err().to_string().contains("--user"));
+        for mark in [&b"\xef\xbb\xbfsecret\n"[..], b"\xff\xfes\0", b"\xfe\xff\0s"] {
+            fs::write(&file, mark).unwrap();
+            let error = credentials(Some("ada"), Some(&file)).unwrap_err().to_string();
+            let expected = format!("the password file {} begins with a byte order mark (BOM)", file.display());
+            assert!(
+                error.starts_with(&expected) && error.ends_with("save the password as UTF-8 without BOM"),
+                "{error}"
+            );
+        }
+        fs::write(&file, b"secr\xe9t").unwrap();
+        let error = credentials(Some("ada"), Some(&file)).unwrap_err().to_string();
+        assert!(error.contains("cannot be read: invalid utf-8 sequence"), "{error}");
         let error = credentials(Some("ada"), Some(&dir.path().join("none"))).unwrap_err().to_string();
         assert!(error.contains("none cannot be read"), "{error}");
     }

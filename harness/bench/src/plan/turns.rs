@@ -103,7 +103,7 @@ impl Plan {
 /// rounds that count as [`ENOUGH_GENERATIONS`] have. No ratio has a part in it.
 pub(crate) fn has_enough(run: &Run, cells: &[Cell]) -> bool {
     match run.plan.until {
-        Some(until) => Analysis::new(run, cells).is_within(until),
+        Some(until) => Analysis::judged(run, cells).is_within(until),
         None => wanted(run, cells) == 0,
     }
 }

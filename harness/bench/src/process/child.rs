@@ -26,9 +26,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 const EXIT_WITHIN: Duration = Duration::from_secs(20);
 /// How long a child may take to exit when it has closed its output in the middle of its work.
 const EXIT_SILENT_WITHIN: Duration = Duration::from_secs(3);
-/// How long to wait for the last lines of the log of a child that is gone. Only a process outside its group that holds its standard
-/// error makes this wait long.
-const LOG_WITHIN: Duration = Duration::from_secs(5);
 /// Lines that a child may be ahead of its reader.
 const LINES_AHEAD: usize = 64;
 
@@ -279,7 +276,7 @@ impl Process {
     pub(crate) fn end_and_quote(&mut self) -> String {
         self.ended_by_us |= matches!(self.child.child.try_wait(), Ok(None));
         self.child.end();
-        let tail = self.log.tail(LOG_WITHIN);
+        let tail = self.log.tail();
         if tail.is_empty() { String::new() } else { format!("; its log ends: {}", tail.join(" / ")) }
     }
 

@@ -13,7 +13,7 @@ use crate::process::cancel::Cancel;
 use crate::process::child::{Launch, file_name};
 use crate::process::executable::Executable;
 use crate::process::failure::CellFailure;
-use crate::process::programs::{KNOWN, Programs};
+use crate::process::programs::{KNOWN, Programs, WORKER_PREFIX};
 use crate::process::worker::{Bounds, WorkerAtGate};
 
 /// A contender whose worker is there.
@@ -96,6 +96,16 @@ pub(crate) enum Sought {
     Build(Option<Box<Hello>>),
 }
 
+impl Sought {
+    /// What the worker that is there says of itself.
+    pub(crate) fn hello(&self) -> Option<&Hello> {
+        match self {
+            Sought::There(found) => found.as_ref().as_ref().ok().map(|found| &found.hello),
+            Sought::Build(instead) => instead.as_deref(),
+        }
+    }
+}
+
 /// What all contenders of a run are introduced with.
 #[derive(Clone, Copy)]
 pub(crate) struct Reception<'a> {
@@ -170,7 +180,16 @@ impl Reception<'_> {
             (BuildError::Cancelled, ..) => CellFailure::Cancelled,
             (BuildError::NoAdapter(..), Some(asked), Some(hello)) => {
                 let (name, there) = (contender.name().to_owned(), hello.driver.version.clone());
-                let error = ContenderError::OtherVersion(name, asked.to_string(), there);
+                let beside = self.programs.releases(&name);
+                let all = [vec![name.clone(), format!("{name}@{there}")], beside].concat();
+                let all = all.iter().map(|one| format!("`{one}`")).collect::<Vec<_>>().join(", ");
+                let advice = match asked {
+                    Version::Release(_) => {
+                        format!("ask for one of {all}, or provide a worker {WORKER_PREFIX}{name}-{asked}")
+                    }
+                    _ => format!("ask for one of {all}"),
+                };
+                let error = ContenderError::OtherVersion(name, asked.to_string(), there, advice);
                 CellFailure::Unavailable(sentence(&error.to_string()))
             }
             (BuildError::NoAdapter(..), _, None) => {

@@ -19,6 +19,9 @@ const LONGEST_LINE: u64 = 64 << 10;
 const TAIL_LINES: usize = 3;
 /// Characters of each that messages quote.
 const TAIL_WIDTH: usize = 300;
+/// How long to wait for the end of the log of a child that is gone. Only a process outside its group that holds its standard error
+/// makes this wait long.
+const END_WITHIN: Duration = Duration::from_secs(5);
 
 /// A file that is made for the first line: a child that says nothing leaves none.
 struct Sink {
@@ -50,9 +53,11 @@ impl Sink {
     }
 }
 
-/// A child's log, read by a thread of its own until the child's standard error ends.
+/// A child's log, read by a thread of its own until the child's standard error ends. Dropping it waits for that, so that nothing is
+/// written into a folder that is then removed.
 pub(crate) struct Log {
     tail: Arc<Mutex<VecDeque<String>>>,
+    /// Disconnected at the end.
     ended: Receiver<()>,
 }
 
@@ -84,17 +89,26 @@ impl Log {
                     kept.pop_front();
                 }
             }
-            // Nobody waits any more when the cell ended well.
-            let _ = sender.send(());
+            drop(sender);
         })?;
         Ok(Log { tail, ended })
     }
 
-    /// The last lines, after waiting a little for what the child said last.
-    pub(crate) fn tail(&self, wait: Duration) -> Vec<String> {
-        // Either the end of the log, or the time is up, or it ended before.
-        let _ = self.ended.recv_timeout(wait);
+    /// The last lines of a child that is gone.
+    pub(crate) fn tail(&self) -> Vec<String> {
+        self.wait();
         self.tail.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+
+    /// Waits for the end of the child's standard error, or until the time is up.
+    fn wait(&self) {
+        let _ = self.ended.recv_timeout(END_WITHIN);
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        self.wait();
     }
 }
 
@@ -145,5 +159,18 @@ mod tests {
             LogLines { input: &b"one\n\nthree \xff\n"[..], redaction: Redaction::default(), begun: Vec::new() };
         let all: Vec<String> = std::iter::from_fn(|| lines.next()).collect();
         assert_eq!(all, ["one", "", "three \u{fffd}"]);
+    }
+
+    #[test]
+    fn a_log_that_is_dropped_has_all_its_lines_and_nothing_is_written_afterwards() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        let mut command = std::process::Command::new("seq");
+        let mut child = command.arg("100000").stdout(std::process::Stdio::piped()).spawn().unwrap();
+        let output: std::os::fd::OwnedFd = child.stdout.take().unwrap().into();
+        let log = Log::follow(output.into(), Some(&path), None, Redaction::default()).unwrap();
+        child.wait().unwrap();
+        drop(log);
+        assert!(std::fs::read_to_string(&path).unwrap().ends_with("\n99999\n100000\n"));
     }
 }

@@ -7,6 +7,7 @@ use cqldyno_protocol::{
     Done, End, Failed, FailureKind, Hello, Job, LineError, Mode, PROTOCOL_VERSION, ParentMessage, Ready, WorkerMessage,
     decode, encode,
 };
+use cqldyno_reports::sentence;
 
 use crate::judge::redaction::Redaction;
 use crate::plan::Deadlines;
@@ -298,9 +299,13 @@ impl Worker<'_> {
                     // Whose worker it was says nothing of a password.
                     FailureKind::BadCredentials => CellFailure::Refused(format!("{message}{end}")),
                     FailureKind::Exists => CellFailure::Exists(format!("{message}{end}")),
-                    _ => {
-                        CellFailure::Worker(format!("The worker {} failed {}: {message}{end}", self.name, step.doing()))
-                    }
+                    // The cause comes first: a reader may see no more than the beginning.
+                    _ => CellFailure::Worker(format!(
+                        "{} So the worker {} failed {}.",
+                        sentence(&message),
+                        self.name,
+                        step.doing()
+                    )),
                 };
             }
             WorkerMessage::Hello(_) => "hello",

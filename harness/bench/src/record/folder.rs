@@ -204,28 +204,19 @@ impl RunFolder {
         keep().map(|_| name).map_err(|error| FolderError::Io(path.clone(), error))
     }
 
-    /// Removes a run without a cell. What else is in the folder stays.
-    ///
-    /// # Errors
-    /// When the system refuses.
-    pub(crate) fn discard(&self) -> Result<(), FolderError> {
-        let remove = || -> io::Result<()> {
-            fs::remove_file(self.path.join(CELLS))?;
-            if self.path.join(RUN).exists() {
-                fs::remove_file(self.path.join(RUN))?;
-            }
-            for folder in [LOGS, LOCKS].map(|folder| self.path.join(folder)) {
-                for entry in fs::read_dir(&folder).into_iter().flatten() {
-                    fs::remove_file(entry?.path())?;
-                }
-                if folder.exists() {
-                    fs::remove_dir(folder)?;
-                }
-            }
-            fs::remove_dir(self.path.join(HISTOGRAMS))?;
-            if self.made { fs::remove_dir(&self.path) } else { Ok(()) }
-        };
-        remove().map_err(|error| FolderError::Io(self.path.clone(), error))
+    /// Removes a run without a cell. What else is in the folder stays, as does what the system does not remove: why there is no run
+    /// matters more, and [`RunFolder::create`] takes such a folder.
+    pub(crate) fn discard(&self) {
+        for file in [CELLS, RUN] {
+            let _ = fs::remove_file(self.path.join(file));
+        }
+        for folder in [LOGS, LOCKS] {
+            let _ = fs::remove_dir_all(self.path.join(folder));
+        }
+        let _ = fs::remove_dir(self.path.join(HISTOGRAMS));
+        if self.made {
+            let _ = fs::remove_dir(&self.path);
+        }
     }
 }
 
@@ -299,7 +290,7 @@ mod tests {
                 folder.keep_lock_file("scylla@0.3.1", &folder.path().join(RUN)).unwrap(),
                 "locks/scylla-0.3.1.lock"
             );
-            folder.discard().unwrap();
+            folder.discard();
             assert_eq!(out.exists(), stays);
         }
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);

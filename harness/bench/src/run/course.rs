@@ -6,8 +6,9 @@
 //! take once. Every attempt is kept; the last whole one counts.
 //!
 //! With a limit of time no lap starts that would not finish in it, and no repeat that would cost a lap ([`Limit`]). A run that ends
-//! at a width starts no lap once all intervals are narrow enough; where they lie has no part in that. The first lap and the other
-//! passes always run, with a limit of time before further laps. Every scenario and arrangement has as many blocks.
+//! at a width starts no lap once all intervals are narrow enough; where they lie has no part in that. The first lap always runs. With a
+//! limit of time the other passes come before further laps, and what does not fit of one is left out. Every scenario and arrangement
+//! has as many blocks.
 
 use std::collections::BTreeSet;
 use std::mem::replace;
@@ -42,6 +43,8 @@ pub(crate) struct Ended {
     pub complete: bool,
     /// The laps for which there was no time, if there were any.
     pub cut_short: Option<CutShort>,
+    /// The other passes for which there was no time, in whole or in part.
+    pub passes_left_out: Vec<Pass>,
     /// What ended it early, besides the user.
     pub trouble: Option<BenchError>,
 }
@@ -107,12 +110,14 @@ impl Course<'_> {
         let cells: Vec<Block> = fitting.iter().filter(|block| !is_generation(block)).copied().collect();
         let cells = self.schedule.first_attempts(&cells).count();
         let preparation = executor.preparation();
-        let estimate = preparation + of_blocks(&limit, &fitting);
+        let certain = of_blocks(&limit, &one_lap(&left).copied().collect::<Vec<_>>());
+        let estimate = preparation + limit.left(certain, of_blocks(&limit, &fitting).saturating_sub(certain));
         let Plan { within, until, .. } = *self.plan;
         observer.starts(&Outlook { cells, generations, estimate, repeats, preparation, within, until });
 
         let mut repeating = Duration::ZERO;
-        let mut ended = Ended { cells: there, complete: false, cut_short, trouble: None };
+        let passes_left_out = Vec::new();
+        let mut ended = Ended { cells: there, complete: false, cut_short, passes_left_out, trouble: None };
         if !left.is_empty()
             && let Err(error) = executor.prepare(&mut |sentence| observer.prepares(sentence))
         {
@@ -142,6 +147,15 @@ impl Course<'_> {
                 left.extend(others);
                 continue;
             }
+            let has_time = block.pass == Pass::Timing || {
+                let of_it = |other: &&Block| (other.pass, other.number) == (block.pass, block.number);
+                let rest: Vec<Block> = left[at..].iter().filter(of_it).copied().collect();
+                limit.allows(self.schedule.first_attempts(&rest))
+            };
+            if !has_time {
+                self.leave_out(block.pass, &mut left, at, &limit, &mut ended, observer);
+                continue;
+            }
             at += 1;
             let next = &self.fitting(&left[at - 1..], &ended.cells, &limit)[1..];
             loop {
@@ -167,10 +181,37 @@ impl Course<'_> {
                 if attempts.whole > 0 {
                     repeating += self.clock.elapsed().saturating_sub(began);
                 }
+                if self.attempts(&ended.cells, &block).whole == attempts.whole {
+                    at -= 1;
+                    self.leave_out(block.pass, &mut left, at, &limit, &mut ended, observer);
+                    break;
+                }
             }
         }
         ended.complete = true;
         ended
+    }
+
+    /// Leaves out the blocks of another pass that are `left` from the one at `at` on.
+    fn leave_out(
+        &self,
+        pass: Pass,
+        left: &mut Vec<Block>,
+        at: usize,
+        limit: &Limit<'_>,
+        ended: &mut Ended,
+        observer: &mut dyn Observer,
+    ) {
+        let (out, rest): (Vec<Block>, Vec<Block>) = left.drain(at..).partition(|block| block.pass == pass);
+        left.extend(rest);
+        observer.cut_short(&format!(
+            "The rest of the pass {} is left out: it would take about {}, and the run has {}. Go on with `cqldyno compare --resume DIR`, \
+             or give it more time with --within.",
+            pass.name(),
+            lasting(limit.time_of(self.schedule.first_attempts(&out))),
+            lasting(self.plan.within.unwrap_or_default())
+        ));
+        ended.passes_left_out.push(pass);
     }
 
     /// Whether the first of `left` begins a lap of timing blocks.
@@ -281,7 +322,7 @@ impl Course<'_> {
         )
     }
 
-    /// Runs every cell of the block once; whether the run goes on.
+    /// Runs every cell of the block once, of another pass only those that end in time; whether the run goes on.
     #[expect(clippy::too_many_arguments, reason = "they are what a run consists of")]
     fn attempt(
         &self,
@@ -297,10 +338,16 @@ impl Course<'_> {
         let groups = self.schedule.groups(block, attempt);
         let left = |limit: &Limit<'_>, from: usize| {
             let behind = groups[from..].iter().flat_map(|group| group.cells.iter().copied());
-            limit.left(behind.chain(self.schedule.first_attempts(next)))
+            let is_of_lap = |other: &&Block| (other.pass, other.number) == (block.pass, block.number);
+            let lap = next.iter().take_while(is_of_lap).count();
+            let [lap, others] = [&next[..lap], &next[lap..]].map(|next| self.schedule.first_attempts(next));
+            limit.left(limit.time_of(behind.chain(lap)), limit.time_of(others))
         };
         for (at, group) in groups.iter().enumerate() {
             let Some(planned) = group.cells.first() else { continue };
+            if block.pass != Pass::Timing && !limit.allows(group.cells.iter().copied()) {
+                return true;
+            }
             let there = done(&ended.cells);
             observer.cell_starts(&CellStart {
                 number: there + 1,
@@ -347,6 +394,10 @@ impl Course<'_> {
                     ended.trouble = trouble;
                     return false;
                 }
+                Err(RunEnds::Gone(why)) => {
+                    ended.trouble = Some(TargetError::Gone(self.plan.target.to_string(), why).into());
+                    return false;
+                }
                 Err(RunEnds::Refused(why)) => {
                     ended.trouble = Some(BenchError::Refused(why));
                     return false;
@@ -388,9 +439,9 @@ impl Course<'_> {
     }
 
     fn is_of(&self, cell: &Cell, block: &Block) -> bool {
-        cell.scenario == self.run.scenarios[block.scenario].name
+        (cell.block, cell.pass) == (block.number, block.pass)
+            && cell.scenario == self.run.scenarios[block.scenario].name
             && cell.arrangement == self.run.plan.arrangements[block.arrangement].id
-            && (cell.block, cell.pass) == (block.number, block.pass)
     }
 
     fn attempts(&self, cells: &[Cell], block: &Block) -> Attempts {
@@ -415,10 +466,13 @@ impl Course<'_> {
 
 /// How many generations and cells ran.
 fn done(cells: &[Cell]) -> usize {
-    let turns = cells.iter().filter(|cell| cell.round.is_some());
-    let generations: BTreeSet<_> =
-        turns.map(|cell| (&cell.scenario, &cell.arrangement, cell.block, cell.attempt)).collect();
-    generations.len() + cells.iter().filter(|cell| cell.round.is_none()).count()
+    // The turns of a generation follow each other.
+    let is_one = |a: &Cell, b: &Cell| {
+        a.round.is_some()
+            && b.round.is_some()
+            && (a.block, a.attempt, &a.scenario, &a.arrangement) == (b.block, b.attempt, &b.scenario, &b.arrangement)
+    };
+    cells.chunk_by(is_one).count()
 }
 
 /// Whether a lap begins with the block at `at` while another one was before it.

@@ -4,14 +4,15 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use cqldyno_builder::{BuildError, Builder, Built, Order, Watch};
+use cqldyno_driver_api::{Capability, DriverInfo};
 use cqldyno_reports::{BuiltOnDemand, Contender as Row, Role};
 
-use crate::plan::Plan;
-use crate::plan::asked::own_concurrency;
+use crate::plan::asked::{left_out, own_concurrency};
 use crate::plan::contender::Contender;
+use crate::plan::{Plan, PlanError};
 use crate::process::cancel::Cancel;
 use crate::process::failure::CellFailure;
-use crate::process::introduction::{Introduced, Reception, Sought, own_build, row};
+use crate::process::introduction::{Introduced, Reception, Sought, own_build, row, sentence};
 use crate::process::load_generator::own_generator;
 use crate::process::programs::{KNOWN, Programs};
 use crate::record::folder::{RunFolder, file_stem};
@@ -41,17 +42,31 @@ pub(super) fn introductions(
     let log = |what: &str, id: &str| folder.log(&format!("{what}-{}", file_stem(id)));
     let ids = plan.ids();
     let everybody = || ids.iter().zip(&plan.contenders);
-    let sought: Vec<Sought> = everybody().map(|(id, one)| reception.seek(one, Some(log("hello", id).0))).collect();
+    let mut sought: Vec<Sought> = everybody().map(|(id, one)| reception.seek(one, Some(log("hello", id).0))).collect();
     let mut workshop = Workshop::new(programs);
-    for ((_, one), _) in everybody().zip(&sought).filter(|(_, sought)| matches!(sought, Sought::Build(_))) {
-        workshop.check(&one.order)?;
+    for (one, sought) in plan.contenders.iter().zip(&mut sought) {
+        // The worker that is there has what those of older releases have.
+        sought.hello().map_or(Ok(()), |hello| one.fits(&hello.driver)).map_err(PlanError::from)?;
+        let Sought::Build(instead) = sought else { continue };
+        match workshop.check(&one.order) {
+            Err(error) if error.is_refusal() => return Err(error.into()),
+            Err(BuildError::NoAdapter(..)) if instead.is_some() => one.check_not_built().map_err(PlanError::from)?,
+            _ => {}
+        }
+        let Ok(driver) = workshop.foreknown(&one.order) else { continue };
+        let why = fits(plan, one, &driver)?.or_else(|| unable(plan, one, &driver).map(CellFailure::Unavailable));
+        *sought = why.map_or_else(|| Sought::Build(instead.take()), |why| Sought::There(Box::new(Err(why))));
     }
-    let orders = everybody().zip(&sought).filter(|(_, sought)| matches!(sought, Sought::Build(_)));
-    let orders: Vec<&Order> = orders.map(|((_, one), _)| &one.order).collect();
+    let mut orders: Vec<&Order> = Vec::new();
+    for (one, sought) in plan.contenders.iter().zip(&sought) {
+        if matches!(sought, Sought::Build(_)) && !orders.contains(&&one.order) {
+            orders.push(&one.order);
+        }
+    }
     let (cached, missing): (Vec<&Order>, Vec<&Order>) =
         orders.into_iter().partition(|order| workshop.builder().is_ok_and(|builder| builder.has_built(order)));
     if missing.len() > 1 {
-        observer.to_build(&missing.iter().map(ToString::to_string).collect::<Vec<_>>(), cached.len());
+        observer.to_build(&missing.iter().map(|order| order.label()).collect::<Vec<_>>(), cached.len());
     }
     let (mut rows, mut introduced, mut building) = (Vec::new(), Vec::new(), Duration::ZERO);
     for ((id, contender), sought) in everybody().zip(sought) {
@@ -65,7 +80,9 @@ pub(super) fn introductions(
                 if let Ok(built) = &built {
                     lock_file = Some(folder.keep_lock_file(id, &built.lock_file)?);
                 }
-                reception.introduce_built(contender, built, instead.as_deref(), Some(log("hello", id).0))
+                let found = reception.introduce_built(contender, built, instead.as_deref(), Some(log("hello", id).0));
+                let misfit = found.as_ref().map_or(Ok(None), |found| fits(plan, contender, &found.hello.driver))?;
+                misfit.map_or(found, Err)
             }
         };
         let began = Instant::now();
@@ -103,6 +120,22 @@ pub(super) fn introductions(
         introduced.push(found);
     }
     Ok(Introductions { rows, introduced, building })
+}
+
+/// Refuses keys that the driver of the contender does not have, or says why that one release is left out where nobody named it by itself.
+fn fits(plan: &Plan, contender: &Contender, driver: &DriverInfo) -> Result<Option<CellFailure>, PlanError> {
+    match contender.fits(driver) {
+        Ok(()) => Ok(None),
+        Err(error) if plan.named && plan.releases.is_empty() => Err(error.into()),
+        Err(error) => Ok(Some(CellFailure::Unavailable(sentence(&error.to_string())))),
+    }
+}
+
+/// Why the contender can do no scenario of the plan, as a full sentence, by what is known of its driver before a build.
+fn unable(plan: &Plan, contender: &Contender, driver: &DriverInfo) -> Option<String> {
+    let why = |one| left_out(plan, contender.own.in_force(plan, Some(one)), driver, one);
+    let each: Vec<String> = plan.scenarios.iter().map(why).collect::<Option<_>>()?;
+    each.first().map(|why| format!("{why} So no worker was built."))
 }
 
 /// Whether the contender's worker can be built with its functions in other orders.
@@ -149,12 +182,25 @@ impl<'a> Workshop<'a> {
         Ok(self.builder.insert(builder))
     }
 
-    /// Refuses what no adapter speaks; any other reason is that contender's own.
+    /// Whether there is an adapter for what is ordered.
     fn check(&mut self, order: &Order) -> Result<(), BuildError> {
-        match self.builder().and_then(|builder| builder.check(order)) {
-            Err(error) if error.is_refusal() => Err(error),
-            _ => Ok(()),
-        }
+        self.builder().and_then(|builder| builder.check(order))
+    }
+
+    /// What the adapter's manifest tells of the driver that is ordered.
+    fn foreknown(&mut self, order: &Order) -> Result<DriverInfo, BuildError> {
+        let lacks = self.builder()?.lacks(order)?;
+        let is_lacked = |capability: &Capability| {
+            let name = serde_json::to_value(capability).unwrap_or_default();
+            name.as_str().is_some_and(|name| lacks.contains(name))
+        };
+        let all = Capability::all_but(&[]).into_iter().chain([Capability::Tls]);
+        Ok(DriverInfo {
+            version: order.version.as_ref().map(ToString::to_string).unwrap_or_default(),
+            capabilities: all.filter(|capability| !is_lacked(capability)).collect(),
+            lacks_types: lacks.iter().map(|name| name.clone().into()).collect(),
+            ..DriverInfo::default()
+        })
     }
 
     /// The worker that is ordered: from the cache, or built. `log` is a file and its name for people.
@@ -172,7 +218,7 @@ impl<'a> Workshop<'a> {
             return Err(BuildError::Cancelled);
         }
         let builder = self.builder()?;
-        let label = order.to_string();
+        let label = order.label();
         let began = Instant::now();
         let mut progress = |progress| observer.builds(&label, Building::Goes(progress));
         let cancelled = || cancel.is_cancelled();

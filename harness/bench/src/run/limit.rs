@@ -60,9 +60,9 @@ impl<'a> Limit<'a> {
         self.pace.of(cells)
     }
 
-    /// The same, but at most what is left of the run's time.
-    pub(crate) fn left(&self, cells: impl IntoIterator<Item = PlannedCell>) -> Duration {
-        let time = self.time_of(cells);
-        self.within.map_or(time, |within| time.min(within.saturating_sub(self.clock.elapsed())))
+    /// The time of cells that run in any case and of others, which take at most what is left of the run's time.
+    pub(crate) fn left(&self, certain: Duration, others: Duration) -> Duration {
+        let time = certain + others;
+        self.within.map_or(time, |within| time.min(within.saturating_sub(self.clock.elapsed()).max(certain)))
     }
 }

@@ -81,8 +81,8 @@ pub trait Observer {
         let _ = (label, building);
     }
 
-    /// Contenders have cells although turns were asked for, as the sentence says.
-    fn without_turns(&mut self, sentence: &str) {
+    /// The run is not quite what was asked for, as the sentence says.
+    fn differs(&mut self, sentence: &str) {
         let _ = sentence;
     }
 

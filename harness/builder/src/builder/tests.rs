@@ -6,8 +6,8 @@ use super::*;
 use crate::cargo::tests::fake;
 use crate::sources::tests::sources_of;
 
-/// A cargo that writes down how it is called: versions from 9 on do not exist, tokio 1.50.0 moves twin, and the compiler stumbles over a
-/// file `stumble`.
+/// A cargo that writes down how it is called: versions from 9 on do not exist, tokio 1.50.0 moves twin, the compiler stumbles over a
+/// file `stumble`, compiles what a file `compiles` names, and changes what a file `meddles` names.
 const CARGO: &str = r##"
 here=$(dirname "$0")
 echo "$*" >> "$here/calls"
@@ -50,6 +50,8 @@ rustc)
     fi
     printf '    Building [=> ] 1/2: a\r' >&2
     echo "$CQLDYNO_LOCK_FILE" > "$here/worker"
+    echo "$here/worker: $(cat "$here/compiles" 2>/dev/null)" > "$here/worker.d"
+    if [ -f "$here/meddles" ]; then touch $(cat "$here/meddles"); fi
     echo "{\"reason\":\"compiler-artifact\",\"executable\":\"$here/worker\"}"
     ;;
 esac
@@ -168,8 +170,7 @@ fn the_beginning_of_a_version_is_asked_for_again_each_time_and_means_the_newest_
 fn versions_that_were_chosen_in_part_are_chosen_again() {
     let workshop = Workshop::new();
     let first = workshop.build(&order("newest")).unwrap();
-    let packages: Vec<PathBuf> =
-        fs::read_dir(workshop.builder.cache().join("packages")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let packages = packages(&workshop);
     assert!(packages.len() == 1 && packages[0].join("locked").is_file());
     workshop.goes_offline();
     workshop.build(&order("newest")).unwrap_err();
@@ -228,24 +229,40 @@ fn a_build_that_fails_leaves_nothing_and_succeeds_later() {
     workshop.build(&order("1.2.0")).unwrap();
 }
 
+/// The folders of the packages in the cache.
+fn packages(workshop: &Workshop) -> Vec<PathBuf> {
+    fs::read_dir(workshop.builder.cache().join("packages")).unwrap().map(|entry| entry.unwrap().path()).collect()
+}
+
 #[test]
-fn two_processes_do_not_build_at_once_and_the_user_ends_the_wait() {
+fn only_a_build_of_the_same_worker_is_waited_for_by_name_and_the_user_ends_the_wait() {
     let workshop = Workshop::new();
-    fs::create_dir(workshop.builder.cache()).unwrap();
-    let other = File::create(workshop.builder.cache().join("lock")).unwrap();
+    let first = workshop.build(&order("1.2.0")).unwrap();
+    let package = packages(&workshop).remove(0);
+    fs::write(package.join("lock"), "4711").unwrap();
+    let other = File::options().write(true).open(package.join("lock")).unwrap();
     other.lock().unwrap();
+    assert_eq!(workshop.build(&order("1.2.0")).unwrap(), first, "what is in the cache is there at once");
+    workshop.build(&order("1.3.0")).unwrap();
+    assert!(workshop.build(&order("path:/nowhere")).is_err() && workshop.build(&order("2.0.0")).is_err());
+
+    fs::remove_dir_all(first.worker.parent().unwrap()).unwrap();
     let waited = std::cell::Cell::new(0);
     let cancelled = || waited.get() > 0;
-    let mut progress = |progress| {
-        assert_eq!(progress, Progress::Waiting);
-        waited.set(waited.get() + 1);
+    let mut progress = |progress| match progress {
+        Progress::Preparing => {}
+        progress => {
+            assert_eq!(progress, Progress::Waiting { process: 4711 });
+            waited.set(waited.get() + 1);
+        }
     };
     let mut watch = Watch { progress: &mut progress, cancelled: &cancelled, log: None };
     let ended = workshop.builder.build(&order("1.2.0"), &mut watch);
     assert!(matches!(ended, Err(BuildError::Cancelled)), "{ended:?}");
-    assert_eq!(workshop.calls(""), 0);
+    assert_eq!(workshop.calls("rustc"), 2);
     drop(other);
-    workshop.build(&order("1.2.0")).unwrap();
+    assert_eq!(workshop.build(&order("1.2.0")).unwrap(), first);
+    assert_eq!(fs::read_to_string(package.join("lock")).unwrap(), process::id().to_string());
 }
 
 #[test]
@@ -255,7 +272,8 @@ fn progress_is_heard_until_the_last_crate() {
     let mut progress = |progress| heard.push(progress);
     let mut watch = Watch { progress: &mut progress, cancelled: &|| false, log: None };
     workshop.builder.build(&order("1.2.0"), &mut watch).unwrap();
-    assert_eq!(heard, [Progress::Locking, Progress::Compiling { done: 1, of: 2 }]);
+    let compiling = |done, of| Progress::Compiling { done, of };
+    assert_eq!(heard, [Progress::Preparing, Progress::Locking, compiling(0, 0), compiling(1, 2)]);
 }
 
 /// A repository with one commit on a branch `main`, and how git is called there.
@@ -306,6 +324,144 @@ fn a_change_of_a_neighbour_in_the_drivers_workspace_is_another_worker() {
     assert_eq!(workshop.build(&path).unwrap(), first, "what cargo built is no source");
     fs::write(driver.path().join("b/src/target/mod.rs"), "fn x() {}").unwrap();
     assert_ne!(workshop.build(&path).unwrap().key, first.key);
+}
+
+/// A driver's checkout with what cargo compiles for it: a source behind a link, a hidden file, a crate outside of the workspace that a crate
+/// outside of it needs, and a folder that its build script reads.
+fn compiled(workshop: &Workshop) -> (tempfile::TempDir, Order) {
+    let driver = tempfile::tempdir().unwrap();
+    let compiled = ["elsewhere/lib.rs", "a/.hidden", "beyond/further/src/lib.rs", "beyond/protocols"];
+    for file in ["a/Cargo.toml", "beyond/further/Cargo.toml", "beyond/protocols/one"].iter().chain(&compiled[..3]) {
+        let path = driver.path().join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "").unwrap();
+        ages(&driver.path().join(file), 1);
+    }
+    std::os::unix::fs::symlink(driver.path().join("elsewhere"), driver.path().join("a/src")).unwrap();
+    let paths = compiled.map(|file| driver.path().join(file).display().to_string());
+    fs::write(workshop.dir.path().join("compiles"), paths.join(" ")).unwrap();
+    let order = order(&format!("path:{}", driver.path().join("a").display()));
+    (driver, order)
+}
+
+/// Makes the file that many hours old.
+fn ages(file: &Path, hours: u64) {
+    let time = SystemTime::now() - Duration::from_secs(hours * 3_600);
+    File::options().write(true).open(file).unwrap().set_modified(time).unwrap();
+}
+
+#[test]
+fn a_change_of_anything_that_was_compiled_is_another_worker_wherever_it_lies() {
+    let workshop = Workshop::new();
+    let (driver, order) = compiled(&workshop);
+    let first = workshop.build(&order).unwrap();
+    assert_eq!(workshop.build(&order).unwrap(), first);
+    let mut keys = vec![first.key.clone()];
+    for file in [
+        "elsewhere/lib.rs",
+        "a/.hidden",
+        "beyond/further/src/lib.rs",
+        "beyond/further/Cargo.toml",
+        "beyond/protocols/one",
+    ] {
+        fs::write(driver.path().join(file), "changed").unwrap();
+        ages(&driver.path().join(file), 0);
+        let (builds, updates) = (workshop.calls("rustc"), workshop.calls("update"));
+        keys.push(workshop.build(&order).unwrap().key);
+        assert!(workshop.calls("rustc") > builds && workshop.calls("update") > updates, "{file}");
+    }
+    assert!((1..keys.len()).all(|at| !keys[..at].contains(&keys[at])), "{keys:?}");
+}
+
+#[test]
+fn what_cargo_cannot_see_has_changed_is_compiled_again() {
+    let workshop = Workshop::new();
+    let (driver, order) = compiled(&workshop);
+    workshop.build(&order).unwrap();
+    let cleaned = workshop.calls("clean");
+    let source = driver.path().join("elsewhere/lib.rs");
+    fs::write(&source, "newer").unwrap();
+    ages(&source, 0);
+    workshop.build(&order).unwrap();
+    assert_eq!(workshop.calls("clean"), cleaned, "cargo sees that it is newer");
+    fs::write(&source, "older").unwrap();
+    ages(&source, 2);
+    workshop.build(&order).unwrap();
+    assert_eq!(workshop.calls("clean"), cleaned + 1);
+    let calls = fs::read_to_string(workshop.dir.path().join("calls")).unwrap();
+    assert!(calls.contains("--package tokio --package twin"), "all that comes from no registry: {calls}");
+    fs::create_dir(driver.path().join("other")).unwrap();
+    fs::remove_file(driver.path().join("a/src")).unwrap();
+    std::os::unix::fs::symlink(driver.path().join("other"), driver.path().join("a/src")).unwrap();
+    workshop.build(&order).unwrap();
+    assert_eq!(workshop.calls("clean"), cleaned + 2, "a link leads elsewhere");
+}
+
+#[test]
+fn what_a_real_cargo_compiles_is_noticed_and_compiled_again() {
+    let workshop = Workshop::new();
+    let builder = Builder::new(workshop.builder.sources.clone(), workshop.builder.cache(), Path::new("cargo")).unwrap();
+    let main = "extern crate a;\nfn main() { println!(\"{}\", a::said()); }\n";
+    fs::write(workshop.sources.path().join("drivers/a/src/main.rs"), main).unwrap();
+    let driver = tempfile::tempdir().unwrap();
+    let write = |file: &str, text: &str| {
+        let path = driver.path().join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path
+    };
+    let manifest = |name: &str, more: &str| {
+        let text = format!(
+            "[package]\nname = \"{name}\"\nversion = \"1.2.0\"\nedition = \"2021\"\n[dependencies]\n{more}\n[workspace]\n"
+        );
+        write(&format!("{name}/Cargo.toml"), &text)
+    };
+    manifest("a", "b = { path = \"../b\" }");
+    manifest("b", "c = { path = \"../c\" }");
+    manifest("c", "");
+    write(
+        "a/build.rs",
+        "fn main() {\n    println!(\"cargo::rerun-if-changed=words\");\n    println!(\"cargo::rustc-env=WORD={}\", std::fs::read_to_string(\"words/one\").unwrap());\n}\n",
+    );
+    let said =
+        r#"pub fn said() -> String { [include_str!("../a/.hidden"), b::said(), env!("WORD"), part::said()].concat() }"#;
+    let lib = write("elsewhere/lib.rs", &format!("#[path = \"../a b/part.rs\"]\nmod part;\n{said}\n"));
+    let says = |word: &str| format!("pub fn said() -> &'static str {{ \"{word}\" }}\n");
+    write("b/src/lib.rs", "pub fn said() -> &'static str { c::said() }\n");
+    let changes = [("a/.hidden", "h"), ("a/words/one", "w"), ("c/src/lib.rs", "c"), ("a b/part.rs", "p")];
+    let text = |file: &str, word: &str| if file.ends_with(".rs") { says(word) } else { word.to_owned() };
+    for (file, word) in changes {
+        ages(&write(file, &text(file, word)), 1);
+    }
+    std::os::unix::fs::symlink(lib.parent().unwrap(), driver.path().join("a/src")).unwrap();
+
+    let order = order(&format!("path:{}", driver.path().join("a").display()));
+    let build = || {
+        let mut watch = Watch { progress: &mut |_| (), cancelled: &|| false, log: None };
+        builder.build(&order, &mut watch).unwrap_or_else(|error| panic!("{error}"))
+    };
+    let says = |built: &Built| String::from_utf8(Command::new(&built.worker).output().unwrap().stdout).unwrap();
+    let first = build();
+    assert_eq!((says(&first).as_str(), build()), ("hcwp\n", first.clone()));
+    for (at, (file, word)) in changes.into_iter().enumerate() {
+        // Older than what cargo compiled.
+        ages(&write(file, &text(file, &word.to_uppercase())), 2 + at as u64);
+        assert!(says(&build()).contains(&word.to_uppercase()), "{file}");
+    }
+    fs::write(&lib, fs::read_to_string(&lib).unwrap().replace(".concat()", ".join(\"-\")")).unwrap();
+    assert_eq!(says(&build()), "H-C-W-P\n");
+}
+
+#[test]
+fn a_worker_whose_sources_changed_during_the_build_is_built_again() {
+    let workshop = Workshop::new();
+    let (driver, order) = compiled(&workshop);
+    fs::write(workshop.dir.path().join("meddles"), driver.path().join("a/.hidden").display().to_string()).unwrap();
+    workshop.build(&order).unwrap();
+    fs::remove_file(workshop.dir.path().join("meddles")).unwrap();
+    ages(&driver.path().join("a/.hidden"), 1);
+    let second = workshop.build(&order).unwrap();
+    assert_eq!((workshop.calls("rustc"), workshop.build(&order).unwrap()), (2, second));
 }
 
 #[test]

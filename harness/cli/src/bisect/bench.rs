@@ -181,8 +181,9 @@ impl Observer for Hushed<'_> {
     }
 
     fn cell_starts(&mut self, start: &CellStart<'_>) {
-        if terminal::draws_progress() {
-            self.progress.cell_starts(start);
+        match terminal::draws_progress() {
+            true => self.progress.cell_starts(start),
+            false => self.progress.runs(start),
         }
     }
 

@@ -117,15 +117,16 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
         Some(folder) => Some(resumed(folder, arguments.asked())?),
         None => None,
     };
-    let ended = supervised(arguments.quiet, |progress, cancel| {
-        let mut workshop = Workshop::new(&programs);
-        if log.is_none() {
-            log = began(arguments, &programs, &mut workshop, progress, cancel)?;
-        }
-        let Some(log) = &mut log else { return Ok(None) };
-        let bench = Bench { programs: &programs, workshop, progress, cancel, adapters: Vec::new() };
-        Search { log, bench }.run(arguments.explain)
-    })?;
+    let ended =
+        supervised(arguments.quiet, "Ending: the finished steps of the search are kept.", |progress, cancel| {
+            let mut workshop = Workshop::new(&programs);
+            if log.is_none() {
+                log = began(arguments, &programs, &mut workshop, progress, cancel)?;
+            }
+            let Some(log) = &mut log else { return Ok(None) };
+            let bench = Bench { programs: &programs, workshop, progress, cancel, adapters: Vec::new() };
+            Search { log, bench }.run(arguments.explain)
+        })?;
     let Some(log) = log else { return Ok(Outcome::Interrupted) };
     let shown = log.folder().display().to_string();
     let Some(Ended { answer: by, explained }) = ended else {

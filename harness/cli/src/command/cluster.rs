@@ -4,10 +4,12 @@ use anyhow::Result;
 use clap::Subcommand;
 use cqldyno_bench::{Programs, Target, gate};
 use cqldyno_builder::cache;
-use cqldyno_cassandra::{CassandraError, Kept, Order};
+use cqldyno_cassandra::{CassandraError, Condition, Kept, KeptNode, Order};
+use cqldyno_reports::count;
 
 use crate::measure::supervised;
-use crate::outcome::{Outcome, usage};
+use crate::outcome::Outcome;
+use crate::progress::Progress;
 use crate::terminal;
 
 const EXAMPLES: &str = "\
@@ -20,8 +22,8 @@ Examples:
 `--target cassandra` starts a fresh one for each run; this one keeps its data
 and its compiled code.
 
-Exit codes: 0 done, 1 it cannot start, or no node runs (status, stop),
-2 wrong usage, 130 Ctrl-C.";
+Exit codes: 0 done, 1 it cannot start or one runs already (start), not all nodes
+answer (status), or none is kept (status, stop), 2 wrong usage, 130 Ctrl-C.";
 
 /// Keep a real Cassandra between runs
 #[derive(clap::Args)]
@@ -54,46 +56,73 @@ fn order(text: &str) -> Result<Order, String> {
 
 pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let cache = cache()?;
-    supervised(false, |progress, cancel| {
-        let kept = match &arguments.action {
+    let ending = match arguments.action {
+        Action::Start { .. } => "Ending the start of the cluster: nothing of it will be left running.",
+        Action::Stop => "The cluster is being ended, which will be finished.",
+        Action::Status => "The cluster's nodes are being asked, which will be finished.",
+    };
+    supervised(false, ending, |progress, cancel| {
+        let says = &mut |sentence: &str| progress.say(sentence);
+        let cancelled = &|| cancel.is_cancelled();
+        let done = match &arguments.action {
             Action::Start { order } => {
                 let programs = Programs::find()?;
-                let says = &mut |sentence: &str| progress.say(sentence);
-                let started = Kept::start(order, &cache, gate::of(&programs.cqldyno), says, &|| cancel.is_cancelled());
-                match started {
-                    Err(CassandraError::Cancelled) => return Ok(Outcome::Interrupted),
-                    Err(error @ CassandraError::Runs(_)) => return Err(usage(error)),
-                    started => Some(started?),
-                }
+                Kept::start(order, &cache, gate::of(&programs.cqldyno), says, cancelled).map(Some)
             }
-            Action::Stop | Action::Status => Kept::find(&cache),
+            Action::Stop => Kept::stop(&cache, says, cancelled),
+            Action::Status => Ok(Kept::find(&cache)),
         };
-        let Some(kept) = kept else {
-            progress.say("No cluster is kept. `cqldyno cluster start` starts one.");
-            return Ok(Outcome::Failed);
+        let kept = match done {
+            Err(CassandraError::Cancelled) => return Ok(Outcome::Interrupted),
+            done => done?,
         };
-        if let Action::Stop = arguments.action {
-            let about = kept.about().to_owned();
-            kept.stop()?;
-            progress.say(&format!("{about} was ended, and its data is gone."));
-            return Ok(Outcome::Done);
+        match (&arguments.action, kept) {
+            (Action::Status, None) if Kept::is_changing(&cache) => {
+                progress.say("A cluster is being started; no node of it was begun yet.");
+                Ok(Outcome::Failed)
+            }
+            (_, None) => {
+                progress.say("No cluster is kept. `cqldyno cluster start` starts one.");
+                Ok(Outcome::Failed)
+            }
+            (Action::Stop, Some(kept)) => {
+                progress.say(&format!("{} was ended, and its data is gone.", kept.about()));
+                Ok(Outcome::Done)
+            }
+            (_, Some(kept)) => describe(&kept, progress, Kept::is_changing(&cache)),
         }
-        let processes: Vec<String> = kept.processes().iter().map(i32::to_string).collect();
-        let silent: Vec<String> = kept.silent().iter().map(ToString::to_string).collect();
-        let target = kept.target();
-        if !silent.is_empty() {
-            let (about, gone) = (kept.about(), silent.join(" and "));
-            progress.say(&format!(
-                "{about} was started, and {gone} ended since. End the rest with `cqldyno cluster stop`."
-            ));
-            return Ok(Outcome::Failed);
-        }
+    })
+}
+
+/// Prints addresses for --target if every node answers; else says what each node does.
+fn describe(kept: &Kept, progress: &Progress, is_changing: bool) -> Result<Outcome> {
+    let (nodes, target, about) = (kept.nodes(), kept.target(), kept.about());
+    let answering = nodes.iter().filter(|node| node.condition == Condition::Answers).count();
+    if answering == kept.asked() {
+        let processes: Vec<String> = nodes.iter().map(|node| node.process.to_string()).collect();
         progress.say(&format!(
-            "{} runs at {target} (process {}). Use it with --target {target}, and end it with `cqldyno cluster stop`.",
-            kept.about(),
+            "{about} runs at {target} (process {}). Use it with --target {target}, and end it with `cqldyno cluster stop`.",
             processes.join(", ")
         ));
         terminal::print(&format!("{target}\n"))?;
-        Ok(Outcome::Done)
-    })
+        return Ok(Outcome::Done);
+    }
+    progress.say(&format!("{about}: {answering} of {} nodes answer.", kept.asked()));
+    for KeptNode { address, process, log, condition } in &nodes {
+        let log = log.display();
+        progress.say(&match condition {
+            Condition::Answers => format!("{address} answers (process {process})."),
+            Condition::Silent => format!("{address} runs and answers no query (process {process}, log {log})."),
+            Condition::Ended => format!("{address} has ended (log {log})."),
+        });
+    }
+    match kept.asked() - nodes.len() {
+        0 => {}
+        missing => progress.say(&format!("Not begun: {}.", count(missing as u64, "node"))),
+    }
+    progress.say(match is_changing {
+        true => "`cqldyno cluster start` or `cqldyno cluster stop` is still at work.",
+        false => "End it with `cqldyno cluster stop`.",
+    });
+    Ok(Outcome::Failed)
 }

@@ -57,10 +57,12 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
         stall: arguments.stall,
         only: arguments.only,
     };
-    let found = supervised(true, |_, cancel| match conform(&tried, &programs, cancel) {
-        Ok(found) => Ok(Some(found)),
-        Err(CellFailure::Cancelled) => Ok(None),
-        Err(failure) => Err(anyhow!("the worker could not be tried: {failure}")),
+    let found = supervised(true, "Ending: the worker was not tried to the end.", |_, cancel| {
+        match conform(&tried, &programs, cancel) {
+            Ok(found) => Ok(Some(found)),
+            Err(CellFailure::Cancelled) => Ok(None),
+            Err(failure) => Err(anyhow!("the worker could not be tried: {failure}")),
+        }
     })?;
     let Some(found) = found else { return Ok(Outcome::Interrupted) };
     if let Some(file) = &arguments.transcript {

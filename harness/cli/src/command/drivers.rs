@@ -2,8 +2,10 @@
 
 use anyhow::{Context, Result};
 use cqldyno_bench::builder::{Builder, Family, Sources};
-use cqldyno_bench::{COMMON_KEYS, COMPARED, Cancel, DriverListing, KNOWN, Programs, drivers};
-use cqldyno_driver_api::{Capability, DriverOption, Settings};
+use cqldyno_bench::{
+    BUILDER_KEYS, COMMON_KEYS, COMPARED, Cancel, DriverListing, KNOWN, Programs, WORKERS_VARIABLE, common_keys, drivers,
+};
+use cqldyno_driver_api::{Capability, DriverInfo, Settings};
 use cqldyno_protocol::Hello;
 use cqldyno_reports::{pair, plain};
 use cqldyno_scenarios::suggestion;
@@ -14,10 +16,13 @@ use crate::terminal;
 
 const EXAMPLES: &str = "\
 Examples:
-  cqldyno drivers                all of them, with versions
+  cqldyno drivers                all of them, with versions and options
+  cqldyno drivers --all          and what each can, its caveats and its worker
   cqldyno drivers scylla         its options, and the releases that can be built
   make build                     build those that are missing
 
+CQLDYNO_WORKERS names folders with further workers, CQLDYNO_CACHE the folder of
+those that are built on demand.
 Exit codes: 0 done, even if a driver is missing, 2 wrong usage.";
 
 /// List the drivers, or the options and releases of those you name
@@ -27,6 +32,9 @@ pub struct Arguments {
     /// Show the options and releases of these drivers
     #[arg(value_parser = Known(names), hide_possible_values = true)]
     name: Vec<String>,
+    /// Show all that is known of every driver
+    #[arg(long, conflicts_with = "name")]
+    all: bool,
 }
 
 /// Where the second column begins.
@@ -53,37 +61,46 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
         |name: &str| builder.as_ref().ok().and_then(|builder| builder.families(name).ok()).unwrap_or_default();
     let known = |name: &String| listed.iter().any(|driver| driver.name == *name) || !families(name).is_empty();
     if let Some(unknown) = arguments.name.iter().find(|name| !known(name)) {
-        let names: Vec<&str> = listed.iter().map(|driver| driver.name.as_str()).collect();
-        return Err(usage(format!(
-            "there is no driver {unknown:?}: there are {}.{}",
-            names.join(", "),
-            suggestion(unknown, names.iter().copied())
-        )));
+        return Err(no_driver(unknown, &programs));
     }
-    let texts: Vec<String> = match arguments.name.as_slice() {
+    let text = match arguments.name.as_slice() {
+        [] if !arguments.all => {
+            let (known, others): (Vec<&DriverListing>, Vec<&DriverListing>) =
+                listed.iter().partition(|driver| KNOWN.contains(&&*driver.name) || driver.hello.is_err());
+            let of = |driver: &&DriverListing| {
+                list(briefly(driver, &families(&driver.name), &programs.releases(&driver.name)), COLUMN, width)
+            };
+            let others: Vec<String> = others.into_iter().map(DriverListing::label).collect();
+            let others =
+                (!others.is_empty()).then(|| pair("Others here", &plain(&others.join(", ")), COLUMN, width) + "\n");
+            let more = "`cqldyno drivers NAME` explains options; --all says what each driver can.\n";
+            known.iter().map(of).chain(others).chain([more.to_owned()]).collect::<String>()
+        }
         [] => listed
             .iter()
             .map(|driver| {
                 let releases = programs.releases(&driver.name);
                 list(lines(driver, &families(&driver.name), &releases), COLUMN, width)
             })
-            .collect(),
+            .collect::<Vec<_>>()
+            .join("\n"),
         names => names
             .iter()
             .map(|name| {
                 let driver = listed.iter().find(|driver| driver.name == *name);
-                let options =
-                    driver.and_then(|driver| driver.hello.as_ref().ok()).map(|hello| &hello.driver.options[..]);
+                let info = driver.and_then(|driver| Some(&driver.hello.as_ref().ok()?.driver));
                 let label = driver.map_or_else(|| name.clone(), |driver| driver.label());
-                let sources = builder.as_ref().map(Builder::sources);
-                let families = sources.map(|sources| releases(&families(name), sources)).unwrap_or_default();
-                let text = list(described_in_full(label, options.unwrap_or_default(), families), WIDE_COLUMN, width);
+                let sources = builder.as_ref().ok().map(Builder::sources);
+                let families = families(name);
+                let families = sources.filter(|_| !families.is_empty()).map(|sources| releases(&families, sources));
+                let text = list(described_in_full(label, info, families), WIDE_COLUMN, width);
                 let why = builder.as_ref().err().map(|why| format!("No other release can be built: {why}.\n"));
                 text + &why.unwrap_or_default()
             })
-            .collect(),
+            .collect::<Vec<_>>()
+            .join("\n"),
     };
-    terminal::print(&texts.join("\n"))?;
+    terminal::print(&text)?;
     Ok(Outcome::Done)
 }
 
@@ -96,28 +113,71 @@ fn list(lines: Vec<(String, String)>, column: usize, width: usize) -> String {
     lines.into_iter().map(line).collect()
 }
 
-/// Options, releases, and the keys that every driver takes.
+/// The error of a name that no driver has.
+pub fn no_driver(name: &str, programs: &Programs) -> anyhow::Error {
+    let known = programs.names();
+    usage(format!(
+        "there is no driver {name:?}: there are {}.{} drivers/PROTOCOL.md says how to add one: as an executable cqldyno-driver-NAME \
+         beside cqldyno, or in a folder that {WORKERS_VARIABLE} names",
+        known.join(", "),
+        suggestion(name, known.iter().map(String::as_str))
+    ))
+}
+
+/// The driver's keys, and the releases that can be built; `None` if there is no adapter to build any from.
 fn described_in_full(
     label: String,
-    options: &[DriverOption],
-    releases: Vec<(String, String)>,
+    driver: Option<&DriverInfo>,
+    releases: Option<Vec<(String, String)>>,
 ) -> Vec<(String, String)> {
     let title = |text: &str| (String::new(), text.to_owned());
     let key = |name: &str, values: &str, default: &str, about: &str| {
         (format!("+{name}={values}"), format!("{about} [default: {default}]"))
     };
+    let common = |(name, values, default, about): (&str, &str, &str, &str)| key(name, values, default, about);
     let mut lines = vec![title(&label), title("Options of its adapter")];
-    lines.extend(options.iter().map(|one| key(&one.name, &one.values, &one.default, &one.about)));
-    if options.is_empty() {
-        lines.push(("none".to_owned(), String::new()));
+    match driver.map(|driver| driver.options.as_deref()) {
+        Some(Some([])) => lines.push(("none".to_owned(), String::new())),
+        Some(Some(all)) => lines.extend(all.iter().map(|one| key(&one.name, &one.values, &one.default, &one.about))),
+        Some(None) => lines.push(("unknown".to_owned(), "Its worker does not list them.".to_owned())),
+        None => lines.push(("unknown".to_owned(), "There is no worker here that could list them.".to_owned())),
     }
-    lines.push(title("Options of every driver"));
-    lines.extend(COMMON_KEYS.map(|(name, values, default, about)| key(name, values, default, about)));
+    lines.push(title("Options of the harness"));
+    lines.extend(driver.map_or(COMMON_KEYS.to_vec(), |driver| common_keys(driver).collect()).into_iter().map(common));
+    let Some(releases) = releases else { return lines };
+    lines.push(title("Options of the build"));
+    lines.extend(BUILDER_KEYS.map(common));
     if !releases.is_empty() {
         lines.push(title("Releases that are built on demand, such as NAME@1.2.3, NAME@1.2, NAME@newest"));
         lines.extend(releases);
         lines.push(("@path:DIR".to_owned(), "A folder with the driver's sources.".to_owned()));
         lines.push(("@git:URL#REV".to_owned(), "A commit, tag or branch.".to_owned()));
+    }
+    lines
+}
+
+/// What fits a screen with all drivers: the label without a name, then options, and which releases there are.
+fn briefly(driver: &DriverListing, families: &[Family], releases: &[String]) -> Vec<(String, String)> {
+    let mut lines = vec![(String::new(), driver.label())];
+    let mut line = |name: &str, value: String| lines.push((name.to_owned(), value));
+    match &driver.hello {
+        Ok(hello) => {
+            let options: Vec<&str> = hello.driver.options.iter().flatten().map(|option| &*option.name).collect();
+            if !options.is_empty() {
+                line("options", options.join(", "));
+            }
+        }
+        Err(why) => line("not available", why.clone()),
+    }
+    let tested = || families.iter().filter(|family| family.library.is_some()).flat_map(|family| &family.tested);
+    if let (Some(first), Some(last)) = (tested().min(), tested().max()) {
+        line("releases", format!("{first} to {last}, built on demand"));
+    }
+    if !releases.is_empty() {
+        line("releases", format!("{} here", releases.join(", ")));
+    }
+    if !COMPARED.contains(&&*driver.name) {
+        line("compared", "only if it is named".to_owned());
     }
     lines
 }
@@ -141,7 +201,7 @@ fn lines(driver: &DriverListing, families: &[Family], releases: &[String]) -> Ve
     let worker = driver.worker.as_ref().map(|worker| ("worker", worker.display().to_string()));
     let spoken: Vec<&str> =
         families.iter().filter(|one| one.library.is_some()).map(|family| family.versions.as_str()).collect();
-    let spoken = (!spoken.is_empty()).then(|| ("can be built", spoken.join(" and ")));
+    let spoken = (!spoken.is_empty()).then(|| ("can be built", spoken.join(" or ")));
     let of = match &driver.hello {
         Ok(hello) => described(hello),
         Err(why) => vec![("not available", why.clone())],
@@ -164,7 +224,7 @@ fn described(hello: &Hello) -> Vec<(&'static str, String)> {
         })
         .collect();
     let can: Vec<&str> = driver.capabilities.iter().copied().map(words).collect();
-    let options: Vec<&str> = driver.options.iter().map(|option| &*option.name).collect();
+    let options: Vec<&str> = driver.options.iter().flatten().map(|option| &*option.name).collect();
     let mut lines = vec![("runs on", libraries.join(", ")), ("can", can.join(", "))];
     let lacks: Vec<&str> = driver.lacks_types.iter().map(|name| &**name).collect();
     lines.extend((!lacks.is_empty()).then(|| ("cannot", format!("bind or decode {}", lacks.join(", ")))));

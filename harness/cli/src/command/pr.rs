@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use cqldyno_bench::{Arrangement, Plan, Programs, run as carry_out};
+use cqldyno_bench::{Arrangement, Cancel, Plan, Programs, run as carry_out};
 use cqldyno_reports::{Analysis, Pass};
 use cqldyno_scenarios::Scenario;
 
@@ -12,7 +12,7 @@ use crate::arguments::heading::{OUTPUT, SIZE, WHAT};
 use crate::command::scenarios;
 use crate::count::{count_or_none, patience};
 use crate::known::Known;
-use crate::measure::{kept, measure};
+use crate::measure::{ended, kept, supervised};
 use crate::outcome::Outcome;
 use crate::plan::EXPLAINING_PASSES;
 use crate::pr::comment::Comment;
@@ -27,8 +27,9 @@ Examples:
   cqldyno pr HEAD .                            what is not committed yet
   cqldyno pr main HEAD --exact                 counts only, in less time
 
-Run it in a checkout of the driver. It builds both commits, runs each twice, and
-prints a comment of at most twenty lines. Findings are measured once more.
+Run it in a checkout of the driver, or name one with -C. It builds both commits,
+runs each twice, and prints a comment of at most twenty lines. Findings are
+measured once more.
 Exit codes: 0 no finding or cheaper, 1 dearer, 2 wrong usage, 3 cannot be judged
 here, 130 Ctrl-C.";
 
@@ -40,7 +41,10 @@ pub struct Arguments {
     base: String,
     /// The commit with the change, or `.` for the working tree
     head: String,
-    /// The driver [default: the one whose crate is here]
+    /// The driver's checkout [default: the current folder]
+    #[arg(short = 'C', long, value_name = "DIR", help_heading = WHAT)]
+    checkout: Option<PathBuf>,
+    /// The driver [default: the one whose crate is in the checkout]
     #[arg(long, value_name = "NAME", value_parser = Known(super::drivers::names), help_heading = WHAT)]
     #[arg(hide_possible_values = true)]
     driver: Option<String>,
@@ -67,6 +71,11 @@ pub struct Arguments {
     /// Seed for the order of contenders and keys
     #[arg(long, value_name = "N", value_parser = count_or_none, default_value = "1", help_heading = SIZE)]
     seed: u64,
+    /// Print no comment if there is no finding
+    ///
+    /// A change that cannot be judged has a comment, too.
+    #[arg(long, help_heading = OUTPUT)]
+    only_findings: bool,
     /// Folder of the runs [default: runs/TIME in the cache]
     #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     out: Option<PathBuf>,
@@ -78,7 +87,10 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let began = Instant::now();
     let programs = Programs::find().context("the program does not know where it lies")?;
-    let here = std::env::current_dir().context("the current folder is not known")?;
+    let here = match &arguments.checkout {
+        Some(folder) => folder.clone(),
+        None => std::env::current_dir().context("the current folder is not known")?,
+    };
     let change = Change::find(&programs, &here, arguments.driver.as_deref(), [&arguments.base, &arguments.head])?;
     let names = match arguments.scenario.as_slice() {
         [] => ["writes", "reads"].map(str::to_owned).to_vec(),
@@ -91,13 +103,18 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
         out: Some(out.join(part)),
         ..change.plan(scenarios, arguments.arrangement, time, seed)
     };
-    let run_one =
-        |plan: &Plan| kept(measure(arguments.quiet, |progress, cancel| carry_out(plan, &programs, progress, cancel))?);
+    // An interrupted run has no comment.
+    let ending = "Ending: what is finished is kept and not judged.";
+    let run_one = |plan: &Plan| {
+        let carried_out =
+            |progress: &mut Progress, cancel: &Cancel| ended(carry_out(plan, &programs, progress, cancel));
+        kept(supervised(arguments.quiet, ending, carried_out)?)
+    };
     let first = run_one(&plan(scenarios.clone(), time, arguments.seed, "first"))?;
     let analysis = Analysis::new(&first.run, &first.cells);
     let mut lines = judge(&analysis);
     let mut interrupted = first.run.interrupted;
-    let mut explained = Vec::new();
+    let mut explained = arguments.explain.then(Vec::new);
     if !interrupted && lines.iter().any(|line| line.judged.is_change()) {
         let is_suspected = |meter: &Meter| lines.iter().any(|line| line.meter == meter && line.judged.is_change());
         let time = time.filter(|_| is_suspected(&CPU_TIME));
@@ -110,18 +127,22 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
         let of_again = Analysis::new(&again.run, &again.cells);
         confirm(&mut lines, &judge(&of_again));
         if arguments.explain {
-            explained = why(&of_again, &lines);
+            explained = Some(why(&of_again, &lines));
         }
         interrupted = again.run.interrupted;
     }
+    Progress::new(arguments.quiet, false).say(&format!("The runs are kept in {}.", out.display()));
     if interrupted {
         return Ok(Outcome::Interrupted);
     }
-    Progress::new(arguments.quiet, false).say(&format!("The runs are kept in {}.", out.display()));
-    terminal::print(
-        &Comment { change: &change, analysis: &analysis, lines: &lines, explained, lasted: began.elapsed() }.text(),
-    )?;
-    Ok(outcome(&lines))
+    let outcome = outcome(&lines);
+    if !arguments.only_findings || outcome != Outcome::Done || lines.iter().any(Line::is_finding) {
+        let lasted = began.elapsed();
+        let comment =
+            Comment { change: &change, analysis: &analysis, lines: &lines, scenarios: &scenarios, explained, lasted };
+        terminal::print(&comment.text())?;
+    }
+    Ok(outcome)
 }
 
 /// The scenarios in which a figure may have changed.

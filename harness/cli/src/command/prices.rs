@@ -7,7 +7,8 @@ use anyhow::{Context, Result, anyhow};
 use clap::builder::PossibleValuesParser;
 use cqldyno_bench::builder::Builder;
 use cqldyno_bench::{Arrangement, BLOCKS, Cancel, Contender, Plan, Programs, drivers, run as carry_out};
-use cqldyno_reports::{Analysis, Pass, Recorded, escape, plain, whole, wrap};
+use cqldyno_driver_api::Settings;
+use cqldyno_reports::{Analysis, Pass, Recorded, escape, plain, wrap};
 use serde_json::json;
 
 use crate::arguments::heading::{OUTPUT, SIZE, WHAT};
@@ -150,11 +151,11 @@ fn warnings(analysis: &Analysis) -> Vec<String> {
 
 /// The last lines of a page: what it takes to repeat it.
 fn measured_on(recorded: &Recorded) -> String {
-    let (run, plan) = (&recorded.run, &recorded.run.plan);
+    let run = &recorded.run;
     format!(
-        "{}, {} in flight, on the embedded cluster; measured on {} on {} cores, {}.\n",
+        "{}, {}, on the embedded cluster; measured on {} on {} cores, {}.\n",
         run.size(),
-        whole(plan.concurrency as f64),
+        run.in_flight(),
         run.started.strftime("%Y-%m-%d"),
         run.environment.cores,
         escape(&run.environment.cpu),
@@ -179,7 +180,10 @@ fn measured(
         only => only.iter().filter(|setting| absent.iter().all(|(row, _)| row != setting)).collect(),
     };
     let with = |setting: &String| format!("{given}+{setting}").parse::<Contender>().map_err(usage);
-    let others = wanted.into_iter().map(with).collect::<Result<Vec<_>>>()?;
+    let mut others = wanted.into_iter().map(with).collect::<Result<Vec<_>>>()?;
+    if arguments.only.is_empty() {
+        others.retain(|other| other.check(Settings::Equal).is_ok());
+    }
     let names = if arguments.scenario.is_empty() {
         ["writes", "reads"].map(str::to_owned).to_vec()
     } else {

@@ -8,12 +8,12 @@ use cqldyno_reports::{Analysis, Recorded, plain};
 use crate::arguments::heading::OUTPUT;
 use crate::format::{Format, explained, formats, names, render};
 use crate::outcome::{Outcome, usage};
-use crate::recorded::{path_of, read};
+use crate::recorded::{LATEST, path_of, read};
 use crate::terminal::{self, Detail};
 
 const EXAMPLES: &str = "\
 Examples:
-  cqldyno report latest                        the newest run in cqldyno-runs
+  cqldyno report                               the newest run in cqldyno-runs
   cqldyno report latest --wide                 with all columns
   cqldyno report RUN --format markdown
   cqldyno report RUN --reference cdrs-tokio    against another reference
@@ -32,7 +32,7 @@ Exit codes: 0 done, 1 a run cannot be read, 2 wrong usage.";
 #[command(after_long_help = format!("{EXAMPLES}\n\n{}", explained()))]
 pub struct Arguments {
     /// Run folders, files from `--format json`, or `latest`
-    #[arg(required = true, value_name = "RUN")]
+    #[arg(value_name = "RUN", default_value = LATEST)]
     run: Vec<PathBuf>,
     /// Take ratios against this contender [default: the run's own reference]
     #[arg(long, value_name = "CONTENDER")]

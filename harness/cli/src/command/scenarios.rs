@@ -9,6 +9,7 @@ use cqldyno_reports::pair;
 use cqldyno_scenarios::{Scenario, Submit, builtin, builtin_toml, builtins, suggestion};
 
 use crate::outcome::{Outcome, usage};
+use crate::recorded::read;
 use crate::terminal::{self, print};
 
 const EXAMPLES: &str = "\
@@ -17,6 +18,7 @@ Examples:
   cqldyno scenarios reads                  print one
   cqldyno scenarios new mine.toml          write one to start from
   cqldyno compare --scenario mine.toml     run it
+  cqldyno scenarios mine --run latest >mine.json     the one that a run holds
 
 Exit codes: 0 done, 2 wrong usage.";
 
@@ -30,6 +32,9 @@ pub struct Arguments {
     /// Print this scenario as TOML
     #[arg(value_parser = crate::known::Known(names), hide_possible_values = true)]
     name: Option<String>,
+    /// Print the one that this run holds, as JSON that --scenario takes: a run folder, a result in JSON, or `latest`
+    #[arg(long, value_name = "RUN", requires = "name")]
+    run: Option<PathBuf>,
     #[command(subcommand)]
     action: Option<Action>,
 }
@@ -47,7 +52,10 @@ enum Action {
 pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let text = match (&arguments.action, &arguments.name) {
         (Some(Action::New { file }), _) => new(file)?,
-        (None, Some(name)) => builtin_toml(name).ok_or_else(|| usage(unprintable(name)))?.to_owned(),
+        (None, Some(name)) => match &arguments.run {
+            Some(run) => held(name, run)?,
+            None => builtin_toml(name).ok_or_else(|| usage(unprintable(name)))?.to_owned(),
+        },
         (None, None) => {
             let all = builtins();
             let width = all.iter().map(|scenario| scenario.name.len()).max().unwrap_or(0);
@@ -57,6 +65,29 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
     };
     print(&text)?;
     Ok(Outcome::Done)
+}
+
+/// The scenario `name` as the run in `given` holds it, in JSON.
+fn held(name: &str, given: &Path) -> Result<String> {
+    let run = read(given)?.run;
+    let held: Vec<Scenario> = run
+        .scenarios
+        .into_iter()
+        .filter_map(|one| serde_json::from_value(one.definition?).ok())
+        .map(|one: Scenario| Scenario { point: None, ..one })
+        .collect();
+    let found = held.iter().find(|one| one.name == name).ok_or_else(|| {
+        let mut names: Vec<&str> = held.iter().map(|one| one.name.as_str()).collect();
+        names.dedup();
+        let shown = given.display();
+        usage(match names.is_empty() {
+            true => {
+                format!("the run {shown} holds no scenario; it is of an earlier version, so take the scenario's file")
+            }
+            false => format!("the run {shown} holds no scenario {name:?}; name one of {}", names.join(", ")),
+        })
+    })?;
+    Ok(serde_json::to_string_pretty(found)? + "\n")
 }
 
 /// Writes the commented scenario to `file`, named after it; how to run it.
@@ -108,12 +139,24 @@ fn found(name: &str) -> Result<Vec<Scenario>> {
     if !family.is_empty() {
         return Ok(family);
     }
-    if !(name.contains('/') || name.ends_with(".toml") || Path::new(name).is_file()) {
+    let is_json = name.ends_with(".json");
+    if !(name.contains('/') || name.ends_with(".toml") || is_json || Path::new(name).is_file()) {
         return Err(usage(unknown(name)));
     }
     let text = std::fs::read_to_string(name).map_err(|error| {
-        usage(format!("the scenario file {name} cannot be read: {error}; give the path of a TOML file"))
+        usage(format!(
+            "the scenario file {name} cannot be read: {error}; give the path of a TOML file, or of JSON from `cqldyno scenarios NAME --run RUN`"
+        ))
     })?;
+    if is_json {
+        let scenario: Scenario = serde_json::from_str(&text).map_err(|error| {
+            usage(format!(
+                "the scenario file {name} is no scenario in JSON: {error}; write it with `cqldyno scenarios NAME --run RUN`"
+            ))
+        })?;
+        scenario.validate(name).map_err(usage)?;
+        return Ok(vec![scenario]);
+    }
     Ok(vec![Scenario::from_toml(&text, name).map_err(usage)?])
 }
 

@@ -18,9 +18,9 @@ pub fn tables(run: &Run, all: &[(String, Vec<Climbed>)]) -> String {
     let label = run.contenders.first().map_or("", |one| one.label.as_str());
     let plan = &run.plan;
     let head = format!(
-        "{label}: {} statements per cell, {} in flight; medians of {}",
-        short_count(plan.count),
-        whole(plan.concurrency as f64),
+        "{label}: {} statements per cell, {}; medians of {}",
+        run.statements(short_count),
+        run.in_flight(),
         cqldyno_reports::count(plan.blocks.into(), "block")
     );
     let tables: String = all.iter().map(|(arrangement, all)| format!("\n{}", table(arrangement, all))).collect();

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use cqldyno_reports::{Analysis, Pass, Run, count, escape, lasting, list, percent, three_digits, whole};
+use cqldyno_scenarios::Scenario;
 
 use super::judge::{COUNTS, CPU_TIME, Judged, Least, Line, names, unjudged};
 use super::plan::{Change, Side, WORKING_TREE};
@@ -18,8 +19,9 @@ pub struct Comment<'a> {
     /// The first run.
     pub analysis: &'a Analysis<'a>,
     pub lines: &'a [Line],
-    /// Why a statement is dearer, by scenarios.
-    pub explained: Vec<(String, String)>,
+    pub scenarios: &'a [Scenario],
+    /// Why a statement is dearer, by scenarios; `None` if nobody asked.
+    pub explained: Option<Vec<(String, String)>>,
     /// From the first build on.
     pub lasted: Duration,
 }
@@ -121,11 +123,15 @@ impl Comment<'_> {
         }
         let more = |line: &Line| Some(format!("More per {}: {}.", per(&line.scenario), line.more.as_ref()?));
         let is_dearer = |line: &&Line| line.is_finding() && line.judged == Judged::Dearer;
-        let explained =
-            self.explained.iter().map(|(scenario, why)| format!("Why a {} is dearer: {why}", per(scenario)));
-        match self.explained.is_empty() {
+        let explained = self.explained.iter().flatten();
+        let explained: Vec<String> =
+            explained.map(|(scenario, why)| format!("Why a {} is dearer: {why}", per(scenario))).collect();
+        match explained.is_empty() {
             true => notes.extend(self.lines.iter().filter(is_dearer).filter_map(more)),
             false => notes.extend(explained),
+        }
+        if self.explained.is_none() && self.lines.iter().any(|line| is_dearer(&line)) {
+            notes.push("`--explain` names the functions and system calls that head has more of.".to_owned());
         }
         let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
         for line in self.lines {
@@ -160,13 +166,19 @@ impl Comment<'_> {
             }
             _ => String::new(),
         };
+        let built = run.contenders.last().and_then(|head| head.built.as_ref());
+        let calls = built.map(|built| self.change.exercised(self.scenarios, built)).unwrap_or_default();
+        let exercised = match calls.as_slice() {
+            [] => String::new(),
+            calls => format!("Exercised: {}. ", list(calls)),
+        };
         let timed = is_timed.then_some(&CPU_TIME);
         let least = COUNTS.iter().chain(timed).map(|meter| match meter.least {
             Least::Share(share) => format!("{} % of {}", percent(share), meter.name),
             Least::Count(number) => format!("{number} {}", meter.name),
         });
         format!(
-            "Measured in {} with builds, on {} and `{arrangement}`{by}. Base and head ran twice each; noise is how far two runs of one build \
+            "{exercised}Measured in {} with builds, on {} and `{arrangement}`{by}. Base and head ran twice each; noise is how far two runs of one build \
              differ. A change counts above {}.{time}",
             lasting(self.lasted),
             count(run.environment.cores as u64, "core"),

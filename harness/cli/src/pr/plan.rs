@@ -1,13 +1,14 @@
 //! The runs that judge a change: base and head, each under two names.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
-use cqldyno_bench::builder::Builder;
+use cqldyno_bench::builder::{BuildError, Builder};
 use cqldyno_bench::{Arrangement, Contender, Plan, Programs};
-use cqldyno_reports::{Pass, list};
-use cqldyno_scenarios::Scenario;
+use cqldyno_reports::{BuiltOnDemand, Pass, list};
+use cqldyno_scenarios::{Operation, Scenario};
 
 use crate::outcome::usage;
 use crate::plan::{NOISE_SHARE, contender};
@@ -32,6 +33,8 @@ pub struct Change {
     pub root: PathBuf,
     /// Outside of any checkout, because the files of a checkout are what is built.
     pub cache: PathBuf,
+    /// The calls of the driver that statements go through: by adapter, then by how a statement is issued.
+    pub calls: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 /// A commit or the working tree.
@@ -53,7 +56,7 @@ impl Change {
         if base == WORKING_TREE {
             return Err(usage("BASE is the working tree, and HEAD is to be compared with a commit; name one as BASE"));
         }
-        let root = builder.repository(folder).map_err(usage)?;
+        let root = builder.repository(folder).map_err(elsewhere)?;
         let commit = |name: &str| match name {
             WORKING_TREE => Ok(None),
             name => builder.commit(&root, name).map(Some).map_err(usage),
@@ -64,7 +67,7 @@ impl Change {
         }
         let driver = match driver {
             Some(driver) => driver.to_owned(),
-            None => only(builder.drivers_in(&root).map_err(usage)?, &root)?,
+            None => only(builder.drivers_in(&root).map_err(elsewhere)?, &root)?,
         };
         let side = |name: &str, commit: Option<String>| -> Result<Side> {
             let place = match &commit {
@@ -76,7 +79,30 @@ impl Change {
             Ok(Side { name: name.to_owned(), contender })
         };
         let (base, head) = (side(base, of_base)?, side(head, of_head)?);
-        Ok(Change { base, head, cache: builder.cache().to_path_buf(), driver, root })
+        let families = builder.families(&driver).map_err(|error| {
+            usage(format!(
+                "`cqldyno pr` builds crates in Rust, and {driver} is none ({error}); build its worker of both commits and compare them, as \
+                 reports/ci/README.md says"
+            ))
+        })?;
+        if !builder.drivers_in(&root).map_err(elsewhere)?.contains(&driver) {
+            return Err(usage(format!(
+                "--driver {driver} was given, and {} has no package of that driver; name the folder of the driver's checkout with -C, or \
+                 run this in it",
+                root.display()
+            )));
+        }
+        let calls = families.into_iter().map(|family| (family.name(builder.sources()), family.calls)).collect();
+        Ok(Change { base, head, cache: builder.cache().to_path_buf(), driver, root, calls })
+    }
+
+    /// The calls of the driver that the statements of `scenarios` went through, as the adapter of `built` declares them.
+    pub fn exercised(&self, scenarios: &[Scenario], built: &BuiltOnDemand) -> Vec<String> {
+        let Some(calls) = self.calls.get(&built.adapter) else { return Vec::new() };
+        let statements = || scenarios.iter().flat_map(|scenario| &scenario.statements);
+        let is_issued = |operation: &Operation| statements().any(|statement| statement.operation == *operation);
+        let issued = Operation::ALL.into_iter().filter(is_issued);
+        issued.filter_map(|operation| calls.get(operation.name()).cloned()).collect()
     }
 
     /// The plan of a run. With `time` contenders take turns for so long; without it counts alone are taken.
@@ -113,6 +139,14 @@ impl Change {
                 out.display()
             ))),
         }
+    }
+}
+
+/// An error of usage about the folder that was looked at.
+fn elsewhere(error: BuildError) -> anyhow::Error {
+    match error {
+        error @ BuildError::Checkout(..) => usage(format!("{error} with -C, or run this in it")),
+        error => usage(error),
     }
 }
 

@@ -80,7 +80,8 @@ fn block(regression: &Regression, all: &[Found], command: &str) -> (String, BTre
         let (plan, trial) = (&one.recorded.run.plan, one.trial);
         let blocks = if plan.blocks == 1 { "1 block".to_owned() } else { format!("{} blocks", plan.blocks) };
         say(&format!("\n### {}\n", escape(&asked(trial))));
-        say(&format!("{blocks} of {} statements.\n", whole(plan.count as f64)));
+        let statements = one.recorded.run.statements(|number| whole(number as f64));
+        say(&format!("{blocks} of {statements} statements.\n"));
         say(
             "| expected | meter | figures | found | bounds | published | |\n| --- | --- | --- | --- | --- | --- | --- |",
         );

@@ -1,5 +1,6 @@
 //! The comparison that a run of a regression is.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
@@ -81,6 +82,12 @@ fn scenarios(trial: &Trial) -> Result<Vec<Scenario>> {
         }
     }
     Ok(all)
+}
+
+/// The numbers of statements in flight that its scenarios have.
+pub fn in_flight(trial: &Trial) -> BTreeSet<u64> {
+    let most = trial.concurrency.last().and_then(|most| usize::try_from(*most).ok()).unwrap_or(1);
+    scenarios(trial).into_iter().flatten().map(|one| one.in_flight(most) as u64).collect()
 }
 
 /// The scenario of an expectation among those of a run.
@@ -170,6 +177,15 @@ mod tests {
         assert!(pass.contains("has the pass \"syscals\", and there is no such pass; name one of "), "{pass}");
         let limit = refused(|trial| (trial.scenario, trial.concurrency) = ("batch".to_owned(), vec![64, 1_024]));
         assert!(limit.ends_with("asks for 1024 in flight, and the scenario batch allows 64; name numbers up to that"));
+    }
+
+    #[test]
+    fn a_run_has_as_many_in_flight_as_its_scenario_allows() {
+        let mut trial = regressions().remove(0).runs.remove(0);
+        (trial.scenario, trial.concurrency) = ("batch".to_owned(), vec![1_024]);
+        assert_eq!(in_flight(&trial), [64].into());
+        let asked = crate::regress::text::asked(&trial);
+        assert!(asked.contains("batch, 64 in flight,"), "{asked}");
     }
 
     #[test]

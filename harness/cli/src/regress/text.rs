@@ -4,6 +4,7 @@ use cqldyno_reports::{plain, three_digits, whole, wrap};
 use cqldyno_scenarios::{Claim, Expected, Regression, Submit, Trial};
 
 use super::judge::{Judged, Judgement, Verdict};
+use super::plan::in_flight;
 
 /// The regressions, one line each.
 pub fn listed(all: &[Regression]) -> String {
@@ -65,7 +66,7 @@ pub fn verdict(name: &str, judgements: &[(&Expected, Judgement)]) -> String {
 
 /// What the run asks, in words.
 pub fn asked(trial: &Trial) -> String {
-    let numbers: Vec<String> = trial.concurrency.iter().map(|number| whole(*number as f64)).collect();
+    let numbers: Vec<String> = in_flight(trial).iter().map(|number| whole(*number as f64)).collect();
     let mut parts = vec![trial.scenario.clone(), format!("{} in flight", numbers.join("/")), trial.arrangement.clone()];
     if trial.submit != [Submit::default()] {
         let ways: Vec<&str> = trial.submit.iter().map(|way| way.name()).collect();

@@ -4,9 +4,10 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use nix::sys::signal::Signal;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
-use crate::support::{Running, cqldyno, executable, json, refused, stderr, stdout};
+use crate::support::{CQLDYNO, Running, cqldyno, executable, json, refused, stderr, stdout};
 
 /// Set to `required` where Java and Maven are, and a minute or two may be spent.
 const ASKED: &str = "CQLDYNO_CASSANDRA";
@@ -87,6 +88,122 @@ fn without_a_kept_cluster_status_and_stop_say_how_to_start_one() {
         assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""));
         assert_eq!(stderr(&output), "No cluster is kept. `cqldyno cluster start` starts one.\n");
     }
+}
+
+/// A cache, with a stand-in for Maven that fetches one file, and one for Java. A cluster that is left is stopped.
+struct StandIns(tempfile::TempDir);
+
+impl StandIns {
+    /// `node` is what Java does as a node that may use the variables `yaml` and `port`.
+    fn new(node: &str) -> StandIns {
+        let all = StandIns(tempfile::tempdir().unwrap());
+        let folder = all.0.path();
+        executable(
+            &folder.join("mvn"),
+            "for word; do case \"$word\" in -DoutputDirectory=*) out=${word#*=} ;; esac; done\n\
+             mkdir \"$out/repository\"; echo jar > \"$out/cassandra-all-5.0.9.jar\"",
+        );
+        let java = format!(
+            "if [ \"$1\" = -version ]; then {}; exit; fi\n\
+             for word; do case \"$word\" in -Dcassandra.config=*) yaml=${{word#*=file://}} ;; esac; done\n\
+             port=$(sed -n 's/^native_transport_port: //p' \"$yaml\")\nexec {node}",
+            JAVA.1
+        );
+        executable(&folder.join("java"), &java);
+        all
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = cqldyno(self.0.path(), arguments);
+        let path = format!("{}:{}", self.0.path().display(), std::env::var("PATH").unwrap());
+        command.env("PATH", path).env_remove("JAVA_HOME").env("CQLDYNO_CACHE", self.0.path().join("cache"));
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Changes what is known of the kept cluster.
+    fn change(&self, what: &str, to: &str) {
+        let path = self.0.path().join("cache/cassandra/kept/cluster.json");
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.contains(what), "{text}");
+        std::fs::write(path, text.replace(what, to)).unwrap();
+    }
+
+    /// Waits until a node is begun in a folder below that of the stand-ins.
+    fn wait_for_node(&self, folder: &str) {
+        let path = self.0.path().join(folder).join("cluster.json");
+        while !std::fs::read_to_string(&path).is_ok_and(|text| text.contains("\"pid\"") && text.contains("\"log\"")) {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for StandIns {
+    fn drop(&mut self) {
+        let _ = self.command(&["cluster", "stop"]).output();
+    }
+}
+
+const START: [&str; 3] = ["cluster", "start", "cassandra,heap=256M"];
+
+#[test]
+fn of_two_starts_at_once_one_has_the_cluster_and_status_says_what_each_node_does() {
+    let all = StandIns::new(&format!("{CQLDYNO} serve --port $port"));
+    let both = [0; 2].map(|_| all.command(&START).spawn().unwrap());
+    let mut both = both.map(|child| child.wait_with_output().unwrap());
+    both.sort_by_key(|output| output.status.code());
+    let said = both.each_ref().map(stderr);
+    assert_eq!(both.each_ref().map(|output| output.status.code()), [Some(0), Some(1)], "{said:?}");
+    let target = stdout(&both[0]).trim_end().to_owned();
+    assert!(said[1].contains(&format!("Error: a cluster runs already at {target}; use it with --target {target}")));
+    let status = || {
+        let output = all.command(&["cluster", "status"]).output().unwrap();
+        (output.status.code(), stdout(&output).trim_end().to_owned(), stderr(&output))
+    };
+    let (code, addresses, _) = status();
+    assert_eq!((code, &addresses), (Some(0), &target));
+    // As after a start that was killed.
+    all.change("\"asked\": 1", "\"asked\": 3");
+    let (code, addresses, said) = status();
+    assert_eq!((code, addresses.as_str()), (Some(1), ""));
+    for part in ["1 of 3 nodes answer.", &format!("{target} answers (process "), "Not begun: 2 nodes."] {
+        assert!(said.contains(part), "{said}");
+    }
+    let again = all.command(&START).output().unwrap();
+    assert_eq!(again.status.code(), Some(1));
+    assert!(stderr(&again).contains("and not all of its nodes answer; `cqldyno cluster status` describes them"));
+    all.change(&target, "127.0.0.1:9");
+    let (code, _, said) = status();
+    assert!(code == Some(1) && said.contains("127.0.0.1:9 runs and answers no query (process "), "{said}");
+    all.change("\"started\": ", "\"started\": 1");
+    let (code, _, said) = status();
+    assert!(code == Some(1) && said.contains("0 of 3 nodes answer.") && said.contains(":9 has ended (log "), "{said}");
+    all.change("\"started\": 1", "\"started\": ");
+    assert!(all.command(&["cluster", "stop"]).output().unwrap().status.success());
+    assert!(status().2.contains("No cluster is kept."));
+}
+
+#[test]
+fn what_a_killed_run_left_is_removed_by_the_next_start_whose_end_speaks_of_the_cluster() {
+    let all = StandIns::new("sleep 1000");
+    let asked = ["compare", "noop", "--target", "cassandra,heap=256M", "--scenario", "writes", "--count", "1k"];
+    let mut killed = Running(all.command(&[&asked[..], &["--out", "run"]].concat()).spawn().unwrap());
+    all.wait_for_node("run/cassandra");
+    killed.signal(Signal::SIGKILL);
+    killed.code();
+    assert!(all.0.path().join("run/cassandra/node1").is_dir());
+    let starting = all.command(&START).spawn().unwrap();
+    all.wait_for_node("cache/cassandra/kept");
+    assert!(!all.0.path().join("run/cassandra").exists());
+    kill(Pid::from_raw(starting.id().cast_signed()), Signal::SIGINT).unwrap();
+    let output = starting.wait_with_output().unwrap();
+    let said = stderr(&output);
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(130), ""), "{said}");
+    let ending = "Ending the start of the cluster: nothing of it will be left running. Press Ctrl-C again";
+    assert!(said.contains(ending) && !said.contains("will be shown"), "{said}");
+    let status = all.command(&["cluster", "status"]).output().unwrap();
+    assert_eq!(status.status.code(), Some(1));
+    assert!(stderr(&status).contains("No cluster is kept."), "{}", stderr(&status));
 }
 
 /// `cqldyno` in `folder` with a JVM that starts quickly and computes slowly.
@@ -181,7 +298,7 @@ fn a_kept_cluster_of_three_nodes_is_compared_on_by_its_address_and_ends_when_it_
     let target = stdout(&started).trim_end().to_owned();
     assert_eq!(target.split(',').count(), 3, "{target}");
     let again = call(&["cluster", "start"]);
-    assert_eq!(again.status.code(), Some(2));
+    assert_eq!(again.status.code(), Some(1));
     assert!(stderr(&again).contains(&format!("a cluster runs already at {target}")));
     assert_eq!(stdout(&call(&["cluster", "status"])).trim_end(), target);
     let asked = ["compare", "floor", "--target", &target, "--scenario", "writes", "--count", "20k", "--blocks", "1"];

@@ -121,6 +121,79 @@ fn a_wrong_row_voids_the_row_and_says_which_column() {
     }
 }
 
+const HOT: &str = r#"
+name = "hot"
+about = "Reads one row, and changes the schema now and then."
+schema = [
+    "CREATE KEYSPACE IF NOT EXISTS hot WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 3}",
+    "DROP TABLE IF EXISTS hot.row",
+    "CREATE TABLE hot.row (id bigint PRIMARY KEY, v bigint)",
+]
+[[statement]]
+name = "read"
+weight = 50
+keys = 1
+cql = "SELECT v FROM hot.row WHERE id = ?"
+values = [{ type = "bigint" }]
+[statement.expect]
+columns = [{ type = "bigint", times = 4 }]
+[statement.load]
+cql = "INSERT INTO hot.row (id, v) VALUES (?, ?)"
+values = [{ type = "bigint" }, { type = "bigint", times = 4 }]
+"#;
+
+const CREATE: &str = r#"
+[[statement]]
+name = "create"
+operation = "unprepared"
+cql = "CREATE TABLE IF NOT EXISTS hot.other (id bigint PRIMARY KEY)"
+values = []
+"#;
+
+#[test]
+fn a_hot_replica_is_named_with_its_share_and_is_no_broken_pool() {
+    if !is_here() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("hot.toml"), HOT).unwrap();
+    let arguments =
+        ["gocql", "--nodes", "3", "--scenario", "hot.toml", "--count", "500", "--blocks", "1", "--warmup", "0"];
+    let (code, shown, cells) = compare(folder.path(), &arguments);
+    assert_eq!(code, Some(0), "{shown}");
+    check(&cells, "gocql", "hot");
+    let is_named = |finding: &String| {
+        finding.contains(
+            " of 3 got 100 % of the EXECUTEs, and 2 of the driver's open connections carried none: its routing sends",
+        )
+    };
+    assert!(cells[0].findings.iter().any(is_named), "{:?}", cells[0].findings);
+}
+
+#[test]
+fn a_statement_that_it_cannot_prepare_is_executed_unprepared() {
+    if !is_here() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let compared = |text: &str| {
+        fs::write(folder.path().join("create.toml"), text).unwrap();
+        let arguments = ["gocql", "--scenario", "create.toml", "--count", "510", "--blocks", "1", "--warmup", "0"];
+        let (code, shown, cells) = compare(folder.path(), &arguments);
+        fs::remove_dir_all(folder.path().join("kept")).unwrap();
+        (code, shown, cells)
+    };
+    let text = [&HOT.replace("'replication_factor': 3", "'replication_factor': 1"), CREATE].concat();
+    let (code, shown, cells) = compared(&text);
+    assert_eq!(code, Some(0), "{shown}");
+    check(&cells, "gocql", "hot");
+    let (code, shown, _) = compared(&text.replace("operation = \"unprepared\"\n", ""));
+    assert_eq!(code, Some(1));
+    let sentence =
+        "could not be prepared: gocql prepares nothing but SELECT, INSERT, UPDATE, DELETE and BATCH; use operation";
+    assert!(shown.contains(sentence), "{shown}");
+}
+
 #[test]
 fn what_it_cannot_do_and_a_release_that_is_not_built_have_a_sentence_each() {
     if !is_here() {
@@ -129,10 +202,11 @@ fn what_it_cannot_do_and_a_release_that_is_not_built_have_a_sentence_each() {
     for (arguments, expected, sentence) in [
         (&["gocql", "--scenario", "prepare"][..], 0, "does not declare the capability `prepare`"),
         (&["gocql", "--scenario", "reads", "--submit", "spawn"], 1, "submitted as spawn, which is a way of async Rust"),
-        (&["gocql@1.6.0", "--scenario", "reads"], 1, "ask for `gocql` or `gocql@2."),
+        (&["gocql@1.6.0", "--scenario", "reads"], 1, "ask for one of `gocql`, `gocql@2."),
         (&["gocql@1.6.0", "--scenario", "reads"], 1, "or provide a worker cqldyno-driver-gocql-1.6.0"),
-        (&["gocql+colour=red", "--scenario", "reads"], 1, "gocql has no option `colour`: it has coalescing, "),
-        (&["gocql+lto=fat", "--scenario", "reads"], 1, "There is no worker for gocql+lto=fat: "),
+        (&["gocql@git:https://host.invalid/gocql#main", "--scenario", "reads"], 1, "`gocql@1.7.0`."),
+        (&["gocql+colour=red", "--scenario", "reads"], 2, "has the key `colour`, which gocql@2."),
+        (&["gocql+lto=fat", "--scenario", "reads"], 2, "has the key `lto`, which a worker is built with"),
     ] {
         let folder = tempfile::tempdir().unwrap();
         let (code, shown, _) =
@@ -155,7 +229,7 @@ fn a_release_is_served_by_the_worker_of_its_name_beside_that_of_the_driver() {
     let whole = compare("other@1.2.3");
     let contender = &whole["run"]["contenders"][0];
     assert_eq!((&contender["label"], &contender["unavailable"]), (&"other@1.2.3".into(), &serde_json::Value::Null));
-    let listed = cqldyno(folder.path(), &["drivers"]).env("CQLDYNO_WORKERS", folder.path()).output().unwrap();
+    let listed = cqldyno(folder.path(), &["drivers", "--all"]).env("CQLDYNO_WORKERS", folder.path()).output().unwrap();
     let listed = words(&stdout(&listed));
     assert!(
         listed.contains("other releases here other@1.2.3") && listed.contains("compared only if it is named"),

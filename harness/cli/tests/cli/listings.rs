@@ -89,13 +89,32 @@ fn the_commented_example_runs_unchanged() {
 
 #[test]
 fn drivers_are_listed_with_their_versions_and_what_they_run_on() {
-    let output = run(&["drivers"]);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let text = stdout(&output);
-    for driver in drivers() {
-        assert!(text.lines().any(|line| line.starts_with(&format!("{driver}@"))), "{driver}: {text}");
+    for arguments in [&["drivers"][..], &["drivers", "--all"]] {
+        let output = run(arguments);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let text = stdout(&output);
+        for driver in drivers() {
+            assert!(text.lines().any(|line| line.starts_with(&format!("{driver}@"))), "{driver}: {text}");
+        }
+        if arguments.len() == 1 {
+            assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+            assert!(text.lines().count() <= 30, "it fits a screen: {text}");
+        } else {
+            assert!(text.contains("tokio 1."), "{text}");
+        }
     }
-    assert!(text.contains("tokio 1."), "{text}");
+}
+
+#[test]
+fn the_drivers_fit_a_screen_and_say_what_can_be_set_and_built() {
+    drivers();
+    let text = words(&stdout(&run(&["drivers"])));
+    assert!(text.contains("options routing, compression, schema,") && text.contains(", built on demand"), "{text}");
+    assert!(text.contains("`cqldyno drivers NAME` explains options"), "{text}");
+    let all = words(&stdout(&run(&["drivers", "--all"])));
+    assert!(all.contains(">=1.0.0, <2.0.0 or >=0.15.0, <1.0.0 or"), "{all}");
+    let both = run(&["drivers", "scylla", "--all"]);
+    assert_eq!(both.status.code(), Some(2), "{}", stderr(&both));
 }
 
 #[test]

@@ -27,6 +27,8 @@ mod listings;
 #[cfg(test)]
 mod nodes;
 #[cfg(test)]
+mod own;
+#[cfg(test)]
 mod pr;
 #[cfg(test)]
 mod readings;

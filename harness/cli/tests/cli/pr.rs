@@ -92,13 +92,17 @@ fn a_dearer_working_tree_is_found_twice_and_a_change_of_comments_is_not() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let text = stdout(&output);
     assert!(text.starts_with("honest at comment: no finding against base."), "{text}");
+    assert!(text.contains("\nExercised: `Session::execute` of prepared statements. Measured in "), "{text}");
+    let output = checkout.pr(&["base", "comment", "--only-findings"]);
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(0), ""), "{}", stderr(&output));
     fs::write(checkout.folder().join("driver/new.rs"), "").unwrap();
-    let output = checkout.pr(&["base", "."]);
+    let output = checkout.pr(&["base", ".", "--only-findings"]);
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     let text = stdout(&output);
     assert!(text.starts_with("honest in the working tree is dearer: "), "{text}");
     assert!(text.contains(" dirty | change |") && text.contains("n/a, instructions per write: "), "{text}");
     assert!(text.lines().next().unwrap().contains(", confirmed by a second run."), "{text}");
+    assert!(text.contains("`--explain` names the functions and system calls that head has more of."), "{text}");
     assert!(text.lines().count() <= 20, "{text}");
     let runs: Vec<_> =
         fs::read_dir(checkout.folder().join("cache/runs")).unwrap().map(|run| run.unwrap().path()).collect();
@@ -130,7 +134,23 @@ fn what_cannot_be_compared_is_refused_with_what_to_do() {
     );
     let other = refused(&["base", "HEAD", "--driver", "nobody"]);
     assert!(other.contains("there is no driver \"nobody\""), "{other}");
-    fs::remove_dir_all(checkout.folder().join("driver/.git")).unwrap();
+    let go = refused(&["base", "HEAD", "--driver", "gocql"]);
+    assert!(go.contains("`cqldyno pr` builds crates in Rust, and gocql is none ("), "{go}");
+    assert!(go.contains("build its worker of both commits and compare them, as reports/ci/README.md says"), "{go}");
+    let none = refused(&["base", "HEAD", "-C", ".."]);
+    let advice = "they are in no git repository; name the folder of the driver's checkout with -C, or run this in it";
+    assert!(none.contains(advice), "{none}");
+    let cargo = fs::read_to_string(checkout.folder().join("cargo")).unwrap();
+    let other = cargo.replace(r#"\"name\":\"honest\""#, r#"\"name\":\"other\""#);
+    fs::write(checkout.folder().join("cargo"), other).unwrap();
+    let missing = refused(&["base", "HEAD", "--driver", "honest"]);
+    assert!(missing.contains("--driver honest was given, and "), "{missing}");
+    assert!(
+        missing.contains("has no package of that driver; name the folder of the driver's checkout with -C"),
+        "{missing}"
+    );
+    fs::remove_file(checkout.folder().join("driver/Cargo.toml")).unwrap();
     let none = refused(&["base", "HEAD"]);
-    assert!(none.contains("they are in no git repository; name the folder of the driver's checkout"), "{none}");
+    let advice = "there is no Cargo.toml in it; give the folder of the driver's checkout with -C, or run this in it";
+    assert!(none.contains(advice), "{none}");
 }

@@ -47,7 +47,8 @@ fn wide_and_notes_show_more() {
 fn latest_is_the_run_in_cqldyno_runs_that_started_last() {
     let folder = tempfile::tempdir().unwrap();
     let of = |arguments: &[&str]| cqldyno(folder.path(), arguments).output().unwrap();
-    for arguments in [&["report", "latest"][..], &["check", "latest"], &["compare", "--resume", "latest"]] {
+    for arguments in [&["report"][..], &["report", "latest"], &["check", "latest"], &["compare", "--resume", "latest"]]
+    {
         let output = of(arguments);
         assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""), "{}", stderr(&output));
         assert!(stderr(&output).contains("there is no run in cqldyno-runs"), "{}", stderr(&output));
@@ -64,6 +65,7 @@ fn latest_is_the_run_in_cqldyno_runs_that_started_last() {
         fs::copy(published().join("cells.jsonl"), to.join("cells.jsonl")).unwrap();
     }
     fs::create_dir(folder.path().join("cqldyno-runs/zz-no-run")).unwrap();
+    assert_eq!(of(&["report"]).status.code(), Some(0), "the latest run");
     let output = of(&["report", "latest", "--format", "json"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(json(&output)["run"]["started"], "2026-01-03T03:04:05Z");
@@ -169,4 +171,40 @@ fn a_check_of_a_run_with_one_block_is_refused_because_nothing_can_be_judged() {
     assert_eq!(against_itself.status.code(), Some(0), "{}", stderr(&against_itself));
     assert!(refused(&["check", &path, "--threshold", "much"]).contains("write a share such as 5% or 0.05"));
     assert!(refused(&["check", &path, "--contender", "gocql"]).contains("\"gocql\" was to be checked"));
+}
+
+#[test]
+fn a_run_of_a_scenario_from_a_file_is_repeated_with_the_file_that_the_run_holds() {
+    let (folder, path) = copy();
+    let file = |name: &str| folder.path().join(name);
+    let text = fs::read_to_string(file("run.json")).unwrap();
+    let mut asked: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let place = asked["scenarios"].as_array().unwrap().iter().position(|one| one["name"] == "writes").unwrap();
+    asked["scenarios"][place]["name"] = "users".into();
+    asked["scenarios"][place]["definition"]["name"] = "users".into();
+    asked["checksum"].take();
+    fs::write(file("run.json"), asked.to_string()).unwrap();
+    let cells = fs::read_to_string(file("cells.jsonl")).unwrap();
+    fs::write(file("cells.jsonl"), cells.replace("\"scenario\":\"writes\"", "\"scenario\":\"users\"")).unwrap();
+    let definition = run(&["scenarios", "users", "--run", &path]);
+    assert_eq!(definition.status.code(), Some(0), "{}", stderr(&definition));
+    fs::write(folder.path().join("users.json"), &definition.stdout).unwrap();
+    let page = stdout(&run(&["report", &path, "--format", "html"]));
+    assert!(
+        page.contains("--scenario users.json ") && page.contains("cqldyno scenarios users --run RUN &gt;users.json")
+    );
+    let plan =
+        cqldyno(folder.path(), &["compare", "noop", "--scenario", "users.json", "--count", "1k", "--blocks", "1"])
+            .output()
+            .unwrap();
+    assert_eq!(plan.status.code(), Some(0), "{}", stderr(&plan));
+    for (arguments, said) in [
+        (&["scenarios", "nobody", "--run", &path][..], "holds no scenario \"nobody\"; name one of users"),
+        (&["scenarios", "users", "--run", "nowhere"], "there is no run nowhere"),
+        (&["compare", "noop", "--scenario", "run.json"], "the scenario file run.json is no scenario in JSON"),
+    ] {
+        let output = cqldyno(folder.path(), arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        assert!(stderr(&output).contains(said), "{}", stderr(&output));
+    }
 }

@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::support::{
-    CQLDYNO, Running, cqldyno, drivers, json, refused, says_hello, script, stderr, stdout, workers_and,
+    CQLDYNO, Running, Serving, cqldyno, drivers, json, refused, says_hello, script, stderr, stdout, workers_and,
 };
 use cqldyno_reports::{Cell, Run};
 use nix::sys::signal::Signal;
@@ -43,6 +43,52 @@ fn killed(folder: &Path, least: usize) {
     }
     running.signal(Signal::SIGKILL);
     assert_eq!(running.code(), None);
+}
+
+/// A comparison in turns and one in cells on a cluster that dies: what they measured is there, and a new cluster goes on with it.
+#[test]
+fn a_target_that_dies_ends_the_run_at_once_with_its_table_and_the_run_goes_on_with_another() {
+    drivers();
+    for (how, kept) in [(&["--turn", "5k"][..], 6), (&["--count", "5k", "--blocks", "12"], 3)] {
+        let folder = tempfile::tempdir().unwrap();
+        let serving = Serving::start(&[], &[]);
+        let asked =
+            ["compare", "scylla", "floor", "--target", &serving.address, "--scenario", "writes", "--warmup", "0"];
+        let further = ["--noise-share", "none", "--no-counting", "--out", "kept"];
+        let mut command = cqldyno(folder.path(), &[&asked[..], &further, how].concat());
+        let out = |name: &str| std::fs::File::create(folder.path().join(name)).unwrap();
+        let mut running = Running(command.stdout(out("out")).stderr(out("err")).spawn().unwrap());
+        let started = Instant::now();
+        while lines(folder.path()) < kept {
+            assert!(started.elapsed() < Duration::from_secs(60), "no cell was kept");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let address = serving.address.clone();
+        drop(serving);
+        let code = running.code();
+        let [table, said] = ["out", "err"].map(|name| std::fs::read_to_string(folder.path().join(name)).unwrap());
+        assert_eq!(code, Some(1), "{said}");
+        let why = format!(
+            "the target {address} no longer answers, so the run ended: nothing accepts a connection at {address}"
+        );
+        assert_eq!((said.matches(&why).count(), said.matches("onnection refused").count()), (1, 1), "{said}");
+        assert!(said.contains("Go on with `cqldyno compare --resume kept`."), "{said}");
+        assert!(table.contains("scylla") && table.contains("writes"), "{table}");
+        let cells = kept_cells(folder.path());
+        assert!(cells.len() >= kept && cells.iter().all(Cell::counts), "{cells:?}");
+        let run = kept_run(folder.path());
+        assert!(run.interrupted && run.checksum.is_some(), "{run:?}");
+
+        let error = stderr(&resume(folder.path(), &["--within", "1s"]));
+        assert!(error.contains("nothing accepts a connection at"), "{error}");
+        // What it knows to be its own is gone.
+        let _serving = Serving::at(address.rsplit(':').next().unwrap(), &[], &[]);
+        let output = resume(folder.path(), &["--within", "1s"]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let (all, run) = (kept_cells(folder.path()), kept_run(folder.path()));
+        assert!(all.len() > cells.len() && all[..cells.len()] == cells[..], "{}", stderr(&output));
+        assert_eq!((run.interrupted, run.plan.keyspaces.as_slice()), (false, &[][..]));
+    }
 }
 
 #[test]

@@ -157,8 +157,14 @@ impl Serving {
     /// `cqldyno serve --port 0` with further arguments.
     #[track_caller]
     pub fn start(arguments: &[&str], environment: &[(&str, &str)]) -> Serving {
+        Serving::at("0", arguments, environment)
+    }
+
+    /// The same at a port.
+    #[track_caller]
+    pub fn at(port: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Serving {
         let folder = std::env::temp_dir();
-        let mut command = cqldyno(&folder, &["serve", "--port", "0"]);
+        let mut command = cqldyno(&folder, &["serve", "--port", port]);
         command.args(arguments).envs(environment.iter().copied()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut running = Running(command.spawn().unwrap());
         let mut rest = BufReader::new(running.0.stderr.take().unwrap());

@@ -55,6 +55,14 @@ fn short_help_fits_a_terminal_of_80_by_40_and_points_to_the_long_one() {
 }
 
 #[test]
+fn help_names_the_variables_for_further_workers_and_for_what_is_built() {
+    for arguments in [&["--help"][..], &["drivers", "--help"]] {
+        let text = stdout(&run(arguments));
+        assert!(text.contains("CQLDYNO_WORKERS") && text.contains("CQLDYNO_CACHE"), "{text}");
+    }
+}
+
+#[test]
 fn a_long_help_has_no_empty_lines_within_its_sections() {
     for command in ["compare", "run", "serve"] {
         let text = stdout(&run(&["help", command]));
@@ -208,6 +216,14 @@ fn an_unknown_contender_is_refused_with_those_there_are_and_the_nearest() {
     let error = refused(&["compare", "scyla"]);
     assert!(error.contains("there is no driver \"scyla\": there are scylla, cdrs-tokio"), "{error}");
     assert!(error.contains("Did you mean `scylla`?"), "{error}");
+    for arguments in [["compare", "java"], ["drivers", "java"]] {
+        let error = refused(&arguments);
+        assert!(error.contains("there is no driver \"java\": there are scylla, cdrs-tokio"), "{error}");
+        assert!(
+            error.contains("drivers/PROTOCOL.md says how to add one") && !error.contains("Did you mean"),
+            "{error}"
+        );
+    }
     assert!(refused(&["run", "Scylla"]).contains("lower-case letters"));
     assert!(refused(&["compare", "scylla@"]).contains("no version"));
     assert!(refused(&["compare", "scylla+fast"]).contains("+KEY=VALUE"));

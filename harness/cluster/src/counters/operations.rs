@@ -5,6 +5,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use serde::{Deserialize, Serialize};
 
+use crate::cql::{Select, Statement, parse};
+
 /// Texts that are distinguished; further ones are counted together without a text.
 const MOST_TEXTS: usize = 1_024;
 
@@ -47,6 +49,15 @@ pub fn without_comment(text: &str) -> &str {
     }
 }
 
+/// Whether the text is a SELECT from a system table, such as those by which drivers learn of nodes and schema.
+pub fn reads_system_table(text: &str) -> bool {
+    let of_system = |select: &Select| {
+        select.table.keyspace.as_deref().is_some_and(|name| name == "system" || name.starts_with("system_"))
+    };
+    // Most texts need no parsing.
+    text.contains("system") && matches!(parse(text), Ok(Statement::Select(select)) if of_system(&select))
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Texts {
     numbers: RwLock<HashMap<Arc<str>, TextNumber>>,
@@ -85,6 +96,16 @@ mod tests {
         assert_eq!(without_comment("SELECT /* x */ 1"), "SELECT /* x */ 1");
         assert_eq!(without_comment("SELECT ż */"), "SELECT ż */");
         assert_eq!(without_comment("*/"), "*/");
+    }
+
+    #[test]
+    fn what_reads_a_system_table_is_told_from_what_only_names_one() {
+        for text in ["SELECT * FROM system.local WHERE key='local'", "select a from system_schema.tables where a = ?"] {
+            assert!(reads_system_table(text), "{text}");
+        }
+        for text in ["SELECT system FROM ks.local", "INSERT INTO system.local (a) VALUES (1)", "SELECT system.local"] {
+            assert!(!reads_system_table(text), "{text}");
+        }
     }
 
     #[test]

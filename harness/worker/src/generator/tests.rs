@@ -101,6 +101,7 @@ pub(crate) fn bench(scenario: &str, session: Memory) -> Arc<Bench<Memory>> {
         statement: (),
         values: Columns::new(&statement.values),
         expect: statement.expect.as_ref().map(|expect| Columns::new(&expect.columns)),
+        name: statement.name.as_str().into(),
     });
     Arc::new(Bench { session, prepared: prepared.collect(), operations: None, offline: false })
 }
@@ -241,7 +242,12 @@ fn an_answer_is_counted_for_its_statement_however_many_there_are() {
     let mut bench = bench("writes", Memory::default());
     let prepared = &mut Arc::get_mut(&mut bench).unwrap().prepared;
     let values = prepared[0].values.clone();
-    prepared.extend((1..statements).map(|_| Prepared { statement: (), values: values.clone(), expect: None }));
+    prepared.extend((1..statements).map(|_| Prepared {
+        statement: (),
+        values: values.clone(),
+        expect: None,
+        name: Box::default(),
+    }));
     let count = 10 * statements as u64;
     let source = Source::window(Workload::new(&scenario, count, 0, 7).unwrap());
     let counted = run_on(&runtimes()[0], &bench, source, &Arc::new(Gauge::new(count, 4)), OnError::Count).0.unwrap();

@@ -80,7 +80,12 @@ fn start(runtime: &Runtime, session: Obliging, gauge: &Arc<Gauge>, count: u64, r
     let prepared = scenario
         .statements
         .iter()
-        .map(|statement| Prepared { statement: (), values: Columns::new(&statement.values), expect: None })
+        .map(|statement| Prepared {
+            statement: (),
+            values: Columns::new(&statement.values),
+            expect: None,
+            name: statement.name.as_str().into(),
+        })
         .collect();
     let bench = Arc::new(Bench { session, prepared, operations: None, offline: false });
     let source = Source::Window(Workload::new(&scenario, count, 0, 7).unwrap());

@@ -63,6 +63,27 @@ fn ratios_are_means_over_the_runs_and_intervals_hold_what_differs_between_them()
 }
 
 #[test]
+fn a_verdict_on_statements_per_second_says_so_too() {
+    let mut all = runs(&[1.0, 1.0, 1.0]);
+    for cell in cells_of(&mut all[1], "cdrs-tokio", "writes") {
+        set(cell, THROUGHPUT, cell.get(THROUGHPUT).unwrap() * 1.6);
+    }
+    let analyses = analyses(&all);
+    let combined = Combined::of(&analyses).unwrap();
+    let place = combined.analysis().places().next().unwrap();
+    let contender = all[0].run.contender("cdrs-tokio").unwrap();
+    let row = find(&combined, "writes", "cdrs-tokio");
+    assert_eq!((row.held, combined.held_in_some(place, contender, CPU_PER_STATEMENT)), (Some(3), None));
+    let held = combined.held_in_some(place, contender, THROUGHPUT).unwrap();
+    assert!(["0 of 3", "1 of 3", "2 of 3"].contains(&held.as_str()), "{held}");
+    let said = combined.remarks().concat();
+    assert!(
+        said.contains("on statements per second held in all runs.") && !said.contains("2 of 2 verdicts on stat"),
+        "{said}"
+    );
+}
+
+#[test]
 fn a_verdict_says_in_how_many_of_the_runs_it_held() {
     let mut all = runs(&[1.0, 1.0, 1.0]);
     for cell in cells_of(&mut all[1], "cdrs-tokio", "writes") {
@@ -73,8 +94,11 @@ fn a_verdict_says_in_how_many_of_the_runs_it_held() {
     let place = combined.analysis().places().next().unwrap();
     let contender = |id: &str| all[0].run.contender(id).unwrap();
     assert_eq!(find(&combined, "writes", "cdrs-tokio").verdict, Some(Verdict::Inconclusive));
-    assert_eq!(combined.held(place, contender("cdrs-tokio")).as_deref(), Some("1 of 3"));
-    assert_eq!((combined.held(place, contender("scylla")), find(&combined, "writes", "floor").held), (None, None));
+    let held = |id: &str, meter: &str| combined.held_in_some(place, contender(id), meter);
+    assert_eq!(held("cdrs-tokio", CPU_PER_STATEMENT).as_deref(), Some("1 of 3"));
+    assert_eq!(held("cdrs-tokio", THROUGHPUT), None, "all runs gave it");
+    assert_eq!(combined.held(place, contender("cdrs-tokio"), THROUGHPUT).as_deref(), Some("3 of 3"));
+    assert_eq!((held("scylla", CPU_PER_STATEMENT), find(&combined, "writes", "floor").held), (None, None));
     let (said, held) = (combined.remarks().concat(), find(&combined, "reads", "cdrs-tokio").held);
     assert!(held == Some(3) && said.contains("1 of 2 verdicts on CPU time held in all runs."), "{held:?} {said}");
 }

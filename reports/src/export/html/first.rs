@@ -95,14 +95,15 @@ fn comparison(row: Option<&SummaryRow>, is_reference: bool) -> Field {
         Some(SummaryRow { level: None, .. }) | None => Field::default(),
         Some(_) if is_reference => Field { sub: "reference".to_owned(), ..Field::default() },
         Some(row) => {
-            let Some(ratio) = row.ratio else { return Field::default() };
-            let interval = row.interval.map(|[low, high]| format!(" ({low:.3} to {high:.3})")).unwrap_or_default();
+            let Some((ratio, [low, high])) = row.ratio.zip(row.interval) else {
+                return Field { sub: verdict(row).to_owned(), ..Field::default() };
+            };
             let class = row
                 .verdict
                 .filter(|one| !row.exploratory && one.holds())
                 .map(|one| one.name().to_owned())
                 .unwrap_or_default();
-            Field { sub: verdict(row).to_owned(), class, ..Field::of(format!("{ratio:.3}{interval}")) }
+            Field { sub: verdict(row).to_owned(), class, ..Field::of(format!("{ratio:.3} ({low:.3} to {high:.3})")) }
         }
     }
 }
@@ -111,6 +112,8 @@ fn comparison(row: Option<&SummaryRow>, is_reference: bool) -> Field {
 pub fn first(view: &View, faces: &Faces, fields: &Fields) -> Markup {
     let analysis = view.analysis;
     let shown = shown(analysis);
+    let has_intervals =
+        |lens: &Lens| analysis.rows().iter().any(|row| row.meter == lens.meter && row.interval.is_some());
     html! {
         section.first aria-labelledby="first" {
             h2 id="first" { "What each driver costs" }
@@ -124,7 +127,7 @@ pub fn first(view: &View, faces: &Faces, fields: &Fields) -> Markup {
                 @let most = analysis.places().flat_map(|place| shown.iter().filter_map(move |one| level(place, one))).fold(0.0, f64::max);
                 div class={ "by-lens by-lens-" (l) } {
                     @if most > 0.0 {
-                        p.muted { (lens.unit) @if !view.name.is_empty() { " At the right, the ratio to the reference with its 95 % interval." } }
+                        p.muted { (lens.unit) @if has_intervals(lens) { " At the right, the ratio to the reference with its 95 % interval." } }
                         table.bars {
                             caption.unseen { (lens.name) " by scenario and contender" }
                             thead.unseen { tr { th scope="col" { "contender" } th scope="col" { "bar" } th scope="col" { (lens.name) } th scope="col" { "ratio" } } }

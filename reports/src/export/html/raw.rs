@@ -1,15 +1,16 @@
 //! The data of the page, for download.
 
-use std::io::Write;
+use std::io::{self, BufWriter, Write};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use serde::{Serialize, Serializer};
 
 use crate::attempts::Attempts;
-use crate::export::json::{Whole, text};
-use crate::export::{ExportError, Exporter, Look, csv::Csv};
+use crate::export::json::{Json, Whole, write};
+use crate::export::{ExportError, Exporter, Look, PAGE_LIMIT, csv::Csv};
 use crate::{Analysis, Cell, Run};
 
 const WHOLE: (&str, &str) = ("result.json", "application/json");
@@ -22,6 +23,9 @@ const WITHOUT_ATTEMPTS: &str = "The page has no room for the attempts at a block
 const WITHOUT_PARTS: &str = "The page has no room for attempts that do not count, nor for the cells' series by second, breakdowns, findings \
                              and settings. The run's folder has them, and the checksum.";
 const WITHOUT_CELLS: &str = "The page has no room for the cells of this run. The run's folder has them.";
+
+/// So many bytes are packed at a time.
+const PART: usize = 64 * 1024;
 
 /// A file in the page.
 pub struct Download {
@@ -38,36 +42,40 @@ pub struct Download {
     pub bytes: usize,
 }
 
-/// The run and its cells, packed: whole, and what stands for them if the page has no room.
+/// The run and its cells, packed: whole, and what stands for them if the page has no room. What no page has room for is not among them.
 pub struct Packed {
     /// The best first, each with what it lacks.
     results: Vec<(Download, Option<&'static str>)>,
-    table: Download,
+    table: Option<Download>,
 }
 
 impl Packed {
     /// # Errors
     /// When the model cannot be written as JSON, or not be compressed.
     pub fn of(analysis: &Analysis) -> Result<Packed, ExportError> {
-        let cells = analysis.every_cell();
-        let StandIns { run: unsealed, counted, small } = StandIns::of(analysis.run(), cells);
+        let about = "run, cells, summary and warnings, as the JSON format gives them and `cqldyno report` reads them";
+        let whole = file(WHOLE, about, |out| Json.write(analysis, Look::default(), out))?;
+        let table = match &whole {
+            None => None,
+            Some(_) => file(TABLE, "one row per measure", |out| Csv.write(analysis, Look::default(), out))?,
+        };
+        let stand_ins = StandIns::of(analysis.run(), analysis.every_cell());
+        let mut results: Vec<_> = whole.into_iter().map(|whole| (whole, None)).collect();
         // Attempts that do not count and large parts of cells leave the summary as it is.
-        let less = |cells| Whole { run: &unsealed, cells, ..Whole::of(analysis) };
-        let all = "run, cells, summary and warnings, as the JSON format gives them and `cqldyno report` reads them";
-        let mut results = vec![(file(WHOLE, all, &text(&Whole::of(analysis))?)?, None)];
-        if counted.len() < cells.len() {
+        if stand_ins.counted.len() < analysis.every_cell().len() {
+            let less = Whole::of(analysis).with(&stand_ins.run, Each(|| stand_ins.counted.iter()));
             let about = "run, the cells that count, summary and warnings";
-            results.push((file(WHOLE, about, &text(&less(&counted))?)?, Some(WITHOUT_ATTEMPTS)));
+            results.extend(file(WHOLE, about, |out| write(&less, out))?.map(|file| (file, Some(WITHOUT_ATTEMPTS))));
         }
+        let less = Whole::of(analysis).with(&stand_ins.run, Each(|| stand_ins.small()));
         let about = "run, the cells that count without their large parts, summary and warnings";
-        results.push((file(WHOLE, about, &text(&less(&small))?)?, Some(WITHOUT_PARTS)));
-        let table = file(TABLE, "one row per measure", &Csv.one(analysis, Look::default())?)?;
+        results.extend(file(WHOLE, about, |out| write(&less, out))?.map(|file| (file, Some(WITHOUT_PARTS))));
         Ok(Packed { results, table })
     }
 
     /// Whether everything that was measured has room in so many bytes.
     pub fn is_whole_in(&self, room: usize) -> bool {
-        self.results.first().is_some_and(|(whole, _)| whole.address.len() <= room)
+        self.results.first().is_some_and(|(whole, lacks)| lacks.is_none() && whole.address.len() <= room)
     }
 
     /// Whether there is anything that has room in so many bytes.
@@ -80,30 +88,44 @@ impl Packed {
     pub fn within(self, room: usize) -> (Vec<Download>, Option<&'static str>) {
         let Packed { results, table } = self;
         match results.into_iter().find(|(result, _)| result.address.len() <= room) {
-            Some((result, None)) if result.address.len() + table.address.len() <= room => (vec![result, table], None),
-            Some((result, lacks)) => (vec![result], Some(lacks.unwrap_or(WITHOUT_TABLE))),
+            Some((result, None)) => match table.filter(|table| result.address.len() + table.address.len() <= room) {
+                Some(table) => (vec![result, table], None),
+                None => (vec![result], Some(WITHOUT_TABLE)),
+            },
+            Some((result, lacks)) => (vec![result], lacks),
             None => (Vec::new(), Some(WITHOUT_CELLS)),
         }
     }
 }
 
+/// Cells that are made as they are written.
+struct Each<F>(F);
+
+impl<I: Iterator<Item: Serialize>, F: Fn() -> I> Serialize for Each<F> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq((self.0)())
+    }
+}
+
 /// What a page keeps of a run if it has no room for all of it.
-pub struct StandIns {
+pub struct StandIns<'a> {
     /// Without its checksum, which is that of the cells as they were measured.
     pub run: Run,
     /// Without the attempts at a block that do not count.
-    pub counted: Vec<Cell>,
-    /// The same without the large parts of cells.
-    pub small: Vec<Cell>,
+    pub counted: Vec<&'a Cell>,
 }
 
-impl StandIns {
+impl StandIns<'_> {
     /// What a page may hold of the run.
-    pub fn of(run: &Run, cells: &[Cell]) -> StandIns {
+    pub fn of<'a>(run: &Run, cells: &'a [Cell]) -> StandIns<'a> {
         let attempts = Attempts::of(cells);
-        let counted: Vec<Cell> = cells.iter().filter(|cell| attempts.counts(cell)).cloned().collect();
-        let small = counted.iter().map(without_large_parts).collect();
-        StandIns { run: Run { checksum: None, ..run.clone() }, counted, small }
+        let counted = cells.iter().filter(|cell| attempts.counts(cell)).collect();
+        StandIns { run: Run { checksum: None, ..run.clone() }, counted }
+    }
+
+    /// The cells that count without their large parts.
+    pub fn small(&self) -> impl Iterator<Item = Cell> {
+        self.counted.iter().map(|cell| without_large_parts(cell))
     }
 }
 
@@ -117,10 +139,46 @@ fn without_large_parts(cell: &Cell) -> Cell {
     small
 }
 
-fn file((name, media): (&'static str, &'static str), about: &str, text: &str) -> Result<Download, ExportError> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-    encoder.write_all(text.as_bytes()).map_err(ExportError::Compress)?;
-    let packed = encoder.finish().map_err(ExportError::Compress)?;
+/// Packs as much as the whole page may weigh.
+struct Packing {
+    encoder: GzEncoder<Vec<u8>>,
+    /// Those that it took.
+    bytes: usize,
+    is_full: bool,
+}
+
+impl Write for Packing {
+    fn write(&mut self, more: &[u8]) -> io::Result<usize> {
+        self.is_full = self.encoder.get_ref().len() > PAGE_LIMIT;
+        if self.is_full {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        let taken = self.encoder.write(more)?;
+        self.bytes += taken;
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What `put` writes, packed; `None` if that is more than a page may weigh, of which the rest is not made.
+fn file(
+    (name, media): (&'static str, &'static str),
+    about: &str,
+    put: impl FnOnce(&mut dyn Write) -> Result<(), ExportError>,
+) -> Result<Option<Download>, ExportError> {
+    let encoder = GzEncoder::new(Vec::new(), Compression::best());
+    let mut packing = Packing { encoder, bytes: 0, is_full: false };
+    let mut out = BufWriter::with_capacity(PART, &mut packing);
+    let written = put(&mut out).and_then(|()| out.flush().map_err(ExportError::Compress));
+    drop(out);
+    if packing.is_full {
+        return Ok(None);
+    }
+    written?;
+    let packed = packing.encoder.finish().map_err(ExportError::Compress)?;
     let address = format!("data:application/gzip;base64,{}", STANDARD.encode(&packed));
-    Ok(Download { name, media, about: about.to_owned(), address, packed: packed.len(), bytes: text.len() })
+    Ok(Some(Download { name, media, about: about.to_owned(), address, packed: packed.len(), bytes: packing.bytes }))
 }

@@ -244,7 +244,10 @@ pub fn method(run: &Run, head: &[(String, String)], downloads: &[Download], left
             }
             h3 id="repeat" { "Repeat it" }
             @match &run.command {
-                Some(command) => pre.command { code { (plain(command)) } },
+                Some(command) => {
+                    pre.command { code { (plain(command)) } }
+                    @for sentence in needed(command) { p { (words(&sentence)) } }
+                },
                 None => p { "This run does not hold its command. The run's plan is in the data below." },
             }
             h3 id="source" { "Source" }
@@ -268,6 +271,17 @@ pub fn method(run: &Run, head: &[(String, String)], downloads: &[Download], left
             @if let Some(sentence) = left_out { p { (words(sentence)) } }
         }
     }
+}
+
+/// The files of scenarios that a command needs, and how to get them, in a sentence each.
+pub fn needed(command: &str) -> impl Iterator<Item = String> {
+    let names = command.split(' ').filter_map(|word| Some(plain(word.split_once(".json")?.0)));
+    names.map(|name| {
+        format!(
+            "The scenario {name} is not built in. `cqldyno scenarios {name} --run RUN >{name}.json` writes its file from the run's \
+             folder or its result.json."
+        )
+    })
 }
 
 /// Where the source is; empty if the package does not name its repository.

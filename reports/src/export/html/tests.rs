@@ -224,7 +224,10 @@ fn one_run_each_or_nobody_at_all_is_a_page_too() {
     run.plan.blocks = 12;
     run.cut_short = Some(CutShort { within_ms: 300_000, blocks: 9, missing_ms: 72_000 });
     let page = html(&run, &cells);
-    assert!(page.contains("Cut short.") && page.contains("9 of 12 blocks ran, because"), "{page}");
+    assert!(
+        page.contains("Cut short.") && page.contains("9 of 12 blocks of every scenario and arrangement ran, because"),
+        "{page}"
+    );
     assert!(page.contains("1,024 in flight, 9 blocks, against"), "{page}");
 }
 
@@ -389,6 +392,6 @@ fn a_noisy_run_says_so_before_anything_else_but_the_findings() {
     run.plan.noise_share = Some(0.1);
     cells.iter_mut().filter(|cell| cell.block < 3).for_each(|cell| cell.noisy = Some("Others used 30 %.".to_owned()));
     let page = html(&run, &cells);
-    let banner = page.find("blocks were disturbed").unwrap();
+    let banner = page.find("arrangements were disturbed").unwrap();
     assert!(banner < page.find("<p class=\"lead\">").unwrap(), "{banner}");
 }

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::{SideBySide, Together, about_all};
 use crate::export::document::{caveats, libraries};
 use crate::export::head::head;
-use crate::export::html::shell::shell;
+use crate::export::html::{sections, shell::shell};
 use crate::export::part::Sheet;
 use crate::export::short::Short;
 use crate::export::text::{capital, count, plain};
@@ -68,7 +68,11 @@ fn opened(at: usize, name: &str, about: &str, one: &Recorded) -> Markup {
                         }
                     }
                 }
-                @if let Some(command) = &run.command { h3 { "Repeat it" } pre.command { code { (plain(command)) } } }
+                @if let Some(command) = &run.command {
+                    h3 { "Repeat it" }
+                    pre.command { code { (plain(command)) } }
+                    @for sentence in sections::needed(command) { p { (sections::words(&sentence)) } }
+                }
             }
         }
     }

@@ -119,7 +119,9 @@ fn prepares_and_sessions_must_be_as_many_as_were_issued() {
     let after = Snapshot { operations: vec![operated(Request::Prepare, &cql, 9, 0)], ..snapshot(9, &[]) };
     let counted = Counted::between(&Snapshot::default(), &after, &prepare);
     assert_eq!(counted.disagreements(&prepare, &issued(&prepare, 9)), [""; 0]);
-    assert_eq!((counted.connections, counted.control_requests), (1, 0));
+    assert_eq!((counted.connections, counted.control_requests, counted.prepares()), (1, 0, Some(9)));
+    assert_eq!(counted.disagreements(&prepare, &issued(&prepare, 3)), [""; 0], "once on each of three nodes");
+    assert_eq!(Counted::between(&Snapshot::default(), &after, &mixed()).prepares(), None);
     assert_eq!(
         counted.disagreements(&prepare, &issued(&prepare, 10)),
         ["The server counted 9 PREPAREs of the statement prepare in the window and the worker says that it issued 10."]
@@ -169,6 +171,24 @@ fn many_statements_of_the_drivers_own_are_void() {
 }
 
 #[test]
+fn statements_that_read_system_tables_are_a_figure_and_void_nothing() {
+    let (unprepared, cql) = one("unprepared");
+    let mut before = snapshot(50, &[("SELECT * FROM system.local", 3, 20)]);
+    before.operations = vec![operated(Request::Query, "SELECT * FROM system.peers", 30, 0)];
+    let mut after = snapshot(950, &[("SELECT * FROM system.local", 3, 320)]);
+    after.operations = vec![
+        operated(Request::Query, &cql, 8, 0),
+        operated(Request::Query, "SELECT * FROM system.peers", 580, 0),
+        operated(Request::Query, "SELECT v FROM cqldyno.other", 42, 0),
+    ];
+    let counted = Counted::between(&before, &after, &unprepared);
+    assert_eq!((counted.own_statements, counted.system_statements), (892, 850));
+    assert_eq!(counted.own_statements_void(8, 0, 0), None);
+    let more = Counted { own_statements: 951, ..counted };
+    assert!(more.own_statements_void(8, 0, 0).unwrap().starts_with("The server counted 101 statements"));
+}
+
+#[test]
 fn as_many_rows_as_were_inserted_must_be_there() {
     let rows = |new_rows, scenario: &Scenario| {
         let workload = Workload::new(scenario, 1_100, 10, 7).unwrap();
@@ -180,9 +200,17 @@ fn as_many_rows_as_were_inserted_must_be_there() {
         "The server has 1,039 rows more than before the window, and 1,040 were to be inserted, each with a key of its own."
     );
     assert!(rows(-60, &mixed()).unwrap().contains("has -60 rows more"));
+    assert_eq!(rows_not_counted(&mixed()), None);
     let mut unknown = mixed();
     unknown.statements[1].read_back = None;
     assert_eq!(rows(0, &unknown), None, "an insert that may meet a row that is there");
+    unknown.statements[0].cql = "DELETE FROM cqldyno.bench WHERE pk = ?".to_owned();
+    assert_eq!(rows(-60, &unknown), None);
+    assert_eq!(
+        rows_not_counted(&unknown).unwrap(),
+        "New rows in the tables were not counted, because the statement select deletes rows and the statement insert writes and \
+         has no [statement.read_back]."
+    );
     let mut conditional = mixed();
     conditional.statements[1].cql.push_str(" IF NOT EXISTS");
     conditional.statements[1].expect = conditional.statements[0].expect.clone();
@@ -269,6 +297,31 @@ fn a_node_of_several_with_another_number_of_connections_voids() {
         "3 connections carried the statements to node 2 of 3, and 2 to each were asked for."
     );
     assert!(node_void(&by_node(&[2]), 2, 2).unwrap().starts_with("0 connections carried the statements to node 2"));
+}
+
+#[test]
+fn connections_to_nodes_that_got_nothing_are_there_and_the_node_that_got_all_is_named() {
+    let mut after = snapshot(20, &[("SELECT x FROM s", 1, 3), (SELECT, 2, 8), ("SELECT x FROM s", 3, 2)]);
+    for (node, one) in after.connections.iter_mut().enumerate() {
+        (one.node, one.open) = (node, true);
+    }
+    let control = ConnectionSnapshot { id: 4, node: 2, open: true, registered: true, ..ConnectionSnapshot::default() };
+    after.connections.push(control);
+    let counted = Counted::between(&Snapshot::default(), &after, &mixed());
+    assert_eq!((counted.connections, &counted.connections_by_node), (1, &[(1, 1)].into()));
+    assert_eq!(node_void(&counted.ready_by_node(1), 1, 3), None);
+    assert_eq!(
+        counted.hot_node(1, 3).unwrap(),
+        "Node 2 of 3 got 100 % of the EXECUTEs, and 2 of the driver's open connections carried none: its routing sends these keys \
+         there."
+    );
+    assert!(node_void(&counted.ready_by_node(2), 2, 3).is_some(), "one more to each was asked for");
+    after.connections.remove(2);
+    let broken = Counted::between(&Snapshot::default(), &after, &mixed()).ready_by_node(1);
+    assert!(node_void(&broken, 1, 3).unwrap().starts_with("0 connections carried the statements to node 3 of 3"));
+    let idle = Snapshot { connections: vec![after.connections.remove(0)], ..Snapshot::default() };
+    let none = Counted::between(&Snapshot::default(), &idle, &mixed());
+    assert_eq!((none.ready_by_node(1), none.hot_node(1, 1)), (BTreeMap::new(), None), "nothing was sent at all");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::{Cost, Load, PassKind, Shape, Step};
 use crate::plan::Plan;
 
 /// How long statements are started at the rate.
-const SECONDS: u64 = 3;
+pub(crate) const SECONDS: u64 = 3;
 
 /// At a rate no more than so many times the statements of a timing cell are started, so that a short run stays one.
 const MOST_TIMES: u64 = 4;
@@ -29,18 +29,13 @@ pub(super) const LATENCY: PassKind = PassKind {
 };
 
 fn steps(plan: &Plan) -> Vec<Step> {
-    let cost = |seconds| Cost { seconds, factor: 0.0 };
     let rate = plan.rate.unwrap_or(GUESS);
     let at_rate = Step::new("taking latency at the rate", plan, at_rate(plan, rate));
-    let closed = |name, doing, in_flight, most, seconds| {
+    let lasts = at_rate.load.count as f64 / rate.max(1) as f64;
+    let closed = |name, doing, in_flight, most| {
         let step = Step::new(doing, plan, plan.count.min(most));
         let warmup = plan.warmup.min(step.load.count / 10);
-        Step {
-            name: Some(name),
-            load: Load { concurrency: in_flight, warmup, ..step.load },
-            cost: cost(seconds),
-            ..step
-        }
+        Step { name: Some(name), load: Load { concurrency: in_flight, warmup, ..step.load }, ..step }
     };
     let connect = Step::new("timing sessions up to the first answer", plan, SESSIONS.min(plan.count));
     vec![
@@ -48,26 +43,24 @@ fn steps(plan: &Plan) -> Vec<Step> {
             name: Some("rate"),
             load: Load { shape: Shape::AtRate(rate), ..at_rate.load },
             at_half: plan.rate.is_none(),
-            cost: cost(SECONDS as f64),
+            cost: Cost { seconds: if plan.rate.is_none() { SECONDS as f64 } else { lasts }, factor: 1.0 },
             ..at_rate
         },
-        // A round trip per statement on loopback, then 100,000 and 200,000 statements per second.
-        closed("1", "taking latency with 1 in flight", 1, 10_000, 0.8),
-        closed("16", "taking latency with 16 in flight", 16, 100_000, 1.0),
-        closed("256", "taking latency with 256 in flight", 256, 200_000, 1.0),
+        closed("1", "taking latency with 1 in flight", 1, 10_000),
+        closed("16", "taking latency with 16 in flight", 16, 100_000),
+        closed("256", "taking latency with 256 in flight", 256, 200_000),
         Step {
             name: Some("connect"),
             load: Load { warmup: 0, shape: Shape::Connecting, ..connect.load },
             // Up to the first answer of an EXECUTE.
             executes_only: true,
-            cost: cost(SESSIONS as f64 * 0.01),
             ..connect
         },
     ]
 }
 
 /// Statements that are started at `rate`.
-fn at_rate(plan: &Plan, rate: u64) -> u64 {
+pub(crate) fn at_rate(plan: &Plan, rate: u64) -> u64 {
     rate.saturating_mul(SECONDS).clamp(1, plan.count.saturating_mul(MOST_TIMES).max(1))
 }
 

@@ -306,19 +306,44 @@ fn a_time_that_is_too_short_for_an_interval_is_said_after_the_first_round() {
     none(&Plan { contenders: compared(37).contenders[..1].to_vec(), ..compared(20) });
     // There is not even time for another round, which is said.
     none(&compared(1));
-    let said = &go(&compared(1), Vec::new(), a_second).2.cut_short[0];
-    assert!(said.ends_with("within 1 s, and an interval needs 8."), "{said}");
+    let said = &go(&compared(1), Vec::new(), a_second).2.cut_short;
+    assert!(said.last().unwrap().ends_with("within 1 s, and an interval needs 8."), "{said:?}");
     none(&Plan { blocks: 7, ..compared(20) });
     none(&Plan { within: None, ..compared(20) });
 }
 
 #[test]
-fn the_first_round_and_the_other_passes_are_run_however_short_the_time_is() {
+fn the_first_round_is_run_however_short_the_time_is_and_a_pass_without_room_is_left_out_and_said() {
     let (ended, seen, heard) = go(&within(1), Vec::new(), a_second);
-    assert_eq!((blocks(&seen, Pass::Timing), blocks(&seen, Pass::Counting)), (vec![4], vec![4]));
+    assert_eq!((blocks(&seen, Pass::Timing), blocks(&seen, Pass::Counting)), (vec![4], Vec::new()));
     assert_eq!((ended.complete, ended.cut_short.unwrap().blocks), (true, 1));
-    assert!(heard.cut_short[0].contains("Blocks 2 to 12") && heard.cut_short[0].contains("within 1 s"));
-    assert_eq!(heard.left.last(), Some(&Duration::ZERO), "no more than what is left is said to be left");
+    assert_eq!(ended.passes_left_out, [Pass::Counting]);
+    let [pass, laps] = heard.cut_short.as_slice() else { panic!("{:?}", heard.cut_short) };
+    assert!(pass.starts_with("The rest of the pass counting is left out: it would take about 4"), "{pass}");
+    assert!(pass.contains(" s, and the run has 1 s. Go on with `cqldyno compare --resume DIR`"), "{pass}");
+    assert!(laps.contains("Blocks 2 to 12") && laps.contains("within 1 s"), "{laps}");
+    assert_eq!(
+        heard.left.last().map(Duration::as_secs),
+        Some(1),
+        "what runs in any case is left, whatever the limit is"
+    );
+    // Gone on with, it has what was left out.
+    let (ended, seen, _) = go(&Plan { within: None, ..within(1) }, ended.cells, a_second);
+    assert_eq!((blocks(&seen, Pass::Counting), ended.passes_left_out), (vec![4], Vec::new()));
+}
+
+#[test]
+fn a_pass_that_takes_longer_than_its_estimate_ends_where_the_time_is_over() {
+    let slow = |executor: &mut Executed<'_>| {
+        executor.takes = Box::new(|cell| if cell.pass == Pass::Timing { SECOND } else { SECOND * 5 });
+    };
+    let (ended, seen, heard) = go(&within(12), Vec::new(), slow);
+    assert_eq!((blocks(&seen, Pass::Timing), blocks(&seen, Pass::Counting)), (vec![4], vec![1]));
+    assert_eq!((ended.complete, ended.passes_left_out), (true, vec![Pass::Counting]));
+    assert!(heard.cut_short[0].contains("would take about 20 s, and the run has 12 s."), "{:?}", heard.cut_short);
+    let (ended, seen, _) = go(&Plan { within: None, ..within(12) }, ended.cells, slow);
+    assert_eq!(seen.iter().filter(|cell| cell.pass == Pass::Counting).count(), 4, "the block under way runs again");
+    assert!(ended.complete && ended.cut_short.is_none());
 }
 
 #[test]
@@ -335,11 +360,10 @@ fn other_passes_run_after_the_first_round_and_rounds_take_all_the_time_that_they
         a_second(executor);
         executor.cancel_at = 6;
     });
-    let (ended, seen, _) = go(&within(1), first.cells, a_second);
+    let (_, seen, _) = go(&within(3_000), first.cells, a_second);
     let order: Vec<(Pass, u32, u32)> = seen.iter().map(|cell| (cell.pass, cell.block, cell.attempt)).collect();
     let counted = [[(Pass::Counting, 1, 2); 2], [(Pass::Counting, 1, 1); 2]].concat();
-    assert_eq!(order, [counted, vec![(Pass::Timing, 2, 1); 4]].concat());
-    assert_eq!(ended.cut_short.unwrap().blocks, 2);
+    assert_eq!(order[..8], [counted, vec![(Pass::Timing, 2, 1); 4]].concat());
 }
 
 #[test]
@@ -475,6 +499,19 @@ fn a_refused_password_ends_the_run_with_its_sentence() {
     assert!(
         sentence.starts_with("the cluster refused the login: Bad credentials. Nothing more was tried"),
         "{sentence}"
+    );
+}
+
+#[test]
+fn a_cluster_that_no_longer_answers_ends_the_run_with_a_sentence_and_keeps_what_has_ended() {
+    let (ended, seen, heard) = go(&asked(), Vec::new(), |executor| {
+        executor.cancel_at = 3;
+        executor.ends = RunEnds::Gone("nothing accepts a connection at 127.0.0.1:9042".to_owned());
+    });
+    assert_eq!((ended.cells.len(), seen.len(), heard.ended, ended.complete), (2, 3, 2, false));
+    assert_eq!(
+        ended.trouble.unwrap().to_string(),
+        "the target embedded no longer answers, so the run ended: nothing accepts a connection at 127.0.0.1:9042"
     );
 }
 

@@ -3,13 +3,17 @@ use std::time::Duration;
 use cqldyno_reports::{BuiltOnDemand, Cell, Run};
 
 use super::*;
+use crate::command::scenarios;
 use crate::pr::judge::tests::measured;
 use crate::pr::judge::{confirm, judge, why};
 
 fn change(head: &str) -> Change {
     let side = |name: &str| Side { name: name.to_owned(), contender: "scylla@git:/x#a".parse().unwrap() };
     let (base, head) = (side("main"), side(head));
-    Change { driver: "scylla".to_owned(), base, head, root: "/x".into(), cache: "/c".into() }
+    let calls = [("execute", "`Session::execute_unpaged` of prepared statements"), ("batch", "`Session::batch`")];
+    let calls = calls.map(|(operation, call)| (operation.to_owned(), call.to_owned()));
+    let calls = [("drivers/scylla".to_owned(), calls.into())].into();
+    Change { driver: "scylla".to_owned(), base, head, root: "/x".into(), cache: "/c".into(), calls }
 }
 
 /// The comment on such a run, whose changes a second run confirms or not.
@@ -21,7 +25,8 @@ fn comment(head: &str, measured: (Run, Vec<Cell>), confirms: bool) -> String {
 fn commented(head: &str, (mut run, cells): (Run, Vec<Cell>), confirms: bool, explains: bool) -> String {
     for (at, one) in run.contenders.iter_mut().enumerate() {
         let revision = Some([["1111111111", "2222222222"][at / 2]].concat());
-        one.built = Some(BuiltOnDemand { revision, dirty: at > 1 && head == ".", ..BuiltOnDemand::default() });
+        let adapter = "drivers/scylla".to_owned();
+        one.built = Some(BuiltOnDemand { adapter, revision, dirty: at > 1 && head == ".", ..BuiltOnDemand::default() });
     }
     let analysis = Analysis::new(&run, &cells);
     let mut lines = judge(&analysis);
@@ -31,11 +36,12 @@ fn commented(head: &str, (mut run, cells): (Run, Vec<Cell>), confirms: bool, exp
         .filter(|line| line.scenario == "writes")
         .for_each(|line| line.more = Some("`send` (+1.00)".to_owned()));
     confirm(&mut lines, &second);
-    let explained = if explains { why(&analysis, &lines) } else { Vec::new() };
+    let explained = explains.then(|| why(&analysis, &lines));
     let text = Comment {
         change: &change(head),
         analysis: &analysis,
         lines: &lines,
+        scenarios: &scenarios::find("writes").unwrap(),
         explained,
         lasted: Duration::from_secs(700),
     };
@@ -64,7 +70,10 @@ fn a_finding_is_the_first_line_and_its_row_is_bold() {
     assert!(text.contains("| per | | main 1111111 | HEAD 2222222 | change | noise | |"), "{text}");
     assert!(text.contains("| write | system calls | 0.090 | 1.09 | +1.000 | 0.000 | **dearer** |"), "{text}");
     assert!(text.contains("| read | instructions | 4,000 | 4,000 | +0.0 % | 0.00 % | same |"), "{text}");
-    assert!(text.contains("\n\nMore per write: `send` (+1.00).\n\n"), "{text}");
+    let explain = "`--explain` names the functions and system calls that head has more of.";
+    assert!(text.contains(&format!("\n\nMore per write: `send` (+1.00). {explain}\n\n")), "{text}");
+    let exercised = "\n\nExercised: `Session::execute_unpaged` of prepared statements. Measured in 12";
+    assert!(text.contains(exercised), "{text}");
     assert!(text.contains("Measured in 12 min with builds, on 2 cores and `current`."), "{text}");
     assert!(text.contains("from 12 generations of turns of 50,000 statements."), "{text}");
 }
@@ -75,6 +84,7 @@ fn a_comment_may_say_what_a_dearer_head_has_more_of() {
     let text = commented("HEAD", more, true, true);
     assert!(text.contains("Why a write is dearer: it makes 2.50 more allocations."), "{text}");
     assert!(text.contains("Why a read is dearer: it makes 2.50 more allocations."), "{text}");
+    assert!(!text.contains("--explain"), "{text}");
     let none = commented("HEAD", measured([1.0; 4], |_, _| 0.0), true, true);
     assert!(!none.contains("Why "), "{none}");
 }
@@ -93,6 +103,7 @@ fn what_a_second_run_does_not_confirm_is_no_finding() {
 fn a_change_of_nothing_is_no_finding_and_fewer_calls_are_cheaper() {
     let text = comment("HEAD", measured([1.0; 4], |_, _| 0.0), true);
     assert_eq!(first(&text), "scylla at HEAD: no finding against main.");
+    assert!(!text.contains("--explain"), "{text}");
     let fewer = measured([1.0; 4], |who, count| if who > 1 && count == 0 { -120.0 } else { 0.0 });
     let text = comment("HEAD", fewer, true);
     assert!(

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use cqldyno_measure::least_for;
+
 use super::super::svg::{Picture, Scale};
 use super::{Chart, Here, Kind};
 use crate::export::quantity::{three_digits, whole};
 use crate::export::text::plain;
+use crate::measure::STATEMENTS;
 use crate::{Cell, Pass, Unit};
 
 /// Kinds of latency that have no chart.
@@ -103,7 +106,8 @@ fn percentiles(cell: &Cell) -> BTreeMap<String, Vec<(f64, f64)>> {
         && cell.step.as_deref() == kind.strip_prefix(IN_FLIGHT)
     {
         for (percentile, us) in [(90.0, latency.p90_us), (99.9, latency.p999_us)] {
-            if us > 0.0 && points.iter().all(|(known, _)| *known != percentile) {
+            let is_told = cell.get(STATEMENTS).is_none_or(|number| number >= least_for(percentile / 100.0) as f64);
+            if us > 0.0 && is_told && points.iter().all(|(known, _)| *known != percentile) {
                 points.push((percentile, us));
             }
         }

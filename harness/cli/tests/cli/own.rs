@@ -1,0 +1,260 @@
+//! Scenarios of one's own: which rows of them are valid, what their notes say, and that the advice of a message works.
+
+use std::path::Path;
+
+use crate::support::{cqldyno, json, stderr, stdout, words};
+use serde_json::Value;
+
+const HEAD: &str = r#"
+name = "own"
+about = "A scenario of one's own."
+schema = [
+    "CREATE KEYSPACE IF NOT EXISTS own WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
+    "DROP TABLE IF EXISTS own.items",
+    "DROP TABLE IF EXISTS own.places",
+    "DROP TABLE IF EXISTS own.days",
+    "CREATE TABLE own.items (id bigint PRIMARY KEY, place bigint)",
+    "CREATE TABLE own.places (place bigint PRIMARY KEY, id bigint)",
+    "CREATE TABLE own.days (day text, at CLUSTERING, v bigint, PRIMARY KEY (day, at)) WITH CLUSTERING ORDER BY (at DIRECTION)",
+]
+"#;
+
+/// A scenario of these statements; the clustering column of own.days has this type and direction.
+fn scenario(clustering: &str, direction: &str, statements: &str) -> String {
+    HEAD.replace("CLUSTERING,", &format!("{clustering},")).replace("DIRECTION", direction) + statements
+}
+
+/// What a comparison of `contenders` on it shows and says, and its cells.
+fn compare(folder: &Path, text: &str, contenders: &[&str], arguments: &[&str]) -> (Option<i32>, String, Vec<Value>) {
+    std::fs::write(folder.join("own.toml"), text).unwrap();
+    let load = ["--scenario", "own.toml", "--count", "300", "--warmup", "30", "--blocks", "1", "--concurrency", "64"];
+    let limits = ["--no-counting", "--noise-share", "none", "--format", "json"];
+    let all = [&["compare"], contenders, &load, &limits, arguments].concat();
+    let output = cqldyno(folder, &all).output().unwrap();
+    if output.status.code() == Some(2) {
+        return (Some(2), words(&stderr(&output)), Vec::new());
+    }
+    let cells = json(&output)["cells"].as_array().unwrap().clone();
+    (output.status.code(), words(&(stderr(&output) + &stdout(&output))), cells)
+}
+
+/// The only cell of floor, which is valid.
+#[track_caller]
+fn valid(text: &str) -> Value {
+    let folder = tempfile::tempdir().unwrap();
+    let (code, shown, mut cells) = compare(folder.path(), text, &["floor"], &[]);
+    assert_eq!((code, cells.len()), (Some(0), 1), "{shown}");
+    let cell = cells.remove(0);
+    assert_eq!((&cell["void"], &cell["failed"]), (&Value::Null, &Value::Null), "{shown}");
+    cell
+}
+
+/// The notes of a cell about rows that were not counted.
+fn not_counted(cell: &Value) -> Vec<&str> {
+    let findings = cell["findings"].as_array().map(Vec::as_slice).unwrap_or_default();
+    findings.iter().filter_map(Value::as_str).filter(|finding| finding.starts_with("New rows")).collect()
+}
+
+const BATCH: &str = r#"
+[[statement]]
+name = "pair"
+cql = "BEGIN BATCH INSERT INTO own.items (id, place) VALUES (?, ?); INSERT INTO own.places (place, id) VALUES (?, ?); APPLY BATCH"
+values = [{ type = "bigint" }, { type = "bigint", times = 3 }, { type = "bigint", times = 3 }, { type = "bigint" }]
+[statement.read_back]
+cql = "SELECT place FROM own.items WHERE id = ?"
+values = [{ type = "bigint" }]
+columns = [{ type = "bigint", times = 3 }]
+"#;
+
+const DELETE: &str = r#"
+[[statement]]
+name = "remove"
+cql = "DELETE FROM own.places WHERE place = ? IF EXISTS"
+values = [{ type = "bigint", plus = 10_000_000 }]
+[statement.expect]
+applied = true
+[statement.load]
+cql = "INSERT INTO own.places (place, id) VALUES (?, 0)"
+values = [{ type = "bigint", plus = 10_000_000 }]
+"#;
+
+const UPDATE: &str = r#"
+[[statement]]
+name = "move"
+keys = 50
+order = "zipf"
+cql = "UPDATE own.items SET place = ? WHERE id = ?"
+values = [{ type = "bigint", times = 7 }, { type = "bigint" }]
+[statement.load]
+cql = "INSERT INTO own.items (id, place) VALUES (?, ?)"
+values = [{ type = "bigint" }, { type = "bigint", times = 3 }]
+[statement.read_back]
+cql = "SELECT place FROM own.items WHERE id = ?"
+values = [{ type = "bigint" }]
+columns = [{ type = "bigint", times = 7 }]
+"#;
+
+#[test]
+fn statements_whose_rows_cannot_be_counted_are_valid_and_their_notes_say_why() {
+    let cell = valid(&scenario("int", "ASC", &[BATCH, DELETE].concat()));
+    assert_eq!(
+        not_counted(&cell),
+        [
+            "New rows in the tables were not counted, because the statement pair is a batch of several statements and the statement remove \
+          deletes rows."
+        ]
+    );
+    let plain = DELETE.replace(" IF EXISTS", "").replace("[statement.expect]\napplied = true\n", "");
+    let cell = valid(&scenario("int", "ASC", &plain));
+    assert_eq!(
+        not_counted(&cell),
+        ["New rows in the tables were not counted, because the statement remove deletes rows."]
+    );
+}
+
+#[test]
+fn an_update_of_loaded_rows_is_counted_and_what_it_cannot_expect_is_refused() {
+    let update = scenario("int", "ASC", UPDATE);
+    let cell = valid(&update);
+    assert_eq!((not_counted(&cell), cell["measures"]["read_back"]["value"].as_f64().is_some()), (vec![], true));
+    let expects = format!("{update}[statement.expect]\ncolumns = [{{ type = \"bigint\", times = 7 }}]\n");
+    let (code, said, _) = compare(tempfile::tempdir().unwrap().path(), &expects, &["floor"], &[]);
+    assert_eq!(code, Some(2));
+    assert!(
+        said.contains("statement move writes without IF, so its answer has no row; leave [statement.expect] out"),
+        "{said}"
+    );
+}
+
+#[test]
+fn named_markers_are_bound_by_their_places() {
+    let cell =
+        valid(&scenario("int", "ASC", &UPDATE.replace("place = ? WHERE id = ?", "place = :to WHERE id = :\"Id\"")));
+    assert_eq!(cell["measures"]["verified"]["value"], 300.0);
+}
+
+const DAY: &str = r#"
+[[statement]]
+name = "newest"
+keys = 20
+cql = "SELECT at, v FROM own.days WHERE day = ? LIMIT 8"
+values = [{ type = "text", length = 9 }]
+[statement.expect]
+rows = 8
+columns = [COLUMN, { type = "bigint" }]
+[statement.load]
+cql = "INSERT INTO own.days (day, at, v) VALUES (?, ?, ?)"
+values = [{ type = "text", length = 9, by = "key" }, COLUMN, { type = "bigint" }]
+"#;
+
+/// Why floor could not warm up.
+#[track_caller]
+fn failed(text: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let (code, shown, cells) = compare(folder.path(), text, &["floor"], &[]);
+    assert_eq!((code, cells.len()), (Some(1), 1), "{shown}");
+    cells[0]["failed"].as_str().unwrap_or_else(|| panic!("{shown}")).to_owned()
+}
+
+#[test]
+fn rows_in_another_order_are_named_and_each_way_out_works() {
+    let timeuuids = DAY.replace("COLUMN", "{ type = \"timeuuid\" }");
+    let why = failed(&scenario("timeuuid", "DESC", &timeuuids));
+    assert!(
+        why.contains("statement newest: the 8 rows of key ")
+            && why.contains("came in the reverse order of their places; add ORDER BY"),
+        "{why}"
+    );
+    valid(&scenario("timeuuid", "DESC", &timeuuids.replace("LIMIT 8", "ORDER BY at ASC LIMIT 8")));
+    valid(&scenario("timeuuid", "ASC", &timeuuids));
+    let texts = DAY.replace("COLUMN", "{ type = \"text\", length = 9 }");
+    let why = failed(&scenario("text", "ASC", &texts));
+    let way_out = "order them by a clustering column whose values rise with the place, such as a bigint, a timestamp or a timeuuid";
+    assert!(why.contains("came in another order than that of their places") && why.contains(way_out), "{why}");
+    for kind in ["bigint", "timestamp"] {
+        valid(&scenario(kind, "ASC", &DAY.replace("COLUMN", &format!("{{ type = \"{kind}\" }}"))));
+    }
+}
+
+#[test]
+fn by_in_a_statements_own_values_is_refused_and_leaving_it_out_works() {
+    let day = DAY.replace("COLUMN", "{ type = \"bigint\", by = \"place\" }");
+    let own = day.replacen("length = 9 }]", "length = 9, by = \"key\" }]", 1);
+    let (code, said, _) =
+        compare(tempfile::tempdir().unwrap().path(), &scenario("bigint", "ASC", &own), &["floor"], &[]);
+    assert_eq!(code, Some(2));
+    assert!(
+        said.contains("statement newest binds its own values once per key, so they follow from the key; leave by out"),
+        "{said}"
+    );
+    valid(&scenario("bigint", "ASC", &day));
+}
+
+const DDL: &str = r#"
+[[statement]]
+name = "create"
+operation = "unprepared"
+cql = "CREATE TABLE IF NOT EXISTS own.more (id bigint PRIMARY KEY)"
+values = []
+[[statement]]
+name = "drop"
+operation = "unprepared"
+cql = "DROP TABLE IF EXISTS own.more"
+values = []
+[[statement]]
+name = "read"
+weight = 8
+keys = 50
+cql = "SELECT place FROM own.items WHERE id = ?"
+values = [{ type = "bigint" }]
+[statement.expect]
+columns = [{ type = "bigint", times = 3 }]
+[statement.load]
+cql = "INSERT INTO own.items (id, place) VALUES (?, ?)"
+values = [{ type = "bigint" }, { type = "bigint", times = 3 }]
+"#;
+
+#[test]
+fn what_a_driver_reads_of_system_tables_after_changes_of_the_schema_is_a_figure() {
+    let folder = tempfile::tempdir().unwrap();
+    // More than 100 statements of the driver's own.
+    let text = scenario("int", "ASC", DDL);
+    let (code, shown, cells) = compare(folder.path(), &text, &["scylla"], &["--count", "1000"]);
+    assert_eq!((code, cells[0]["void"].as_str()), (Some(0), None), "{shown}");
+    let own = cells[0]["measures"]["own_statements_per_statement"]["value"].as_f64().unwrap();
+    assert!(own > 0.1, "{own}");
+}
+
+#[test]
+fn preparing_on_every_node_is_a_figure() {
+    for scenario in ["connect", "prepare"] {
+        let folder = tempfile::tempdir().unwrap();
+        let load = [
+            "--scenario",
+            scenario,
+            "--count",
+            "20",
+            "--warmup",
+            "4",
+            "--blocks",
+            "1",
+            "--nodes",
+            "3",
+            "--concurrency",
+            "4",
+        ];
+        let limits = ["--no-counting", "--noise-share", "none", "--format", "json"];
+        let all = [&["compare", "floor", "scylla"], &load[..], &limits].concat();
+        let output = cqldyno(folder.path(), &all).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let whole = json(&output);
+        for cell in whole["cells"].as_array().unwrap() {
+            let prepares = cell["measures"]["prepares_per_statement"]["value"].as_f64().unwrap();
+            let is_right = match cell["contender"].as_str() {
+                Some("floor") => prepares == 1.0,
+                _ => prepares == 3.0,
+            };
+            assert!(cell["void"].is_null() && is_right, "{cell}");
+        }
+    }
+}
