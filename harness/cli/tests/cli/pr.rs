@@ -151,6 +151,8 @@ fn what_cannot_be_compared_is_refused_with_what_to_do() {
         missing.contains("has no package of that driver; name the folder of the driver's checkout with -C"),
         "{missing}"
     );
+    let none = refused(&["base", "HEAD"]);
+    assert!(none.contains("no adapter for a package in ") && none.contains("a driver's checkout with -C"), "{none}");
     fs::remove_file(checkout.folder().join("driver/Cargo.toml")).unwrap();
     let none = refused(&["base", "HEAD"]);
     let advice = "there is no Cargo.toml in it; give the folder of the driver's checkout with -C, or run this in it";
