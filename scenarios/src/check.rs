@@ -91,6 +91,10 @@ impl Statement {
                 };
                 return Err(Fault::new(&here, message));
             }
+            if load.shift && self.expect.is_none() {
+                let message = format!("statement {name} expects no row that could be shifted; leave shift out");
+                return Err(Fault::new(&[Field("load"), Field("shift")], message));
+            }
         }
         if let Some(read_back) = &self.read_back {
             let here = [Field("read_back")];
@@ -388,6 +392,10 @@ values = [{ type = "bigint" }, { type = "text", length = 3 }]
         ] {
             let write = GOOD.replace(insert, cql).replace(values, bound);
             assert!(Scenario::from_toml(&format!("{write}{LOAD}"), "x").is_ok(), "{cql}");
+            assert!(
+                error(&format!("{write}{LOAD}shift = true\n"))
+                    .contains("statement insert expects no row that could be shifted; leave shift out")
+            );
             let expects = format!("{write}{LOAD}[statement.expect]\ncolumns = [{{ type = \"bigint\" }}]\n");
             assert!(error(&expects).contains("writes without IF, so its answer has no row"), "{}", error(&expects));
         }

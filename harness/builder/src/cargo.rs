@@ -318,7 +318,7 @@ fn failure(compiler: Option<String>, errors: &[String]) -> BuildError {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use std::os::unix::fs::PermissionsExt;
+    use std::io::Write;
     use std::path::PathBuf;
 
     use super::*;
@@ -326,9 +326,20 @@ pub(crate) mod tests {
     /// A shell script in the place of cargo.
     pub(crate) fn fake(folder: &Path, script: &str) -> PathBuf {
         let path = folder.join("cargo");
-        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        startable(&path, script);
         path
+    }
+
+    /// A shell script that can be started.
+    ///
+    /// Another process writes it: a file that this one had open for writing could be busy, because a child that another thread forks
+    /// meanwhile has it open, too, until it starts its own program.
+    pub(crate) fn startable(path: &Path, script: &str) {
+        let mut writer = Command::new("sh");
+        writer.args(["-c", r#"cat > "$0" && chmod 755 "$0""#]).arg(path);
+        let mut writer = writer.stdin(Stdio::piped()).spawn().unwrap();
+        writer.stdin.take().unwrap().write_all(format!("#!/bin/sh\n{script}\n").as_bytes()).unwrap();
+        assert!(writer.wait().unwrap().success(), "{}", path.display());
     }
 
     fn run(script: &str, cancelled: &dyn Fn() -> bool) -> (Result<String, BuildError>, Vec<Progress>, String) {

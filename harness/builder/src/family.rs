@@ -276,6 +276,19 @@ mod tests {
     }
 
     #[test]
+    fn every_adapter_of_a_crate_declares_the_calls_that_statements_go_through() {
+        let sources = Sources::at(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))).unwrap();
+        let drivers = sources.drivers();
+        let families = drivers.iter().filter_map(|driver| Family::all(&sources, driver).ok()).flatten();
+        let of_crates: Vec<Family> = families.filter(|family| family.library.is_some()).collect();
+        assert!(of_crates.len() >= 4, "{of_crates:?}");
+        for Family { folder, calls, .. } in of_crates {
+            let operations: Vec<&str> = calls.keys().map(String::as_str).collect();
+            assert_eq!(operations, ["batch", "execute", "prepare", "unprepared"], "{}", folder.display());
+        }
+    }
+
+    #[test]
     fn a_version_chooses_the_family_that_speaks_it() {
         assert_eq!(chosen("1.9.0"), Ok((0, Some("=1.9.0".to_owned()))));
         assert_eq!(chosen("0.3.1"), Ok((1, Some("=0.3.1".to_owned()))));

@@ -35,6 +35,8 @@ const QUICK_COUNT: u64 = 100_000;
 const SWEEP_COUNT: u64 = 200_000;
 /// Statements in flight.
 const CONCURRENCY: u64 = 1_024;
+/// Rows per page.
+const PAGE_SIZE: i32 = 5_000;
 /// Statements per cell from which on one block is enough: such a cell takes as long as many short ones.
 const CLASSIC_COUNT: u64 = 5_000_000;
 /// Blocks of `run`, and of a run without verdicts (`--quick`).
@@ -181,7 +183,7 @@ pub struct Asked {
     #[arg(allow_hyphen_values = true, hide_short_help = true)]
     consistency: Consistency,
     /// Rows per page at most; a scenario may ask for fewer, +page-size=N for any number
-    #[arg(long, value_name = "N", value_parser = page_size, default_value = "5000", help_heading = SETUP)]
+    #[arg(long, value_name = "N", value_parser = page_size, default_value_t = PAGE_SIZE, help_heading = SETUP)]
     #[arg(allow_hyphen_values = true, hide_short_help = true)]
     page_size: i32,
     /// The driver's own time limit per statement, such as 5s, or `none`
@@ -403,6 +405,18 @@ impl Asked {
             return Err(usage(
                 "--datacenter was given together with the settings `default`, under which some drivers ignore it; leave one of them out",
             ));
+        }
+        let given = [
+            ("--connections", self.connections.is_some()),
+            ("--page-size", self.page_size != PAGE_SIZE),
+            ("--request-timeout", self.request_timeout.0.is_some()),
+            ("--consistency", self.consistency != Consistency::LocalOne),
+        ];
+        let ignored = given.into_iter().find_map(|(flag, given)| given.then_some(flag));
+        if let (Some(flag), true) = (ignored, plan.contenders.iter().all(has_default)) {
+            return Err(usage(format!(
+                "{flag} was given together with the settings `default`, with which every driver keeps its own; leave one of them out"
+            )));
         }
         let turn = self.turn.or(releases.then_some(RELEASES_TURN));
         Ok(if takes_turns { plan.with_turns(turn) } else { plan })

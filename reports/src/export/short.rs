@@ -10,7 +10,7 @@ use crate::measure::{CPU_PER_STATEMENT, PEAK_RSS, SERVER_CPU_PER_STATEMENT, SYSC
 use crate::summary::comparable;
 use crate::{Analysis, Bottleneck, Combined, Contender, Pass, Role, SummaryRow, Verdict, short};
 
-/// Of the columns beside a reference, those of a run without intervals: a ratio without one would look like a result.
+/// The places of these columns beside a reference, if a verdict on the rate follows.
 const SERVER: usize = 0;
 const RATE: usize = 3;
 
@@ -68,6 +68,10 @@ impl Short {
         let reference = analysis.reference().filter(|_| shown.len() > 1);
         let head = |title: &str, continues, right| Head { title: title.to_owned(), continues, right };
         let is_judged = analysis.rows().iter().any(|row| row.is_primary() && row.interval.is_some());
+        // A ratio without an interval would look like a result.
+        let bare = [SERVER, RATE];
+        let is_shown = |row: &&SummaryRow| shown.iter().any(|one| one.id == row.contender);
+        let is_bound = analysis.rows().iter().filter(is_shown).any(|row| row.bottleneck == Some(Bottleneck::Server));
         let heads = match reference {
             Some(one) => {
                 let mut heads = vec![
@@ -81,7 +85,8 @@ impl Short {
                     heads.remove(0);
                     heads.insert(2, head("held", false, false));
                 } else if !is_judged {
-                    heads = [SERVER, RATE].map(|at| head(&heads[at].title, false, true)).into();
+                    let bound = is_bound.then(|| head("bottleneck", true, false));
+                    heads = bare.iter().map(|at| head(&heads[*at].title, false, true)).chain(bound).collect();
                 }
                 heads
             }
@@ -108,7 +113,8 @@ impl Short {
                         of_rate.push_str(&format!(", {held}"));
                     }
                 } else if reference.is_some() && !is_judged {
-                    line.fields = [SERVER, RATE].map(|at| line.fields[at].clone()).into();
+                    let bound = is_bound.then_some(RATE + 1);
+                    line.fields = bare.into_iter().chain(bound).map(|at| line.fields[at].clone()).collect();
                 }
                 line
             };

@@ -422,11 +422,12 @@ impl Counted {
     pub fn hot_node(&self, asked: u64, nodes: u64) -> Option<String> {
         let resting = self.ready_by_node(asked).values().sum::<u64>() - self.connections_by_node.values().sum::<u64>();
         let (node, count) = self.executes_by_node.iter().max_by_key(|(_, count)| **count).filter(|_| resting > 0)?;
+        let place = match nodes {
+            1 => "Some of the node's shards got all".to_owned(),
+            _ => format!("Node {} of {nodes} got {:.0} %", node + 1, 100.0 * *count as f64 / self.executes() as f64),
+        };
         Some(format!(
-            "Node {} of {nodes} got {:.0} % of the EXECUTEs, and {} of the driver's open connections carried none: its routing \
-             sends these keys there.",
-            node + 1,
-            100.0 * *count as f64 / self.executes() as f64,
+            "{place} of the EXECUTEs, and {} of the driver's open connections carried none: its routing sends these keys there.",
             grouped(resting)
         ))
     }

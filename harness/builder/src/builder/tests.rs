@@ -1,9 +1,8 @@
 use std::collections::BTreeMap;
-use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use super::*;
-use crate::cargo::tests::fake;
+use crate::cargo::tests::{fake, startable};
 use crate::sources::tests::sources_of;
 
 /// A cargo that writes down how it is called: versions from 9 on do not exist, tokio 1.50.0 moves twin, the compiler stumbles over a
@@ -140,8 +139,7 @@ fn another_order_of_functions_is_another_worker_that_the_linker_is_told_of() {
 fn another_toolchain_lock_file_or_native_library_is_another_worker() {
     let workshop = Workshop::new();
     let native = workshop.sources.path().join("drivers/a/native");
-    fs::write(&native, "#!/bin/sh\ncat variables\n").unwrap();
-    fs::set_permissions(&native, fs::Permissions::from_mode(0o755)).unwrap();
+    startable(&native, "cat variables");
     let variables = workshop.sources.path().join("variables");
     fs::write(&variables, "LIBRARY=1\n").unwrap();
     let key = || workshop.build(&order("1.2.0")).unwrap().key;

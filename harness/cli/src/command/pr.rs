@@ -13,7 +13,7 @@ use crate::command::scenarios;
 use crate::count::{count_or_none, patience};
 use crate::known::Known;
 use crate::measure::{ended, kept, supervised};
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, usage};
 use crate::plan::EXPLAINING_PASSES;
 use crate::pr::comment::Comment;
 use crate::pr::judge::{CPU_TIME, Judged, Line, Meter, SYSTEM_CALLS, confirm, judge, unjudged, why};
@@ -27,9 +27,8 @@ Examples:
   cqldyno pr HEAD .                            what is not committed yet
   cqldyno pr main HEAD --exact                 counts only, in less time
 
-Run it in a checkout of the driver, or name one with -C. It builds both commits,
-runs each twice, and prints a comment of at most twenty lines. Findings are
-measured once more.
+Run it in a checkout of the driver. It builds both commits, runs each twice, and
+prints a comment of at most twenty lines. Findings are measured once more.
 Exit codes: 0 no finding or cheaper, 1 dearer, 2 wrong usage, 3 cannot be judged
 here, 130 Ctrl-C.";
 
@@ -44,7 +43,7 @@ pub struct Arguments {
     /// The driver's checkout [default: the current folder]
     #[arg(short = 'C', long, value_name = "DIR", help_heading = WHAT)]
     checkout: Option<PathBuf>,
-    /// The driver [default: the one whose crate is in the checkout]
+    /// The driver [default: the one whose crate is here]
     #[arg(long, value_name = "NAME", value_parser = Known(super::drivers::names), help_heading = WHAT)]
     #[arg(hide_possible_values = true)]
     driver: Option<String>,
@@ -58,10 +57,14 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME", default_value = "current", help_heading = WHAT)]
     #[arg(value_parser = str::parse::<Arrangement>, allow_hyphen_values = true)]
     arrangement: Arrangement,
-    /// Judge counts only: instructions, system calls, allocations
+    /// Judge counts only, in less time
+    ///
+    /// These are instructions, system calls and allocations.
     #[arg(long, help_heading = SIZE)]
     exact: bool,
-    /// Name the functions and system calls that a dearer head has more of
+    /// Name the calls that a dearer head has more of
+    ///
+    /// These are its functions and its system calls.
     #[arg(long, help_heading = WHAT)]
     explain: bool,
     /// Time limit, not counting builds
@@ -70,6 +73,7 @@ pub struct Arguments {
     within: Duration,
     /// Seed for the order of contenders and keys
     #[arg(long, value_name = "N", value_parser = count_or_none, default_value = "1", help_heading = SIZE)]
+    #[arg(hide_short_help = true)]
     seed: u64,
     /// Print no comment if there is no finding
     ///
@@ -88,7 +92,12 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let began = Instant::now();
     let programs = Programs::find().context("the program does not know where it lies")?;
     let here = match &arguments.checkout {
-        Some(folder) => folder.clone(),
+        Some(folder) => folder.canonicalize().map_err(|error| {
+            let shown = folder.display();
+            usage(format!(
+                "-C {shown} was given, and it cannot be used ({error}); name the folder of the driver's checkout"
+            ))
+        })?,
         None => std::env::current_dir().context("the current folder is not known")?,
     };
     let change = Change::find(&programs, &here, arguments.driver.as_deref(), [&arguments.base, &arguments.head])?;

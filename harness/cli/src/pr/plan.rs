@@ -155,7 +155,7 @@ fn only(mut drivers: Vec<String>, root: &Path) -> Result<String> {
     match (drivers.pop(), drivers.is_empty()) {
         (Some(driver), true) => Ok(driver),
         (None, _) => Err(usage(format!(
-            "cqldyno has no adapter for a package in {}; name the driver with --driver (`cqldyno drivers` lists them)",
+            "cqldyno has no adapter for a package in {}; name the folder of a driver's checkout with -C (`cqldyno drivers` lists the drivers)",
             root.display()
         ))),
         (Some(last), false) => {

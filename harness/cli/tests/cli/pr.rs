@@ -137,6 +137,8 @@ fn what_cannot_be_compared_is_refused_with_what_to_do() {
     let go = refused(&["base", "HEAD", "--driver", "gocql"]);
     assert!(go.contains("`cqldyno pr` builds crates in Rust, and gocql is none ("), "{go}");
     assert!(go.contains("build its worker of both commits and compare them, as reports/ci/README.md says"), "{go}");
+    let nowhere = refused(&["base", "HEAD", "-C", "nowhere"]);
+    assert!(nowhere.contains("-C nowhere was given, and it cannot be used (No such file or directory"), "{nowhere}");
     let none = refused(&["base", "HEAD", "-C", ".."]);
     let advice = "they are in no git repository; name the folder of the driver's checkout with -C, or run this in it";
     assert!(none.contains(advice), "{none}");
@@ -149,6 +151,8 @@ fn what_cannot_be_compared_is_refused_with_what_to_do() {
         missing.contains("has no package of that driver; name the folder of the driver's checkout with -C"),
         "{missing}"
     );
+    let none = refused(&["base", "HEAD"]);
+    assert!(none.contains("no adapter for a package in ") && none.contains("a driver's checkout with -C"), "{none}");
     fs::remove_file(checkout.folder().join("driver/Cargo.toml")).unwrap();
     let none = refused(&["base", "HEAD"]);
     let advice = "there is no Cargo.toml in it; give the folder of the driver's checkout with -C, or run this in it";

@@ -1,7 +1,6 @@
 //! The real executables, as a user starts them.
 
 use std::io::{BufRead, BufReader, Read};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -86,9 +85,15 @@ pub fn script(folder: &Path, name: &str, text: &str) {
 }
 
 /// A shell script that can be started.
+///
+/// Another process writes it: a file that this one had open for writing could be busy, because a child that another thread forks
+/// meanwhile has it open, too, until it starts its own program.
 pub fn executable(path: &Path, text: &str) {
-    std::fs::write(path, format!("#!/bin/sh\n{text}\n")).unwrap();
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut writer = Command::new("sh");
+    writer.args(["-c", r#"cat > "$0" && chmod 755 "$0""#]).arg(path);
+    let mut writer = writer.stdin(Stdio::piped()).spawn().unwrap();
+    std::io::Write::write_all(&mut writer.stdin.take().unwrap(), format!("#!/bin/sh\n{text}\n").as_bytes()).unwrap();
+    assert!(writer.wait().unwrap().success(), "{}", path.display());
 }
 
 /// What a stand-in worker of that build does until it has its job.

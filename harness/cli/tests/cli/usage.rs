@@ -253,6 +253,23 @@ fn a_format_that_is_none_is_refused_with_those_there_are() {
 }
 
 #[test]
+fn flags_that_change_nothing_with_the_settings_default_are_refused() {
+    for given in [
+        ["--connections", "2"],
+        ["--page-size", "9"],
+        ["--request-timeout", "5s"],
+        ["--consistency", "ONE"],
+    ] {
+        for default in [&["--settings", "default"][..], &["floor+settings=default"]] {
+            let contender = if default.len() == 2 { &["floor"][..] } else { &[] };
+            let error = refused(&[&["compare"], contender, default, &given].concat());
+            let expected = format!("{} was given together with the settings `default`", given[0]);
+            assert!(error.contains(&expected) && error.contains("leave one of them out"), "{error}");
+        }
+    }
+}
+
+#[test]
 fn a_reference_that_is_no_contender_is_refused() {
     let error = refused(&["compare", "noop", "--reference", "scylla"]);
     assert!(error.contains("\"scylla\" is none of the contenders: noop"), "{error}");

@@ -316,6 +316,7 @@ fn connections_to_nodes_that_got_nothing_are_there_and_the_node_that_got_all_is_
          there."
     );
     assert!(node_void(&counted.ready_by_node(2), 2, 3).is_some(), "one more to each was asked for");
+    assert!(counted.hot_node(1, 1).unwrap().starts_with("Some of the node's shards got all of the EXECUTEs, and 2 of"));
     after.connections.remove(2);
     let broken = Counted::between(&Snapshot::default(), &after, &mixed()).ready_by_node(1);
     assert!(node_void(&broken, 1, 3).unwrap().starts_with("0 connections carried the statements to node 3 of 3"));
