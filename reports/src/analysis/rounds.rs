@@ -8,7 +8,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::attempts::Attempts;
-use crate::{Cell, Pass, Place, RoundCores, Run, plain};
+use crate::measure::SERVER_CPU;
+use crate::{Cell, CoreLoop, Pass, Place, RoundCores, Run, plain};
 
 /// A round does not count if its witness costs more than so many times the quick rounds' of the same table.
 const SLOW: f64 = 1.25;
@@ -16,6 +17,9 @@ const SLOW: f64 = 1.25;
 const QUICK: f64 = 0.2;
 /// This share of the rounds that had their cores counts in any case, the quickest first.
 const KEPT: f64 = 0.5;
+/// Rounds of earlier versions have no witness, but a loop of arithmetic before and after each. Its mean over all cores had this share of its
+/// best speed, and no core had less than that one.
+const SPEED: (f64, f64) = (0.9, 0.75);
 /// What others used is known to some hundredths of a second: the kernel samples it at its ticks.
 const RESOLUTION_SECONDS: f64 = 0.05;
 
@@ -46,10 +50,13 @@ impl<'a> CountedRounds<'a> {
         let mut found = CountedRounds::default();
         let Some(share) = run.plan.noise_share else { return found };
         let attempts = Attempts::of(cells);
+        let best = if works_on(run, cells) { BTreeMap::new() } else { best(cells) };
         let mut witnesses: BTreeMap<Where<'_>, BTreeMap<(u32, u32), f64>> = BTreeMap::new();
         for cell in cells.iter().filter(|cell| cell.pass == Pass::Timing && attempts.is_last(cell)) {
             let (Some(round), Some(cores)) = (cell.round, &cell.cores) else { continue };
-            let (at, why) = ((cell.block, round), busy(cores, share).map(Why::Busy));
+            let loops = |core| best.get(&(cell.arrangement.as_str(), core)).copied();
+            let why = busy(cores, share).or_else(|| slow_loops(cores, loops)).map(Why::Busy);
+            let at = (cell.block, round);
             if let (None, RoundCores::Found { witness_us: Some(witness), .. }) = (&why, cores) {
                 witnesses.entry(place(cell)).or_default().insert(at, *witness);
             }
@@ -157,6 +164,37 @@ fn busy(cores: &RoundCores, share: f64) -> Option<String> {
     (!is_free).then(|| format!("others used {:.0} % of the cores", used * 100.0))
 }
 
+/// Whether the server is a real one on this machine: it works on after a round, so a loop tells of the server and not of others.
+fn works_on(run: &Run, cells: &[Cell]) -> bool {
+    !run.plan.target.embedded && cells.iter().any(|cell| cell.get(SERVER_CPU).is_some())
+}
+
+/// The highest speed of the loop on each core of an arrangement.
+fn best(cells: &[Cell]) -> BTreeMap<(&str, u32), f64> {
+    let mut best = BTreeMap::new();
+    for cell in cells {
+        let Some(RoundCores::Found { loops, .. }) = &cell.cores else { continue };
+        for CoreLoop { core, before, after } in loops {
+            let speed: &mut f64 = best.entry((cell.arrangement.as_str(), *core)).or_default();
+            *speed = speed.max(*before).max(*after);
+        }
+    }
+    best
+}
+
+/// Why the loops of a round were slow, as the rest of a sentence; `None` without any.
+fn slow_loops(cores: &RoundCores, best: impl Fn(u32) -> Option<f64>) -> Option<String> {
+    let RoundCores::Found { loops, .. } = cores else { return None };
+    let share = |one: &CoreLoop| best(one.core).map(|best| (one.before + one.after) / (2.0 * best));
+    let shares: Vec<f64> = loops.iter().filter_map(share).collect();
+    let mean = shares.iter().sum::<f64>() / shares.len() as f64;
+    let least = shares.into_iter().fold(f64::INFINITY, f64::min);
+    // Without any it is no number.
+    let slow = if least < SPEED.1 { least } else { mean };
+    (mean < SPEED.0 || least < SPEED.1)
+        .then(|| format!("the calibration loop had {:.0} % of its best speed", (slow * 100.0).floor()))
+}
+
 /// The rounds of a table whose witness was slow, and why, as the rest of a sentence.
 fn slow(witnesses: &BTreeMap<(u32, u32), f64>) -> impl Iterator<Item = ((u32, u32), String)> {
     let mut sorted: Vec<f64> = witnesses.values().copied().collect();
@@ -172,7 +210,7 @@ fn slow(witnesses: &BTreeMap<(u32, u32), f64>) -> impl Iterator<Item = ((u32, u3
 mod tests {
     use super::*;
     use crate::measure::{CPU_PER_STATEMENT, THROUGHPUT};
-    use crate::{Analysis, CoreLoop, Look, Measure, SummaryRow, TurnsInfo, Unit, Verdict, sample};
+    use crate::{Analysis, Look, Measure, SummaryRow, TurnsInfo, Unit, Verdict, sample};
 
     /// A round of a second on two cores.
     fn found(witness_us: f64, others_s: f64, steal_s: f64) -> RoundCores {
@@ -254,14 +292,28 @@ mod tests {
     }
 
     #[test]
-    fn rounds_of_earlier_versions_have_their_cores_by_their_loops_and_no_witness() {
-        let loops = |others_s: f64| {
-            let one = |core| CoreLoop { core, before: 50.0, after: 100.0 };
-            let loops = vec![one(0), one(1)];
+    fn rounds_of_earlier_versions_are_judged_by_their_loops_which_a_real_server_on_this_machine_may_slow_down() {
+        let loops = |others_s: f64, [first, second]: [f64; 2]| {
+            let one = |core, speed| CoreLoop { core, before: speed, after: 100.0 };
+            let loops = vec![one(0, first), one(1, second)];
             RoundCores::Found { loops, cores: 0, wall_s: 1.0, others_s, steal_s: 0.0, witness_us: None }
         };
-        let (mut run, cells) = turns(|_, block, _| loops(if block == 7 { 0.5 } else { 0.0 }));
+        let (mut run, mut cells) = turns(|_, block, _| match block {
+            7 => loops(0.5, [100.0; 2]),
+            8 => loops(0.0, [79.0; 2]),
+            9 => loops(0.0, [49.0, 100.0]),
+            10 => loops(0.0, [80.0, 81.0]),
+            _ => loops(0.0, [100.0; 2]),
+        });
+        let rounds = CountedRounds::of(&run, &cells);
+        assert_eq!(rounds.counting(), Some((36, 48)));
+        let of = |block| rounds.places[&("writes", "multi:2")][&(block, 1)].clone();
+        let slow = |share| Some(Why::Busy(format!("the calibration loop had {share} % of its best speed")));
+        assert_eq!((of(8), of(9), of(10)), (slow(89), slow(74), None));
+        run.plan.target.embedded = false;
         assert_eq!(CountedRounds::of(&run, &cells).counting(), Some((44, 48)));
+        cells.iter_mut().for_each(|cell| drop(cell.measures.remove(SERVER_CPU)));
+        assert_eq!(CountedRounds::of(&run, &cells).counting(), Some((36, 48)), "it is on another machine");
         run.plan.noise_share = None;
         assert_eq!(CountedRounds::of(&run, &cells).counting(), None, "nobody asked");
     }
