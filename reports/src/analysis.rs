@@ -165,6 +165,11 @@ impl<'a> Analysis<'a> {
         &self.rows
     }
 
+    /// Every row whose ratio has an interval, with the logarithm of the ratio.
+    pub fn log_ratios(&self) -> impl Iterator<Item = (&SummaryRow, &LogRatio)> {
+        self.rows.iter().zip(&self.logs).filter_map(|(row, log)| Some((row, log.as_ref()?)))
+    }
+
     /// What makes the run or parts of it doubtful, each a full sentence: it belongs with every table.
     pub fn warnings(&self) -> &[String] {
         &self.warnings

@@ -13,6 +13,7 @@ mod setup;
 mod waiting;
 mod warm;
 mod watch;
+mod witness;
 
 use std::time::Duration;
 
@@ -23,8 +24,9 @@ use cqldyno_reports::{Cell, Measure, Pass, Role, Run};
 pub(crate) use self::keyspaces::own_keyspaces;
 pub(crate) use self::setup::FLOOR_CONCURRENCY;
 use self::setup::Setup;
-use self::waiting::Waiting;
+use self::waiting::{Turn, Waiting};
 use self::watch::Watch;
+use self::witness::Witness;
 use crate::judge::redaction::Redaction;
 use crate::plan::pass::{Load, at_half, kind};
 use crate::plan::placement::Placement;
@@ -265,38 +267,64 @@ impl Executor for CellBench<'_> {
             });
         }
         let restless = bench.restless();
-        let mut watch = bench.watch(&alive);
+        let mut watch = bench.watch(group, &alive)?;
         for (order, number) in group.rounds.iter().zip(1..) {
             let takers: Vec<usize> = order.iter().copied().filter(|at| alive[*at].is_some()).collect();
+            // A turn is settled when the next one has ended: it owns what its worker uses for a while after it.
+            let mut unsettled: Option<Unsettled<'_>> = None;
             for (nth, at) in takers.iter().enumerate() {
-                let take: Take<'_> = &mut |mut cell| {
-                    if nth + 1 == takers.len() {
-                        cell.cores = watch.as_mut().map(Watch::round);
-                    }
-                    cell.findings.extend(restless.clone());
-                    take(cell)
-                };
+                watch.as_mut().map_or(Ok(()), Watch::between).map_err(|_| RunEnds::Cancelled)?;
                 let Some(mut waiting) = alive[*at].take() else { continue };
-                let setup = waiting.setup;
-                let cell = setup.cell_of(number);
-                let closes = setup.planned.rounds.is_none_or(|rounds| rounds.last <= number);
-                let Some(turn) = bench.taken(&cell, waiting.turn(stage), take)? else { continue };
-                if !closes {
-                    take(waiting.judge(cell, turn))?;
-                    alive[*at] = Some(waiting);
-                } else if let Some(mut closed) = bench.taken(&cell.clone(), waiting.close(cell, turn), take)? {
-                    let reference = bench.context.run.plan.reference.as_deref();
-                    let trouble = pictures::draw(bench.context.folder, &setup.stem, reference, cells, &mut closed);
-                    closed.findings.extend(trouble.iter().map(|trouble| sentence(trouble)));
-                    take(closed)?;
+                let ended = waiting.turn(stage);
+                let mut cell = waiting.setup.cell_of(number);
+                cell.cores = watch.as_mut().filter(|_| nth + 1 == takers.len()).map(Watch::round);
+                cell.findings.extend(restless.clone());
+                if let Some(before) = unsettled.take() {
+                    bench.settle(before, cells, &mut alive, take)?;
                 }
+                let turn = bench.taken(&cell, ended, take)?;
+                unsettled = turn.map(|turn| Unsettled { at: *at, waiting, cell, turn });
+            }
+            if let Some(last) = unsettled {
+                bench.settle(last, cells, &mut alive, take)?;
             }
         }
         Ok(())
     }
 }
 
+/// A turn that has ended, with the contender whose it is, at its place among those that are alive.
+struct Unsettled<'a> {
+    at: usize,
+    waiting: Waiting<'a>,
+    cell: Cell,
+    turn: Turn,
+}
+
 impl CellBench<'_> {
+    /// Takes the figures of a turn. The contender waits for its next one, or ends.
+    fn settle<'a>(
+        &self,
+        unsettled: Unsettled<'a>,
+        cells: &[Cell],
+        alive: &mut [Option<Waiting<'a>>],
+        take: Take<'_>,
+    ) -> Result<(), RunEnds> {
+        let Unsettled { at, mut waiting, cell, turn } = unsettled;
+        let setup = waiting.setup;
+        let turn = waiting.settle(turn);
+        if setup.planned.rounds.zip(cell.round).is_some_and(|(rounds, round)| round < rounds.last) {
+            take(waiting.judge(cell, turn))?;
+            alive[at] = Some(waiting);
+        } else if let Some(mut closed) = self.taken(&cell.clone(), waiting.close(cell, turn), take)? {
+            let reference = self.context.run.plan.reference.as_deref();
+            let trouble = pictures::draw(self.context.folder, &setup.stem, reference, cells, &mut closed);
+            closed.findings.extend(trouble.iter().map(|trouble| sentence(trouble)));
+            take(closed)?;
+        }
+        Ok(())
+    }
+
     /// Why the cluster that all cells share no longer answers anybody, as a clause, if so.
     fn gone(&self) -> Option<String> {
         match &self.context.plan.target {
@@ -311,17 +339,23 @@ impl CellBench<'_> {
     }
 
     /// Watches the cores of a generation, unless no noise matters.
-    fn watch(&self, alive: &[Option<Waiting<'_>>]) -> Option<Watch> {
-        self.context.plan.noise_share?;
+    fn watch<'a>(&self, group: &Group, alive: &[Option<Waiting<'a>>]) -> Result<Option<Watch<'a>>, RunEnds> {
         let of_turns = || alive.iter().flatten().filter(|one| one.setup.planned.rounds.is_some());
-        let cores = of_turns().next()?.setup.cores();
+        let first = self.context.plan.noise_share.and_then(|_| of_turns().next());
+        let Some(first) = first else { return Ok(None) };
+        let turns = group.rounds.iter().map(Vec::len).sum::<usize>();
+        let witness = match Witness::begin(first.setup, u32::try_from(turns).unwrap_or(u32::MAX)) {
+            Err(CellFailure::Cancelled) => return Err(RunEnds::Cancelled),
+            begun => begun.map_err(|failure| self.redaction.apply(&failure.to_string())),
+        };
+        let cores = first.setup.cores();
         let mut ours: Vec<i32> = of_turns().map(|one| one.worker.pid()).collect();
         match &self.context.plan.target {
             Target::Addresses { .. } => ours.extend(local_servers(&ours, &cores)),
             Target::Embedded => ours.extend(of_turns().filter_map(|one| one.served.processes().ok()).flatten()),
             Target::Cassandra(_) => ours.extend(self.cassandra.iter().flat_map(Cluster::processes)),
         }
-        Some(Watch::begin(cores, ours))
+        Ok(Some(Watch::begin(cores, ours, witness)))
     }
 
     /// What the cell with this number runs; `None` for one without processes, of which all is said.

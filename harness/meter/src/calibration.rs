@@ -24,14 +24,11 @@ const REPEATS: usize = 3;
 /// [`crowding`] tells nothing if others used more than this share of the cores.
 const OTHERS: f64 = 0.1;
 
-/// How long one call of [`speeds`] takes, however many cores there are.
-pub const CALIBRATION: Duration = BEFORE.saturating_add(MEASURED);
-
 /// The speed of the loop on each of `cores`, one thread pinned to each and all at once, in steps per microsecond.
 ///
 /// # Errors
 /// A sentence if a thread cannot be made, or cannot run on its core.
-pub fn speeds(cores: &[usize]) -> Result<Vec<f64>, String> {
+fn speeds(cores: &[usize]) -> Result<Vec<f64>, String> {
     let begin = Instant::now() + BEFORE;
     thread::scope(|scope| {
         let start = |core: &usize| {

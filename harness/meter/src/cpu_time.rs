@@ -8,11 +8,11 @@ use nix::time::{ClockId, clock_getcpuclockid};
 use nix::unistd::Pid;
 
 use crate::meter::{Both, at_edges, difference, per_statement};
-use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Refusal, Subject, Unit, Window};
+use crate::{Asleep, Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Refusal, Subject, Unit, Window};
 
 // The sum is exact, but the tick only samples the split: a true 50/50 reads 46 to 52 % in 200 ms and 48 to 51 % in a second.
 // Tables leave the split out below half a second.
-const MEASURES: [Declaration; 5] = [
+const MEASURES: [Declaration; 6] = [
     declared::USER,
     declared::SYS,
     Declaration::new(
@@ -20,15 +20,22 @@ const MEASURES: [Declaration; 5] = [
         "cpu",
         Unit::Seconds,
         Better::Lower,
-        "CPU time of the worker, user and system, exact, with what it used since its turn before",
+        "CPU time of the worker, user and system, exact, with what it used within 100 ms after its turn",
     ),
     declared::CPU_PER_STATEMENT,
     Declaration::new(
         Pass::Timing,
-        "cpu_between_turns",
+        "cpu_after_turn",
         Unit::Seconds,
         Better::Lower,
-        "CPU time of the worker from one of its turns to the next, while others had theirs",
+        "CPU time of the worker within 100 ms after its turn",
+    ),
+    Declaration::new(
+        Pass::Timing,
+        "idle_cpu",
+        Unit::Percent,
+        Better::Lower,
+        "share of a core that the worker used while it was asleep before its turn; no statement is charged with it",
     ),
 ];
 
@@ -46,8 +53,8 @@ pub(crate) fn processes_cpu_ns(processes: &[i32]) -> io::Result<u64> {
     processes.iter().map(|pid| process_cpu_ns(*pid)).sum()
 }
 
-/// User and system time of the window, their sum, and the sum per statement. What the worker used between two turns is charged to
-/// the second one.
+/// User and system time of the window, their sum, and the sum per statement. What the worker used just after a turn is charged to it,
+/// and what it used later while it was asleep to no statement.
 pub const CPU_TIME: Meter = Meter::new("CPU time", &MEASURES, attach)
     .needs("getrusage in the worker and, to cross-check it, the CPU clock of another process")
     .probed(probe);
@@ -67,11 +74,13 @@ fn attach(subject: &Subject) -> Box<dyn Attachment> {
 
 fn figures(clock: Both<u64>, window: &Window) -> Outcome {
     let told_us = window.user_us + window.sys_us;
-    let sum = (told_us + window.between_us.unwrap_or(0)) as f64;
+    let sum = (told_us + window.tail_us) as f64;
     let values = [window.user_us as f64 / 1e6, window.sys_us as f64 / 1e6, sum / 1e6];
     let [user, sys, cpu] = values.map(Ok);
-    let between = window.between_us.map(|us| us as f64 / 1e6).ok_or_else(|| NO_TURN_BEFORE.to_owned());
-    let mut outcome = Outcome::of(&MEASURES, [user, sys, cpu, per_statement(sum, window), between]);
+    let after = Ok(window.tail_us as f64 / 1e6);
+    let idle = window.asleep.and_then(Asleep::share).map(|share| 100.0 * share);
+    let idle = idle.ok_or_else(|| NO_TURN_BEFORE.to_owned());
+    let mut outcome = Outcome::of(&MEASURES, [user, sys, cpu, per_statement(sum, window), after, idle]);
     match difference(clock) {
         Ok(clock_ns) if told_us * 1_000 < clock_ns => outcome.voids.extend(cpu_disagreement(told_us, clock_ns, 1)),
         Ok(clock_ns) => outcome.findings.extend(cpu_disagreement(told_us, clock_ns, 1)),
@@ -146,12 +155,14 @@ mod tests {
     }
 
     #[test]
-    fn what_a_worker_used_since_its_turn_before_is_charged_to_it_and_told() {
-        let outcome = figures(Ok((&0, &1_000_000_000)), &Window { between_us: Some(500_000), ..window() });
+    fn what_a_worker_used_just_after_its_turn_is_charged_to_it_and_what_it_used_asleep_is_not() {
+        let asleep = Asleep { cpu_us: 20_000, lasted: std::time::Duration::from_secs(2) };
+        let window = Window { tail_us: 500_000, asleep: Some(asleep), ..window() };
+        let outcome = figures(Ok((&0, &1_000_000_000)), &window);
         let values: Vec<_> = outcome.readings[2..].iter().map(|reading| reading.value.clone()).collect();
-        assert_eq!(values, [Ok(1.5), Ok(1.5), Ok(0.5)]);
+        assert_eq!(values, [Ok(1.5), Ok(1.5), Ok(0.5), Ok(1.0)]);
         assert!(outcome.voids.is_empty() && outcome.findings.is_empty(), "its clock is checked in the turn alone");
-        assert!(figures(Ok((&0, &0)), &window()).readings[4].value.is_err());
+        assert!(figures(Ok((&0, &0)), &crate::meter::window()).readings[5].value.is_err());
     }
 
     #[test]

@@ -51,7 +51,7 @@ mod wire;
 pub use cqldyno_measure::{Better, Declaration, Pass, Unit};
 
 pub use allocations::{ALLOCATIONS, allocations_environment};
-pub use calibration::{CALIBRATION, crowding, speeds};
+pub use calibration::crowding;
 pub use cpu_time::{CPU_TIME, cpu_disagreement, process_cpu_ns};
 pub use environment::{Environment, Known, in_words};
 pub use faults::FAULTS;
@@ -60,7 +60,7 @@ pub use instructions::{CALLGRIND, PROCESSOR_COUNTERS, callgrind_environment, cal
 pub use latency::{LATENCY, Latencies, Percentiles};
 pub use memory::{PEAK_MEMORY, resident_bytes};
 pub use meter::{
-    Artifact, Attachment, Meter, Outcome, Probe, Reading, Refusal, Seen, ServerWindow, Span, Subject, Window,
+    Artifact, Asleep, Attachment, Meter, Outcome, Probe, Reading, Refusal, Seen, ServerWindow, Span, Subject, Window,
 };
 pub use noise::{Had, NOISE, Others};
 pub use operations::OPERATIONS;

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::mem::replace;
 use std::net::SocketAddr;
+use std::ops::Add;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::{Declaration, Latencies};
 
@@ -153,8 +155,34 @@ pub struct Window {
     pub connections: Result<u64, String>,
     /// How long answers took; `None` if the worker does not say.
     pub latencies: Option<Latencies>,
-    /// CPU time of the worker since its turn before, microseconds; `None` if there was none.
-    pub between_us: Option<u64>,
+    /// What the worker did while it was asleep before the window; `None` if it had no turn before.
+    pub asleep: Option<Asleep>,
+    /// CPU time of the worker just after the window, which belongs to its statements, microseconds.
+    pub tail_us: u64,
+}
+
+/// What a worker did while it waited for its next turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Asleep {
+    /// Its CPU time, microseconds.
+    pub cpu_us: u64,
+    /// How long it waited.
+    pub lasted: Duration,
+}
+
+impl Asleep {
+    /// The share of a core that it used; `None` if it did not wait.
+    pub fn share(self) -> Option<f64> {
+        (!self.lasted.is_zero()).then(|| self.cpu_us as f64 / 1e6 / self.lasted.as_secs_f64())
+    }
+}
+
+impl Add for Asleep {
+    type Output = Asleep;
+
+    fn add(self, other: Asleep) -> Asleep {
+        Asleep { cpu_us: self.cpu_us + other.cpu_us, lasted: self.lasted + other.lasted }
+    }
 }
 
 /// The server's own account of the window.
@@ -343,7 +371,8 @@ pub(crate) fn window() -> Window {
         }),
         connections: Ok(1),
         latencies: None,
-        between_us: None,
+        asleep: None,
+        tail_us: 0,
     }
 }
 

@@ -340,7 +340,6 @@ fn together(own: &SummaryRow, rows: &[&SummaryRow], named: &[(String, Analysis)]
         detectable: None,
         blocks: rows.iter().map(|row| row.blocks).sum(),
         rounds: rows.iter().map(|row| row.rounds).sum(),
-        slow: rows.iter().map(|row| row.slow).sum(),
         no_verdict: rows.iter().find_map(|row| row.no_verdict.clone()),
         no_interval: rows.iter().find_map(|row| row.no_interval.clone()),
         bottleneck: if is_server_bound { Some(Bottleneck::Server) } else { own.bottleneck },

@@ -241,7 +241,7 @@ impl Table {
             row.interval = Some(estimate.interval);
             row.detectable = Some(estimate.detectable);
             row.blocks = Some(generations);
-            (row.rounds, row.slow) = (Some(rounds), Some(prepared.group.rows.len() - rounds));
+            row.rounds = Some(rounds);
             if row.exploratory {
                 continue;
             }
@@ -263,8 +263,8 @@ impl Table {
 fn no_interval(run: &Run, why: &statistics::NoInterval, missing: usize) -> String {
     let of_time = match why {
         statistics::NoInterval::Blocks { found } if missing > 0 => Some(format!(
-            "An interval needs at least {} generations with rounds that count, and there {} {found}; {missing} {} not, because the \
-             cores were busy or slow. Run it again on a quiet machine, or for longer.",
+            "An interval needs at least {} generations with rounds that count, and there {} {found}; {missing} {} not. \
+             `--notes` says why; run it for longer, or when nothing else runs.",
             statistics::LEAST_BLOCKS,
             if *found == 1 { "is" } else { "are" },
             if missing == 1 { "round does" } else { "rounds do" },

@@ -90,9 +90,6 @@ pub struct SummaryRow {
     /// How many rounds the interval comes from; without turns how many blocks.
     #[serde(default)]
     pub rounds: Option<usize>,
-    /// How many more would, but were slow for all drivers.
-    #[serde(default)]
-    pub slow: Option<usize>,
     /// Why there is no interval of the primary meter, as a full sentence.
     #[serde(default)]
     pub no_interval: Option<String>,
@@ -224,7 +221,7 @@ pub(crate) fn summed(
         let contenders: Vec<Mine> = run.contenders.iter().map(|one| Mine::of(one, here, rounds)).collect();
         for id in ids {
             let pass = run.measure(id).map_or_else(|| pass_of(here, id), |known| known.pass);
-            let (rows, figures) = contenders.iter().map(|mine| mine.row(run, place, id, pass)).unzip();
+            let (rows, figures) = contenders.iter().map(|mine| mine.row(run, rounds, place, id, pass)).unzip();
             let mut table =
                 Table { rows, figures, disturbed: disturbed.clone(), missing, withheld, logs: BTreeMap::new() };
             // A meter with verdicts is a family of comparisons, and any other table is one by itself; its figures are needed no longer.
@@ -287,7 +284,7 @@ impl<'a> Mine<'a> {
     }
 
     /// The row of the measure `id` before the comparison, and its figures.
-    fn row(&self, run: &Run, place: Place, id: &str, pass: Pass) -> (SummaryRow, Figures) {
+    fn row(&self, run: &Run, rounds: &CountedRounds, place: Place, id: &str, pass: Pass) -> (SummaryRow, Figures) {
         let Place { scenario, arrangement } = place;
         let contender = self.contender;
         let mine = || self.all.iter().filter(|cell| cell.pass == pass);
@@ -304,7 +301,7 @@ impl<'a> Mine<'a> {
                 .or_else(|| scenario.left_out.get(&contender.id).cloned())
                 .or_else(|| failed.clone())
                 .unwrap_or_else(|| match counting().next().is_none() && mine().next().is_some() {
-                    true => "None of its rounds counts, because the cores were busy or slow.".to_owned(),
+                    true => format!("None of its rounds counts, because {}.", rounds.because()),
                     false => why_not_measured(run, pass, mine().next().is_none()),
                 })
         });
@@ -328,7 +325,6 @@ impl<'a> Mine<'a> {
             detectable: None,
             blocks: None,
             rounds: None,
-            slow: None,
             no_interval: own_concurrency(run, contender),
             bottleneck: self.bottleneck,
             control: contender.control,

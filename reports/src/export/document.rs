@@ -233,12 +233,11 @@ impl At<'_> {
     fn fewer_blocks(&self) -> Option<String> {
         let run = self.analysis.run();
         let mut here = run.contenders.iter().flat_map(|contender| self.analysis.rows_of(self.place, contender));
-        let (blocks, slow) = here.find_map(|row| row.blocks.zip(row.slow).filter(|_| row.is_primary()))?;
+        let blocks = here.find_map(|row| row.blocks.filter(|_| row.is_primary()))?;
         (blocks < run.blocks() as usize && !run.is_open()).then(|| {
             format!(
-                "The intervals are of {blocks} of {}: those in which every compared driver finished{}.",
+                "The intervals are of {blocks} of {}: those in which every compared driver finished.",
                 count(run.blocks().into(), run.plan.repeated()),
-                if slow > 0 { " and that were not slow for all" } else { "" },
             )
         })
     }

@@ -171,27 +171,14 @@ pub(crate) fn rounds(analysis: &Analysis) -> Option<String> {
     Some(format!("{} of {} count{why}", whole(counting as f64), whole(all as f64)))
 }
 
-/// How the size of the run came about: why it ended, how many rounds count if not all do and enough for a verdict, and how many of
-/// these no interval rests on.
+/// How the size of the run came about: why it ended, and how many rounds count if not all do and enough for a verdict.
 pub(crate) fn sized(analysis: &Analysis) -> Vec<String> {
     let fewer = analysis.rounds().counting().filter(|(counting, all)| counting < all);
     let fewer = fewer.filter(|_| !analysis.has_too_few_rounds()).map(|(counting, all)| {
         let [counting, all] = [counting, all].map(|number| whole(number as f64));
-        format!("{counting} of {all} rounds count; in the others the cores were busy or slow.")
+        format!("{counting} of {all} rounds count; in the others {}.", analysis.rounds().because())
     });
-    analysis.until().map(str::to_owned).into_iter().chain(fewer).chain(slow(analysis)).collect()
-}
-
-/// How many rounds or blocks the statistics left out.
-fn slow(analysis: &Analysis) -> Option<String> {
-    let primary = |place| analysis.rows().iter().find(|row| !row.exploratory && row.slow.is_some() && row.is_in(place));
-    let (rounds, slow): (Vec<usize>, Vec<usize>) =
-        analysis.places().filter_map(primary).filter_map(|row| row.rounds.zip(row.slow)).unzip();
-    let (rounds, slow) = (rounds.iter().sum::<usize>(), slow.iter().sum::<usize>());
-    let what = if analysis.run().plan.turns.is_some() { "round" } else { "block" };
-    let [were, it] = if slow == 1 { ["was", "it"] } else { ["were", "them"] };
-    let of = count((rounds + slow) as u64, what);
-    (slow > 0).then(|| format!("{slow} of {of} {were} slow for all drivers; no interval rests on {it}."))
+    analysis.until().map(str::to_owned).into_iter().chain(fewer).collect()
 }
 
 /// How to read figures and verdicts, or why there are no verdicts; nothing if there is nobody to compare.
@@ -247,27 +234,6 @@ mod tests {
         let sequential = serde_json::json!({"submit": "sequential"});
         run.scenarios.iter_mut().for_each(|one| one.definition = Some(sequential.clone()));
         assert!(title(&run).contains("100k statements, 1 in flight"), "{}", title(&run));
-    }
-
-    #[test]
-    fn blocks_that_were_slow_for_all_are_told_of_where_the_size_is_and_no_row_counts_them() {
-        let (run, mut cells) = sample::blocks(12);
-        let before = Analysis::new(&run, &cells);
-        let rounds = |analysis: &Analysis| {
-            let mut rows = analysis.rows().iter().filter(|row| row.scenario == "writes" && !row.exploratory);
-            rows.find_map(|row| Some((row.blocks?, row.rounds?, row.slow?))).unwrap()
-        };
-        assert_eq!((sized(&before), rounds(&before)), (Vec::new(), (12, 12, 0)));
-        for cell in cells.iter_mut().filter(|cell| (cell.scenario.as_str(), cell.block) == ("writes", 5)) {
-            let Some(cost) = cell.get(crate::measure::CPU_PER_STATEMENT) else { continue };
-            let slow = crate::Measure::value(1.6 * cost, crate::Unit::Microseconds);
-            cell.measures.insert(crate::measure::CPU_PER_STATEMENT.to_owned(), slow);
-        }
-        let after = Analysis::new(&run, &cells);
-        assert_eq!(sized(&after), ["1 of 24 blocks was slow for all drivers; no interval rests on it."]);
-        assert_eq!(rounds(&after), (11, 11, 1));
-        let json = crate::exporter("json").unwrap().one(&after, crate::Look::default()).unwrap();
-        assert!(json.contains(r#""rounds": 11"#) || json.contains(r#""rounds":11"#), "{json}");
     }
 
     #[test]

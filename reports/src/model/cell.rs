@@ -124,14 +124,22 @@ pub struct Latency {
 pub enum RoundCores {
     /// What was found.
     Found {
-        /// The calibration loop on each core.
+        /// The calibration loop on each core, in runs of earlier versions.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
         loops: Vec<CoreLoop>,
+        /// How many cores there are; in runs of earlier versions as many as loops.
+        #[serde(default)]
+        cores: u32,
         /// How long the round took, in seconds.
         wall_s: f64,
         /// CPU time of other processes on these cores in the round, in seconds.
         others_s: f64,
         /// Their time that the hypervisor gave to others, in seconds.
         steal_s: f64,
+        /// CPU time per statement of the witness in the round, in microseconds: floor and a node of its own, which take turns between those
+        /// of the contenders.
+        #[serde(default)]
+        witness_us: Option<f64>,
     },
     /// Nothing.
     Unknown {

@@ -105,9 +105,16 @@ fn latency() -> impl Strategy<Value = Latency> {
 
 fn cores() -> impl Strategy<Value = RoundCores> {
     let one = (any::<u32>(), float(), float()).prop_map(|(core, before, after)| CoreLoop { core, before, after });
-    let found = (vec(one, 0..3), [float(), float(), float()]);
+    let found = (vec(one, 0..3), any::<u32>(), [float(), float(), float()], option::of(float()));
     prop_oneof![
-        found.prop_map(|(loops, [wall_s, others_s, steal_s])| RoundCores::Found { loops, wall_s, others_s, steal_s }),
+        found.prop_map(|(loops, cores, [wall_s, others_s, steal_s], witness_us)| RoundCores::Found {
+            loops,
+            cores,
+            wall_s,
+            others_s,
+            steal_s,
+            witness_us
+        }),
         text().prop_map(|unavailable| RoundCores::Unknown { unavailable }),
     ]
 }

@@ -3,9 +3,6 @@
 use std::collections::BTreeMap;
 use std::{fmt, iter};
 
-use crate::chance::{Chance, Variance, pooled};
-use crate::fit::{Levels, Rows, Spread, common, cuts, median, of_pairs};
-use crate::generations::generations;
 use crate::interval::{Verdict, half_width, rounded};
 use crate::quantile::student_quantile;
 
@@ -105,7 +102,7 @@ pub struct Fitted {
     pub estimates: Vec<Option<Estimate>>,
     /// The logarithms of the estimates' ratios, from which several runs are combined.
     pub logs: Vec<Option<LogRatio>>,
-    /// How many rounds they rest on. Those that were slow for all contenders have no part in them.
+    /// How many rounds they rest on.
     pub rounds: usize,
     /// Of how many generations these are.
     pub generations: usize,
@@ -161,39 +158,15 @@ impl std::error::Error for NoInterval {}
 /// # Errors
 /// Per group, why it has no intervals.
 pub fn compare(groups: &[Group], how: &Comparison) -> Vec<Result<Fitted, NoInterval>> {
-    let fits: Vec<Result<Fit, NoInterval>> = {
-        let sound = groups.iter().map(|group| group.check().map(|()| generations(&group.rows)));
-        let sound: Vec<Result<(Rows, usize), NoInterval>> = sound.collect();
-        let pairs = |rows: &Rows| of_pairs(std::slice::from_ref(rows));
-        let freedoms = sound.iter().flatten().map(|(rows, _)| (rows.len() - 1) * (rows[0].len() - 1));
-        let freedom = freedoms.sum::<usize>() as f64;
-        let of_all = sound.iter().flatten().map(|(rows, _)| common(&pairs(rows)));
-        let of_all = of_all.sum::<f64>() / sound.iter().flatten().count().max(1) as f64;
-        let fit = |(rows, rounds): (Rows, usize)| {
-            let cuts = cuts(&pairs(&rows), of_all, rows.len(), freedom);
-            let levels = Levels::fit(&rows, &cuts);
-            Fit { spread: levels.spread(&rows, &cuts), levels, rounds }
-        };
-        sound.into_iter().map(|rows| rows.map(fit)).collect()
+    let checked: Vec<Result<&Group, NoInterval>> = groups.iter().map(|group| group.check().map(|()| group)).collect();
+    let contenders = |group: &Group| group.rows.values().next().map_or(0, Vec::len);
+    let comparisons: usize = match how.simultaneous {
+        true => checked.iter().flatten().map(|group| contenders(group) - 1).sum(),
+        false => 1,
     };
-    let sound = || fits.iter().flatten();
-    let comparisons = if how.simultaneous { sound().map(|fit| fit.levels.contenders.len() - 1).sum() } else { 1 };
     // By logarithms: 1 - confidence^(1 / comparisons) without losing digits.
     let tail = -(how.confidence.ln() / comparisons.max(1) as f64).exp_m1();
-    let all = pooled(sound().map(|fit| (&fit.spread, fit.levels.rows.len())));
-    let fitted = |(group, fit): (&Group, Result<Fit, NoInterval>)| {
-        let Fit { levels, spread, rounds } = fit?;
-        let chance = Chance::new(&spread, levels.rows.len(), all, group.sames());
-        Ok(Fitted { rounds, ..group.fitted(levels, &chance, tail, how) })
-    };
-    groups.iter().zip(fits).map(fitted).collect()
-}
-
-/// The levels of a group and the variances behind them.
-struct Fit {
-    levels: Levels,
-    spread: Spread,
-    rounds: usize,
+    checked.into_iter().map(|group| group.map(|group| group.fitted(tail, how))).collect()
 }
 
 impl Group {
@@ -219,37 +192,85 @@ impl Group {
         iter::once(self.reference).chain(self.controls.iter().copied()).collect()
     }
 
+    /// What every contender's rounds of each generation cost together: one row per generation.
+    ///
+    /// Turns have equal numbers of statements. So of a cost per statement the figures add up, and of a rate the times that they take.
+    fn sums(&self, lower_is_better: bool) -> Vec<Vec<f64>> {
+        let cost = |figure: &f64| if lower_is_better { *figure } else { figure.recip() };
+        let mut sums: BTreeMap<Option<u32>, Vec<f64>> = BTreeMap::new();
+        for (at, row) in &self.rows {
+            let sum = sums.entry(at.first().copied()).or_insert_with(|| vec![0.0; row.len()]);
+            sum.iter_mut().zip(row).for_each(|(sum, figure)| *sum += cost(figure));
+        }
+        sums.into_values().collect()
+    }
+
     /// Intervals of which each misses the truth with probability `tail`.
-    fn fitted(&self, levels: Levels, chance: &Chance, tail: f64, how: &Comparison) -> Fitted {
-        let Levels { contenders, rows } = levels;
-        let mean =
-            |columns: &[usize]| columns.iter().map(|column| contenders[*column]).sum::<f64>() / columns.len() as f64;
+    fn fitted(&self, tail: f64, how: &Comparison) -> Fitted {
+        let sums = self.sums(how.lower_is_better);
+        let (generations, rounds) = (sums.len(), self.rows.len());
         let sames = self.sames();
-        let base = |column: &usize| if self.controls.contains(column) { &sames[..1] } else { &sames };
+        let base = |column: usize| if self.controls.contains(&column) { &sames[..1] } else { &sames };
+        let wide = student_quantile(tail, generations as f64 - 1.0);
+        let contenders = sums.first().map_or(0, Vec::len);
+        let part = |columns: &[usize]| Part::of(&sums, columns);
+        // The reference and its control are one program, so half of what their difference varies by is the reference's own.
+        let between_sames = self.controls.first().map(|control| part(&[*control]).over(&part(&sames[..1])).1 / 2.0);
         let log = |column: usize| {
-            let base = base(&column);
-            let Variance { value: variance, freedom } = chance.of_difference(column, base);
-            let value = contenders[column] - mean(base);
-            LogRatio { value, variance, of_reference: chance.of_base(base), freedom }
+            let base = base(column);
+            let (value, variance) = part(&[column]).over(&part(base));
+            let of_reference = between_sames.unwrap_or(variance / 2.0) / base.len() as f64;
+            LogRatio {
+                value: if how.lower_is_better { value } else { -value },
+                variance,
+                of_reference: of_reference.min(variance),
+                freedom: generations as f64 - 1.0,
+            }
         };
         let logs: Vec<Option<LogRatio>> =
-            (0..contenders.len()).map(|column| (column != self.reference).then(|| log(column))).collect();
+            (0..contenders).map(|column| (column != self.reference).then(|| log(column))).collect();
         let estimate = |(column, log): (usize, &Option<LogRatio>)| {
             let LogRatio { value, variance, freedom, .. } = (*log)?;
             let beyond = if self.siblings.contains(&column) { 0.0 } else { how.band };
-            Some(Estimate::of(value, variance.sqrt(), freedom, student_quantile(tail, freedom), beyond, how))
+            Some(Estimate::of(value, variance.sqrt(), freedom, wide, beyond, how))
         };
         let estimates: Vec<Option<Estimate>> = logs.iter().enumerate().map(estimate).collect();
-        let generations = rows.len();
-        let centre = median(rows);
-        let pooled = (centre + mean(&sames)).exp();
+        let mean = |columns: &[usize]| {
+            let cost = part(columns).total / rounds as f64;
+            if how.lower_is_better { cost } else { cost.recip() }
+        };
+        let pooled = mean(&sames);
         let level = |(column, estimate): (usize, &Option<Estimate>)| match estimate {
             None => pooled,
-            Some(_) if self.controls.contains(&column) => (centre + contenders[column]).exp(),
+            Some(_) if self.controls.contains(&column) => mean(&[column]),
             Some(estimate) => pooled * estimate.ratio,
         };
         let levels = estimates.iter().enumerate().map(level).collect();
-        Fitted { levels, estimates, logs, rounds: 0, generations }
+        Fitted { levels, estimates, logs, rounds, generations }
+    }
+}
+
+/// What some columns cost together, as their mean.
+struct Part {
+    total: f64,
+    /// The share of each generation.
+    shares: Vec<f64>,
+}
+
+impl Part {
+    fn of(sums: &[Vec<f64>], columns: &[usize]) -> Part {
+        let mean = |row: &Vec<f64>| columns.iter().map(|column| row[*column]).sum::<f64>() / columns.len() as f64;
+        let costs: Vec<f64> = sums.iter().map(mean).collect();
+        let total = costs.iter().sum();
+        Part { total, shares: costs.iter().map(|cost| cost / total).collect() }
+    }
+
+    /// The logarithm of the quotient of both totals, and its variance: the estimate of a ratio from clusters, which are the generations
+    /// (W. G. Cochran, Sampling Techniques, 1977, section 6.3).
+    fn over(&self, base: &Part) -> (f64, f64) {
+        let squares: f64 = self.shares.iter().zip(&base.shares).map(|(one, other)| (one - other).powi(2)).sum();
+        let generations = self.shares.len() as f64;
+        ((self.total / base.total).ln(), squares * generations / (generations - 1.0))
     }
 }
 
@@ -288,7 +309,7 @@ mod tests {
         let levels_of = |group| compare(&[group], &Comparison::default()).remove(0).unwrap().levels;
         let own = levels_of(Group { controls: Vec::new(), ..group(12) });
         let pooled = levels_of(group(12))[0];
-        assert!((pooled - (own[0] * own[2]).sqrt()).abs() < 1e-3, "{pooled} {own:?}");
+        assert!((pooled - (own[0] + own[2]) / 2.0).abs() < 1e-3, "{pooled} {own:?}");
     }
 
     #[test]
@@ -297,12 +318,26 @@ mod tests {
         for (at, row) in group(12).rows {
             turns.rows.extend([1, 2].map(|round| (vec![at[0], round], row.clone())));
         }
-        // A round and a whole generation are slow for all.
-        for at in [vec![3, 1], vec![7, 1], vec![7, 2]] {
-            turns.rows.entry(at).or_default().iter_mut().for_each(|figure| *figure *= 1.6);
-        }
+        turns.rows.remove(&vec![3, 1]);
         let fitted = compare(&[turns], &Comparison::default()).remove(0).unwrap();
-        assert_eq!((fitted.rounds, fitted.generations), (21, 11));
+        assert_eq!((fitted.rounds, fitted.generations), (23, 12));
+    }
+
+    #[test]
+    fn a_ratio_is_that_of_what_all_turns_cost_together_however_unequal_they_are() {
+        // One turn of four costs 20 % more: 5 % on average.
+        let row = |at: u32| vec![2.0, if at.is_multiple_of(4) { 2.4 } else { 2.0 }];
+        let rows = (0..96).map(|at| (vec![at / 4, at % 4], row(at))).collect();
+        let bursts = Group { rows, ..Group::default() };
+        let ratio = |group: &Group, lower_is_better| {
+            let how = Comparison { lower_is_better, ..Comparison::default() };
+            compare(std::slice::from_ref(group), &how).remove(0).unwrap().estimates[1].unwrap().ratio
+        };
+        assert_eq!(ratio(&bursts, true), 1.05);
+        // A rate is that of all statements in all the time.
+        let rates = bursts.rows.iter().map(|(at, row)| (at.clone(), row.iter().map(|cost| 1.0 / cost).collect()));
+        let rates = Group { rows: rates.collect(), ..Group::default() };
+        assert_eq!(ratio(&rates, false), rounded(1.0 / 1.05));
     }
 
     #[test]

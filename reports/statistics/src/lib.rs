@@ -6,11 +6,8 @@
 //! README.md of this crate describes the method and its simulated coverage;
 //! `cargo run --release -p cqldyno-statistics --example simulate` prints its tables.
 
-mod chance;
 mod change_points;
 mod compare;
-mod fit;
-mod generations;
 mod growth;
 mod interval;
 mod median;

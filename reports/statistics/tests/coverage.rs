@@ -10,8 +10,6 @@ use fastrand::Rng;
 use world::{World, moved};
 
 const RUNS: usize = 300;
-/// The mean seconds from one burst to the next.
-const BURSTS: f64 = 45.0;
 
 /// How often all intervals held the truth, and how often the second contender was found to cost more.
 fn held_and_found(world: &World, siblings: &[usize], change: fn(Group) -> Group) -> (f64, f64) {
@@ -21,10 +19,11 @@ fn held_and_found(world: &World, siblings: &[usize], change: fn(Group) -> Group)
         let group = |group| change(Group { siblings: siblings.to_vec(), ..group });
         let groups: Vec<Group> = world.run(&mut random).into_iter().map(group).collect();
         let mut all = true;
-        for fitted in compare(&groups, &Comparison::default()) {
+        for (scenario, fitted) in compare(&groups, &Comparison::default()).into_iter().enumerate() {
             let estimates: Vec<Option<Estimate>> = fitted.expect("there are enough generations").estimates;
-            for (one, truth) in estimates.iter().zip(&world.costs) {
-                all &= one.is_none_or(|one| one.interval[0] <= *truth && *truth <= one.interval[1]);
+            for (one, truth) in estimates.iter().zip(world.truths(scenario)) {
+                // What is printed is rounded.
+                all &= one.is_none_or(|one| one.interval[0] <= truth + 5e-4 && truth - 5e-4 <= one.interval[1]);
             }
             found += usize::from(estimates[1].is_some_and(|one| one.verdict == Verdict::Worse));
         }
@@ -39,25 +38,25 @@ fn held(world: &World) -> f64 {
 
 #[test]
 fn all_intervals_of_a_run_hold_the_truth_at_once_about_as_often_as_they_say() {
-    for contenders in [2, 4] {
-        for effect in [0.0, 0.02] {
+    for contenders in [2, 4, 7] {
+        for effect in [0.0, 0.05] {
             let held = held(&World { effect, ..World::of(contenders) });
-            assert!((0.92..=0.985).contains(&held), "{contenders} contenders, effect {effect}: {held}");
+            assert!((0.91..=0.985).contains(&held), "{contenders} contenders, effect {effect}: {held}");
         }
     }
 }
 
 #[test]
-fn bursts_that_contenders_feel_unequally_and_rounds_that_do_not_count_leave_the_intervals_true() {
-    let held = held(&World { effect: 0.01, quiet: BURSTS, missing: 0.3, ..World::of(4) });
-    assert!((0.92..=0.985).contains(&held), "{held}");
-}
-
-#[test]
-fn blocks_of_single_cells_have_intervals_that_hold() {
-    for contenders in [2, 4] {
-        let held = held(&World::blocks(contenders));
-        assert!((0.92..=0.985).contains(&held), "{contenders} contenders: {held}");
+fn a_slow_hour_rounds_that_do_not_count_and_unequal_noise_leave_the_intervals_true() {
+    for world in [
+        World { weather: 0.4, missing: 0.3, ..World::of(4) },
+        World { loud: vec![1.0, 2.0, 1.0, 1.0], ..World::of(4) },
+        World { last_scenario: 2.0, ..World::of(4) },
+        World { rounds: 1, ..World::of(4) },
+        World { bursts: (0.25, 0.2), ..World::of(4) },
+    ] {
+        let held = held(&world);
+        assert!((0.91..=0.99).contains(&held), "{held}: {world:?}");
     }
 }
 
@@ -67,32 +66,33 @@ fn rounds_of_one_process_do_not_stand_for_processes() {
         let rows = group.rows.into_values().zip(1..).map(|(row, number)| (vec![number], row)).collect();
         Group { rows, ..group }
     };
-    let (held, _) = held_and_found(&World::of(4), &[], as_generations);
-    assert!(held < 0.6, "{held}");
+    let (held, _) = held_and_found(&World { effect: 0.07, rounds: 20, ..World::of(4) }, &[], as_generations);
+    assert!(held < 0.7, "{held}");
 }
 
 #[test]
-fn a_difference_of_3_percent_is_found_within_one_driver_and_one_of_5_between_two() {
+fn a_difference_of_3_percent_is_found_within_one_driver_and_one_of_7_between_two() {
     let found = |cost: f64, siblings: &[usize]| {
-        let mut world = World { effect: 0.01, ..World::of(4) };
+        let mut world = World { generations: 120, weather: 0.0, ..World::of(4) };
         world.costs[1] = cost;
         held_and_found(&world, siblings, |group| group).1
     };
-    let (within, between, neither) = (found(1.03, &[1]), found(1.05, &[]), found(1.03, &[]));
-    assert!(within > 0.88 && between > 0.88 && neither < 0.3, "{within} {between} {neither}");
+    let (within, between, neither) = (found(1.03, &[1]), found(1.07, &[]), found(1.03, &[]));
+    assert!(within > 0.4 && between > 0.9 && neither < 0.3, "{within} {between} {neither}");
 }
 
 /// How often all intervals of three runs together held the truth if each run adds so much of its own, alike in all scenarios or not.
 fn held_by_three(by: f64, alike: bool) -> f64 {
-    let world = World { effect: 0.01, ..World::of(4) };
+    let world = World::of(4);
+    let truths = world.truths(0);
     let mut random = Rng::with_seed(1);
     let mut held = 0_usize;
     for _ in 0..RUNS / 2 {
         let comparisons = moved(&world.repeated(3, &mut random), by, alike, &mut random);
         let found = combine(&comparisons, &Comparison::default()).expect("there are three runs").estimates;
         let holds = |(one, found): (&Repeated, &Estimate)| {
-            let truth = world.costs[one.contender];
-            found.interval[0] <= truth && truth <= found.interval[1]
+            let truth = truths[one.contender];
+            found.interval[0] <= truth + 5e-4 && truth - 5e-4 <= found.interval[1]
         };
         held += usize::from(comparisons.iter().zip(&found).all(holds));
     }

@@ -95,7 +95,6 @@ proptest! {
         }
     }
 
-    /// As long as all rounds are about as fast and so all count.
     #[test]
     fn more_noise_makes_wider_intervals(group in groups_of(0.98f64..1.02), more in 1.2f64..2.0) {
         let mut louder = group.clone();

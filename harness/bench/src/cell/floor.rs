@@ -2,6 +2,7 @@
 //! contender is gone.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use cqldyno_protocol::{Done, Job, Mode};
@@ -102,7 +103,7 @@ impl Setup<'_> {
         self.floor_does(job, what, cancel, &mut || None, &mut |_| ()).map(drop)
     }
 
-    fn floor_does(
+    pub(super) fn floor_does(
         &self,
         job: Job,
         what: &str,
@@ -110,13 +111,17 @@ impl Setup<'_> {
         look: Look<'_>,
         progress: &mut dyn FnMut(u64),
     ) -> Result<Floored, CellFailure> {
-        let program = self.bench.context.programs.worker(FLOOR);
-        let program = program.map_err(|error| CellFailure::Unavailable(error.to_string()))?;
+        let program = self.floors_program()?;
         let (launch, bounds) = self.launch(&program, &format!("-{what}"));
         let (mut floor, _) = WorkerAtGate::start(launch, Bounds { cancel, ..bounds })?.open()?;
         floor.job(job, look)?;
         let lasted = Duration::from_nanos(floor.go(look, progress)?.wall_ns);
         let done = floor.ack()?;
         Ok(Floored { done, lasted, exit: floor.finish() })
+    }
+
+    pub(super) fn floors_program(&self) -> Result<PathBuf, CellFailure> {
+        let program = self.bench.context.programs.worker(FLOOR);
+        program.map_err(|error| CellFailure::Unavailable(error.to_string()))
     }
 }

@@ -1,9 +1,10 @@
 //! The third stage: the contender waits for `go`. It takes its turns, and with the last one it is closed.
 
+use std::thread::{JoinHandle, sleep, spawn};
 use std::time::{Duration, Instant, SystemTime};
 
 use cqldyno_driver_api::Settings;
-use cqldyno_meter::{Attachment, Outcome, Seen, Window, cpu_disagreement, process_cpu_ns};
+use cqldyno_meter::{Asleep, Attachment, Outcome, Seen, Window, cpu_disagreement, process_cpu_ns};
 use cqldyno_protocol::{Done, End, Ready};
 use cqldyno_reports::{Cell, Pass, Series};
 use cqldyno_scenarios::Operation;
@@ -16,7 +17,7 @@ use crate::judge::agreement::Counted;
 use crate::judge::due::{rows, sessions};
 use crate::judge::latency::Latencies;
 use crate::judge::readings::{
-    below_concurrency, errors, measure, read, reads, routes, utilisation, window_of, worked_beside, worked_between,
+    below_concurrency, errors, measure, read, reads, routes, utilisation, window_of, worked_asleep, worked_beside,
 };
 use crate::judge::{Evidence, ReadBack};
 use crate::plan::pass::Shape;
@@ -27,6 +28,9 @@ use crate::record::folder::file_stem;
 
 /// The measure of what was read back.
 const READ_BACK: &str = "read_back";
+
+/// What a worker uses for so long after the end of a turn belongs to the turn.
+const TAIL: Duration = Duration::from_millis(100);
 
 /// The order of the fields is that in which they end: no process outlives what it needs.
 pub(super) struct Waiting<'a> {
@@ -50,27 +54,28 @@ pub(super) struct Whole {
     began: Option<(Edge, Instant)>,
     /// Without histograms.
     done: Done,
-    /// The worker's CPU time in turns and between them, in microseconds.
+    /// The worker's CPU time in turns, in microseconds.
     cpu_us: u64,
-    between_us: u64,
+    /// What it did while it was asleep between them.
+    asleep: Asleep,
     /// What its process clock says of its turns, in nanoseconds, if it could be read at every edge.
     clock_ns: Option<u64>,
     /// What it used beside its turns, in microseconds: after `ready` and before the first `go`, and between each `end` and `done`.
     beside_us: u64,
-    /// The worker's CPU clock when it had said `ready` or the last `done`, in nanoseconds.
-    slept_at_ns: Option<u64>,
+    /// The worker's CPU clock in nanoseconds, and the time, since when it has been asleep.
+    slept_at: Option<(u64, Instant)>,
 }
 
 impl Whole {
     /// Of the process `pid` that has said `ready`.
     pub(super) fn of(pid: i32) -> Whole {
-        Whole { clock_ns: Some(0), slept_at_ns: process_cpu_ns(pid).ok(), ..Whole::default() }
+        Whole { clock_ns: Some(0), slept_at: process_cpu_ns(pid).ok().zip(Some(Instant::now())), ..Whole::default() }
     }
 
     fn add(&mut self, turn: &Turn) {
         self.turns += 1;
         self.cpu_us += turn.end.user_us + turn.end.sys_us;
-        self.between_us += turn.between_us.unwrap_or(0);
+        self.asleep = self.asleep + turn.asleep.unwrap_or_default();
         let Done { issued, answered, verified, issued_by_statement, errors, .. } = &turn.done;
         self.done.issued += issued;
         self.done.answered += answered;
@@ -90,8 +95,12 @@ pub(super) struct Turn {
     /// Its statements.
     asked: u64,
     began: SystemTime,
-    /// CPU time of the worker since it said the last `done`, in microseconds; `None` in its first turn.
-    between_us: Option<u64>,
+    /// What the worker did while it was asleep before it; `None` in its first turn.
+    asleep: Option<Asleep>,
+    /// The worker's CPU clock when it had said `done`, in nanoseconds, and what it says at the end of [`TAIL`].
+    tail: Option<(u64, JoinHandle<Option<u64>>)>,
+    /// CPU time of the worker within [`TAIL`], in microseconds, when the turn is settled.
+    tail_us: u64,
     end: End,
     done: Done,
     after: Edge,
@@ -125,8 +134,11 @@ impl Waiting<'_> {
         }
         let before = self.served.edge(pid, cancel)?;
         let at_go = process_cpu_ns(pid).ok();
-        let slept_us = since_us(self.whole.slept_at_ns, at_go);
-        let between_us = slept_us.filter(|_| self.whole.turns > 0);
+        let slept = self.whole.slept_at.zip(at_go).map(|((was, since), is)| Asleep {
+            cpu_us: is.saturating_sub(was) / 1_000,
+            lasted: since.elapsed(),
+        });
+        let asleep = slept.filter(|_| self.whole.turns > 0);
         let (began, clock) = (SystemTime::now(), Instant::now());
         stage(Stage::Window { issued: 0, of });
         self.attachments.iter_mut().rev().for_each(|attachment| attachment.at_go());
@@ -135,6 +147,7 @@ impl Waiting<'_> {
             self.served.ended()
         };
         let end = self.worker.go(&mut look, |issued| stage(Stage::Window { issued, of }))?;
+        let due = Instant::now() + TAIL;
         let seen = self.attachments.iter_mut().map(|attachment| attachment.at_end()).collect();
         let at_end = process_cpu_ns(pid).ok();
         let after = self.served.edge(pid, cancel)?;
@@ -142,14 +155,31 @@ impl Waiting<'_> {
         let at_done = process_cpu_ns(pid).ok();
         self.whole.clock_ns =
             self.whole.clock_ns.zip(at_go.zip(at_end)).map(|(sum, (go, end))| sum + end.saturating_sub(go));
-        let before_us = slept_us.filter(|_| self.whole.turns == 0);
+        let before_us = slept.filter(|_| self.whole.turns == 0).map(|slept| slept.cpu_us);
         self.whole.beside_us += before_us.unwrap_or(0) + since_us(at_end, at_done).unwrap_or(0);
-        self.whole.slept_at_ns = at_done;
+        let tail = at_done.filter(|_| self.setup.planned.pass == Pass::Timing).map(|done| {
+            let at_due = move || {
+                sleep(due.saturating_duration_since(Instant::now()));
+                process_cpu_ns(pid).ok()
+            };
+            (done, spawn(at_due))
+        });
         let (counted, connections) = between((&before, &after), &self.setup.scenario, &done);
         self.whole.began.get_or_insert((before, clock));
-        let turn = Turn { asked: of, began, between_us, end, done, after, counted, connections, seen };
+        let turn =
+            Turn { asked: of, began, asleep, tail, tail_us: 0, end, done, after, counted, connections, seen };
         self.whole.add(&turn);
         Ok(turn)
+    }
+
+    /// The turn with all that belongs to it: waits for the end of [`TAIL`], from which on the worker is asleep.
+    pub(super) fn settle(&mut self, mut turn: Turn) -> Turn {
+        if let Some((done, tail)) = turn.tail.take() {
+            let is = tail.join().ok().flatten();
+            turn.tail_us = since_us(Some(done), is).unwrap_or(0);
+            self.whole.slept_at = is.zip(Some(Instant::now()));
+        }
+        turn
     }
 
     /// The figures of a turn after which others follow, and what voids them.
@@ -177,7 +207,7 @@ impl Waiting<'_> {
             _ => Vec::new(),
         };
         let read_back = setup.read_back(&mut served, &mut exits)?;
-        exits.extend(worked_between(whole.between_us, whole.cpu_us, whole.turns));
+        exits.extend(worked_asleep(whole.asleep));
         exits.extend(worked_beside(whole.beside_us, whole.cpu_us, whole.turns));
         let closing = Closing { read_back, findings: exits, voids };
         Ok(setup.judged(cell, turn, outcome, &ready, &served, Some(closing)))
@@ -193,12 +223,12 @@ impl Setup<'_> {
     /// What the meters read off the turn.
     fn figures(&self, cell: Cell, turn: &mut Turn) -> (Cell, Outcome) {
         let seen = std::mem::take(&mut turn.seen);
-        let Turn { began, between_us, end, done, counted, connections, .. } = &*turn;
+        let Turn { began, asleep, tail_us, end, done, counted, connections, .. } = &*turn;
         let tag = cell.round.map(|_| self.tag(&cell));
         let latencies = Latencies::of(done, (*began, Duration::from_nanos(end.wall_ns)), &self.load, tag.as_deref());
         let (latencies, unread) = latencies.map_or_else(|why| (Latencies::default(), Some(why)), |told| (told, None));
         let told = window_of(end, done, counted, connections, rows(&self.scenario, done));
-        let window = Window { latencies: latencies.told, between_us: *between_us, ..told };
+        let window = Window { latencies: latencies.told, asleep: *asleep, tail_us: *tail_us, ..told };
         let mut outcome = read(seen, &window);
         outcome.findings.extend(unread);
         outcome.files.extend(latencies.log);

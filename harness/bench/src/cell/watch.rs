@@ -1,49 +1,61 @@
-//! What the rounds of a generation have of their cores: a calibration loop around each, and what others use meanwhile.
+//! What the rounds of a generation have of their cores: what the witness costs, and what others use meanwhile.
 
-use cqldyno_meter::{Had, Others, speeds};
-use cqldyno_reports::{CoreLoop, RoundCores};
+use cqldyno_meter::Others;
+use cqldyno_reports::RoundCores;
+
+use super::witness::Witness;
+use crate::process::failure::CellFailure;
 
 /// Watches the cores from round to round.
-pub(super) struct Watch {
+pub(super) struct Watch<'a> {
     cores: Vec<usize>,
     /// The processes of the generation.
     ours: Vec<i32>,
-    /// The loop before the round: that after the one before it.
-    before: Result<Vec<f64>, String>,
     others: Result<Others, String>,
+    /// What tells how fast the machine is, or why nothing does.
+    witness: Result<Witness<'a>, String>,
 }
 
-impl Watch {
+impl<'a> Watch<'a> {
     /// Before the first round.
-    pub(super) fn begin(cores: Vec<usize>, ours: Vec<i32>) -> Watch {
-        let before = speeds(&cores);
-        Watch { others: Others::watch(&cores, &ours), cores, ours, before }
+    pub(super) fn begin(cores: Vec<usize>, mut ours: Vec<i32>, witness: Result<Witness<'a>, String>) -> Watch<'a> {
+        ours.extend(witness.iter().flat_map(Witness::processes));
+        Watch { others: Others::watch(&cores, &ours), cores, ours, witness }
+    }
+
+    /// Between two turns: the witness has one of its own.
+    ///
+    /// # Errors
+    /// When the run is to end.
+    pub(super) fn between(&mut self) -> Result<(), CellFailure> {
+        let Ok(witness) = &mut self.witness else { return Ok(()) };
+        match witness.turn() {
+            Err(CellFailure::Cancelled) => Err(CellFailure::Cancelled),
+            Err(failure) => {
+                self.witness = Err(failure.to_string());
+                Ok(())
+            }
+            Ok(()) => Ok(()),
+        }
     }
 
     /// What the round that ends now had; another one begins.
     pub(super) fn round(&mut self) -> RoundCores {
         let had = self.others.as_ref().map_err(Clone::clone).and_then(Others::had);
-        let after = speeds(&self.cores);
         self.others = Others::watch(&self.cores, &self.ours);
-        let found = found(&self.cores, &self.before, &after, had);
-        self.before = after;
-        found.unwrap_or_else(|unavailable| RoundCores::Unknown { unavailable })
+        let witness = self.witness.as_mut().map_err(|why| why.clone()).map(Witness::look);
+        match had.and_then(|had| Ok((had, witness?))) {
+            Ok((had, witness_us)) => RoundCores::Found {
+                loops: Vec::new(),
+                cores: u32::try_from(self.cores.len()).unwrap_or(u32::MAX),
+                wall_s: had.wall_s,
+                others_s: had.others_s,
+                steal_s: had.steal_s,
+                witness_us,
+            },
+            Err(unavailable) => RoundCores::Unknown { unavailable },
+        }
     }
-}
-
-fn found(
-    cores: &[usize],
-    before: &Result<Vec<f64>, String>,
-    after: &Result<Vec<f64>, String>,
-    had: Result<Had, String>,
-) -> Result<RoundCores, String> {
-    let (before, after, had) = (before.as_ref().map_err(Clone::clone)?, after.as_ref().map_err(Clone::clone)?, had?);
-    let speeds = cores.iter().zip(before.iter().zip(after));
-    let one = |(core, (before, after)): (&usize, (&f64, &f64))| {
-        Some(CoreLoop { core: u32::try_from(*core).ok()?, before: *before, after: *after })
-    };
-    let Had { wall_s, others_s, steal_s } = had;
-    Ok(RoundCores::Found { loops: speeds.filter_map(one).collect(), wall_s, others_s, steal_s })
 }
 
 #[cfg(test)]
@@ -51,27 +63,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_loop_after_a_round_is_the_loop_before_the_next_one() {
+    fn a_round_without_a_witness_is_unknown_and_says_why() {
         let cores = cqldyno_meter::Environment::read().cores;
-        let mut watch = Watch::begin(cores.clone(), Vec::new());
-        let rounds = [watch.round(), watch.round()];
-        let [RoundCores::Found { loops: first, .. }, RoundCores::Found { loops: second, wall_s, .. }] = &rounds else {
-            panic!("{rounds:?}")
-        };
-        assert_eq!(first.len(), cores.len());
-        for (one, next) in first.iter().zip(second) {
-            assert_eq!((one.core, one.after), (next.core, next.before));
-        }
-        assert!(*wall_s > 0.0);
-    }
-
-    #[test]
-    fn whatever_is_missing_is_said_in_place_of_all_figures() {
-        let had = Ok(Had { wall_s: 1.0, others_s: 0.0, steal_s: 0.0 });
-        let (there, none) = (Ok(vec![1.0]), |why: &str| Err::<Vec<f64>, _>(why.to_owned()));
-        assert!(found(&[0], &there, &there, had.clone()).is_ok());
-        assert_eq!(found(&[0], &none("No loop."), &there, had.clone()), Err("No loop.".to_owned()));
-        assert_eq!(found(&[0], &there, &none("No loop."), had), Err("No loop.".to_owned()));
-        assert_eq!(found(&[0], &there, &there, Err("No account.".to_owned())), Err("No account.".to_owned()));
+        let mut watch = Watch::begin(cores, Vec::new(), Err("Floor was not built.".to_owned()));
+        watch.between().unwrap();
+        assert_eq!(watch.round(), RoundCores::Unknown { unavailable: "Floor was not built.".to_owned() });
     }
 }

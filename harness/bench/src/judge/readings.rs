@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cqldyno_meter::{Outcome, Reading, Refusal, Seen, ServerWindow, Traffic, Window, busy_connections};
+use cqldyno_meter::{Asleep, Outcome, Reading, Refusal, Seen, ServerWindow, Traffic, Window, busy_connections};
 use cqldyno_protocol::{Done, End, Runtime};
 use cqldyno_reports::measure::{
     BYTES_PER_READ, FRAMES_PER_READ, SERVER_CPU, SERVER_UTILISATION, THREADS, TO_REPLICA, TO_SHARD, WALL,
@@ -16,8 +16,8 @@ use crate::plan::placement::Placement;
 /// More statements than this share issued below the concurrency are a finding.
 const BELOW_CONCURRENCY_SHARE: f64 = 0.005;
 
-/// The measure of what a worker used between its turns, which its CPU time holds.
-const CPU_BETWEEN_TURNS: &str = "cpu_between_turns";
+/// The measure of what a worker used after its turn, which its CPU time holds.
+const CPU_AFTER_TURN: &str = "cpu_after_turn";
 
 /// Data connections to a cluster that is not ours, by the bytes that they carried.
 pub(crate) fn busy(before: &Result<Traffic, Refusal>, after: &Result<Traffic, Refusal>) -> Result<u64, String> {
@@ -66,7 +66,8 @@ pub(crate) fn window_of(
         }),
         connections: connections.clone(),
         latencies: None,
-        between_us: None,
+        asleep: None,
+        tail_us: 0,
     }
 }
 
@@ -125,8 +126,8 @@ pub(crate) fn utilisation(
     placement: &Placement,
     connections: u64,
 ) -> impl Iterator<Item = (&'static str, Measure)> {
-    // What a worker used between its turns is no part of the window.
-    let between = measures.get(CPU_BETWEEN_TURNS).and_then(Measure::get).unwrap_or(0.0);
+    // What a worker used after its turn is no part of the window.
+    let after = measures.get(CPU_AFTER_TURN).and_then(Measure::get).unwrap_or(0.0);
     let of = |cpu: &str, without: f64, cores: &[usize], most: f64| {
         let (cpu, wall) = (measures.get(cpu)?, measures.get(WALL)?);
         Some(match (cpu.get(), wall.get()) {
@@ -138,7 +139,7 @@ pub(crate) fn utilisation(
         })
     };
     let worker = measures.get(THREADS).and_then(|threads| match threads.get() {
-        Some(threads) => of("cpu", between, &placement.worker, working(threads, placement.arrangement.runtime)),
+        Some(threads) => of("cpu", after, &placement.worker, working(threads, placement.arrangement.runtime)),
         None => Some(Measure::unavailable(threads.reason().unwrap_or_default())),
     });
     let server = of(SERVER_CPU, 0.0, &placement.server, connections as f64);
@@ -169,18 +170,16 @@ pub(crate) fn below_concurrency(done: &Done, slots: usize) -> Option<String> {
     })
 }
 
-/// A worker that used more than this share of its CPU time between its turns did not sleep there.
-const BETWEEN_SHARE: f64 = 0.01;
+/// A worker that used more than this share of a core while it was asleep did not sleep.
+const ASLEEP_SHARE: f64 = 0.01;
 
-/// A finding when the worker used much CPU time between its `turns`, which it is charged with.
-pub(crate) fn worked_between(between_us: u64, in_turns_us: u64, turns: u32) -> Option<String> {
-    let share = between_us as f64 / (between_us + in_turns_us).max(1) as f64;
-    (share > BETWEEN_SHARE).then(|| {
-        format!(
-            "{:.1} % of its CPU time fell between its {turns} turns, while others had theirs; it is charged with that time.",
-            share * 100.0
-        )
-    })
+/// A finding when the worker used much CPU time while it was asleep. No statement is charged with it.
+pub(crate) fn worked_asleep(asleep: Asleep) -> Option<String> {
+    let share = asleep.share().filter(|share| *share > ASLEEP_SHARE)?;
+    Some(format!(
+        "It used {:.1} % of a core while it was asleep between its turns. That is idle CPU time, with which no statement is charged.",
+        share * 100.0
+    ))
 }
 
 /// What a worker may use before its first turn and after the end of each, per turn in microseconds: it encodes its histograms then.
@@ -189,7 +188,7 @@ const EDGES_US: u64 = 5_000;
 /// A finding when the worker used much CPU time beside its `turns`: after `ready` and before the first `go`, or between an `end` and
 /// its `done`. No figure holds that time.
 pub(crate) fn worked_beside(beside_us: u64, in_turns_us: u64, turns: u32) -> Option<String> {
-    let most = (in_turns_us as f64 * BETWEEN_SHARE) as u64 + EDGES_US * u64::from(turns);
+    let most = (in_turns_us as f64 * ASLEEP_SHARE) as u64 + EDGES_US * u64::from(turns);
     (beside_us > most).then(|| {
         format!(
             "It used {:.3} s of CPU time before its first turn and after the ends of turns, which no figure holds; its turns took {:.3} s.",
@@ -256,10 +255,10 @@ mod tests {
 
     #[test]
     fn a_worker_that_does_not_sleep_between_its_turns_is_told_of() {
-        assert_eq!(worked_between(9_900, 1_000_000, 5), None);
-        assert_eq!(worked_between(0, 0, 1), None);
-        let sentence = worked_between(250_000, 750_000, 5).unwrap();
-        assert!(sentence.starts_with("25.0 % of its CPU time fell between its 5 turns"), "{sentence}");
+        let of = |cpu_us| worked_asleep(Asleep { cpu_us, lasted: std::time::Duration::from_secs(1) });
+        assert_eq!(of(10_000), None);
+        assert_eq!(worked_asleep(Asleep::default()), None);
+        assert!(of(250_000).unwrap().starts_with("It used 25.0 % of a core while it was asleep"));
     }
 
     #[test]
@@ -281,8 +280,8 @@ mod tests {
         let found = |measures: &BTreeMap<String, Measure>| utilisation(measures, &placement, 1).collect::<Vec<_>>();
         let percent = |value| Measure::value(value, Unit::Percent);
         assert_eq!(found(&measures), [("worker_utilisation", percent(50.0)), ("server_utilisation", percent(75.0))]);
-        measures.insert(CPU_BETWEEN_TURNS.to_owned(), Measure::value(1.5, Unit::Seconds));
-        assert_eq!(found(&measures)[0].1, percent(25.0), "what it did between its turns does not count");
+        measures.insert(CPU_AFTER_TURN.to_owned(), Measure::value(1.5, Unit::Seconds));
+        assert_eq!(found(&measures)[0].1, percent(25.0), "what it did after its turn does not count");
         measures.insert("server_cpu".to_owned(), Measure::unavailable("The target is not ours."));
         assert_eq!(found(&measures)[1].1.reason(), Some("The target is not ours."));
         measures.insert("threads".to_owned(), Measure::unavailable("It is gone."));

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use cqldyno_meter::CALIBRATION;
 use cqldyno_reports::Pass;
 use cqldyno_scenarios::{LoadPart, Operation, Scenario, Statement, Workload};
 
@@ -17,8 +16,8 @@ use crate::plan::{Plan, PlannedCell};
 
 /// A cell besides its statements: processes, connections, schema, a sample read back.
 const CELL_SECONDS: f64 = 0.06;
-/// A turn besides its statements.
-const TURN_SECONDS: f64 = 0.01;
+/// A turn besides its statements: with the one of the witness before it.
+const TURN_SECONDS: f64 = 0.03;
 /// A row that floor loads.
 const LOAD_SECONDS: f64 = 0.2e-6;
 /// A request with many others in flight.
@@ -133,8 +132,6 @@ impl<'a> Estimate<'a> {
             Shape::AtRate(_) => (warmup, plan.statement(scenario, step.load.concurrency)),
             Shape::Connecting => (cell.count, plan.session()),
         };
-        // The loops before and after the rounds, shared among those that take turns.
-        let loops = cell.rounds.filter(|_| plan.noise_share.is_some()).map_or(0, |_| cell.turns() + 1);
         // Turns are not made shorter for a slow server: their edges would count for more.
         let slower = if matches!(plan.target, Target::Cassandra(_)) { CASSANDRA_FACTOR } else { 1.0 };
         let delay = delay(&plan.serve_arguments).as_secs_f64();
@@ -143,7 +140,6 @@ impl<'a> Estimate<'a> {
                 + statements as f64 * each.fixed
                 + (CELL_ROUND_TRIPS + loaded / FLOOR_CONCURRENCY as f64) * delay,
             scaled: CELL_SECONDS * slower
-                + CALIBRATION.as_secs_f64() * f64::from(loops) / plan.contenders.len().max(1) as f64
                 + TURN_SECONDS * f64::from(cell.turns())
                 + loaded * LOAD_SECONDS * slower
                 + statements as f64 * each.scaled * slower * factor,

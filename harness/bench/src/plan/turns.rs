@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 
-use cqldyno_meter::CALIBRATION;
 use cqldyno_reports::{Analysis, Cell, CountedRounds, Pass, Run, count as number_of};
 use cqldyno_scenarios::{Operation, Scenario};
 
@@ -36,8 +35,11 @@ const ROUNDS: (u32, u32) = (2, 5);
 
 /// A round takes a second and a half at most where a statement takes two and a half times what is guessed.
 const ROUND_SECONDS: f64 = 0.6;
-/// The start of a contender of a generation, with its node and its warm-up.
+/// The start of a contender of a generation, with its node and its warm-up, and that of the witness.
 const START_SECONDS: f64 = 0.25;
+/// A turn of the witness, before each of a contender, and what follows the last one of a round.
+const WITNESS_SECONDS: f64 = 0.02;
+const TAIL_SECONDS: f64 = 0.1;
 /// Generations are fitted into this share of the time, at so many times the guessed time of a statement.
 const SHARE: f64 = 0.8;
 const SLOWER: f64 = 2.0;
@@ -57,9 +59,8 @@ impl Plan {
         let unlimited = if matches!(self.target, Target::Cassandra(_)) { least } else { most };
         let rounds = self.within.map_or(unlimited, |within| {
             let generation = within.as_secs_f64() * SHARE / (f64::from(BLOCKS) * places.max(1) as f64);
-            let calibration = CALIBRATION.as_secs_f64();
-            let round = takers as f64 * count as f64 * slowest * SLOWER + calibration;
-            (((generation - takers as f64 * START_SECONDS - calibration) / round) as u32).clamp(least, most)
+            let round = takers as f64 * (count as f64 * slowest * SLOWER + WITNESS_SECONDS) + TAIL_SECONDS;
+            (((generation - (takers + 1) as f64 * START_SECONDS) / round) as u32).clamp(least, most)
         });
         let is_open = self.within.is_some() || self.until.is_some();
         self.blocks = if is_open { MOST_GENERATIONS } else { BLOCKS };

@@ -33,7 +33,12 @@ fn beside_a_busy_loop_on_every_core_no_round_counts_and_there_is_no_verdict() {
     assert!(counting == 0 && all >= 2, "{counting} of {all}: {cells:?}");
     let last_of_rounds: Vec<&Cell> = cells.iter().filter(|cell| cell.cores.is_some()).collect();
     assert_eq!(last_of_rounds.len(), all, "one turn of each round");
-    let is_found = |cell: &&Cell| matches!(&cell.cores, Some(RoundCores::Found { loops, .. }) if loops.len() == cores);
+    let is_found = |cell: &&Cell| match &cell.cores {
+        Some(RoundCores::Found { cores: found, witness_us, .. }) => {
+            *found as usize == cores && witness_us.is_some_and(|cost| cost > 0.0)
+        }
+        _ => false,
+    };
     assert!(last_of_rounds.iter().all(is_found) && cells.iter().all(|cell| cell.noisy.is_none()), "{cells:?}");
     assert!(shown.starts_with(&format!("Warning: {all} of {all} rounds do not count, because the cores")), "{shown}");
     assert!(words(&shown).contains("others used "), "{shown}");

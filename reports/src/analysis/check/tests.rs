@@ -47,7 +47,7 @@ fn a_contender_whose_interval_lies_beyond_the_threshold_fails_and_one_below_it_p
 #[test]
 fn what_is_inconclusive_passes_with_the_smallest_difference_unless_power_is_required() {
     let asked = Check { contenders: vec!["cdrs-tokio".to_owned()], ..asked() };
-    let near = with_ratio(1.05);
+    let near = with_ratio(1.045);
     let analysis = Analysis::new(&near.run, &near.cells);
     let rows = analysis.rows();
     let is = |row: &&SummaryRow| (row.contender.as_str(), row.scenario.as_str()) == ("cdrs-tokio", "reads");

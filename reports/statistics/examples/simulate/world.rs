@@ -1,60 +1,48 @@
 //! A machine of which the truth is known: what turns would be read off if contenders cost what they are said to cost.
+//!
+//! Its noise is that of real turns: a turn varies by a tenth and more, with a heavy right tail; turns that follow each other are slow
+//! together; contenders feel a slow machine unequally; processes of one executable differ.
 
 use std::collections::BTreeMap;
 
 use cqldyno_statistics::{Comparison, Group, Repeated, Repetition, compare};
 use fastrand::Rng;
 
-/// The least and the greatest factor by which a neighbour slows single turns down.
-const SLOWED: (f64, f64) = (1.1, 1.5);
-/// The least and the greatest factor of a burst, and its seconds.
-const BURST: (f64, f64) = (1.1, 2.8);
-const BURST_SECONDS: (f64, f64) = (1.0, 30.0);
-/// How unequally contenders feel bursts: the standard deviation of the logarithm of what they feel, in all bursts and in each.
-const UNEQUAL: (f64, f64) = (0.2, 0.1);
-/// The seconds that processes need before their first turn, and those of a turn that costs 1.
-const START: f64 = 1.0;
-const TURN: f64 = 0.25;
+/// How much of the machine's slowness the next turn has.
+const LASTS: f64 = 0.8;
+/// The share of turns with a cost of their own on top, and the mean of its logarithm.
+const TAIL: (f64, f64) = (0.1, 0.25);
+/// How the contenders feel a slow machine: as exponents, the reference's first.
+const FEELS: [f64; 6] = [1.0, 0.8, 1.1, 0.6, 0.9, 1.05];
 
 /// A run that is repeated again and again.
 #[derive(Clone, Debug)]
 pub struct World {
-    /// What each contender costs, the reference first and its control last; of two, the second is a driver and there is
-    /// no control.
+    /// What each contender costs on this machine's average day, the reference first and its control last; of two, the second is a
+    /// driver and there is no control.
     pub costs: Vec<f64>,
     /// How noisy each contender is, as a factor on `noise` and `effect`.
     pub loud: Vec<f64>,
-    /// The standard deviation of a turn, as a share.
+    /// The standard deviation of the logarithm of a turn, its tail apart.
     pub noise: f64,
-    /// The standard deviation of a generation, per process and contender.
+    /// The same for a generation, per process and contender.
     pub effect: f64,
+    /// The same for the machine, whose slowness all contenders of a round share in part.
+    pub weather: f64,
     pub generations: u32,
     /// Rounds of a generation: 1 for blocks of single cells.
     pub rounds: u32,
     pub scenarios: usize,
     /// How many times noisier the last scenario is.
     pub last_scenario: f64,
-    /// The share of turns that a neighbour on the machine slows down, each by itself.
-    pub slowed: f64,
-    /// The seconds between two bursts; infinite for none.
-    pub quiet: f64,
     /// The share of rounds that do not count: on average, and of each generation another one.
     pub missing: f64,
-    /// How much the machine's speed moves from round to round: the standard deviation of its steps.
-    pub drift: f64,
-}
-
-/// Seconds since the start, and the burst that is under way or comes next.
-struct Machine {
-    now: f64,
-    start: f64,
-    end: f64,
-    /// The logarithm of its factor, for each contender.
-    felt: Vec<f64>,
+    /// The share of its turns in which the second contender costs so much more: work of its own that comes in bursts.
+    pub bursts: (f64, f64),
 }
 
 impl World {
-    /// Ten generations of ten rounds of four contenders, in three scenarios.
+    /// Thirty generations of five rounds of so many contenders, in three scenarios.
     pub fn of(contenders: usize) -> World {
         let drivers = [1.0, 1.05, 0.95, 1.1, 2.0, 1.0];
         let mut costs = drivers[..contenders.max(3) - 1].to_vec();
@@ -64,54 +52,66 @@ impl World {
         World {
             loud: vec![1.0; contenders],
             costs,
-            noise: 0.03,
+            noise: 0.12,
             effect: 0.02,
-            generations: 10,
-            rounds: 10,
+            weather: 0.2,
+            generations: 30,
+            rounds: 5,
             scenarios: 3,
             last_scenario: 1.0,
-            slowed: 0.05,
-            quiet: f64::INFINITY,
             missing: 0.0,
-            drift: 0.005,
+            bursts: (0.0, 0.0),
         }
     }
 
-    /// Blocks of single cells, each of a fresh process: 12, and a tenth of the cells slowed down.
-    pub fn blocks(contenders: usize) -> World {
-        let cells = World { noise: 0.02, effect: 0.0, generations: 12, rounds: 1, ..World::of(contenders) };
-        World { slowed: 0.1, drift: 0.01, ..cells }
+    /// What `costs` come to: the means of what the turns cost, over the reference's.
+    pub fn truths(&self, scenario: usize) -> Vec<f64> {
+        let again = self.again(scenario);
+        let mean = |who: usize| {
+            let squares = (self.feels(who) * self.weather).powi(2)
+                + (again * self.loud[who]).powi(2) * (self.noise.powi(2) + self.effect.powi(2));
+            let (share, more) = if who == 1 { self.bursts } else { (0.0, 0.0) };
+            self.costs[who] * (squares / 2.0).exp() * (1.0 + share * more)
+        };
+        (0..self.costs.len()).map(|who| mean(who) / mean(0)).collect()
+    }
+
+    fn again(&self, scenario: usize) -> f64 {
+        if scenario + 1 == self.scenarios { self.last_scenario } else { 1.0 }
+    }
+
+    /// A control feels what its reference does.
+    fn feels(&self, who: usize) -> f64 {
+        let is_control = self.costs.len() > 2 && who + 1 == self.costs.len();
+        FEELS[if is_control { 0 } else { who }]
     }
 
     /// One run: a group per scenario. A generation has all rounds of one scenario, one after the other. Within a round the
-    /// contenders take turns in shuffled order. The machine's speed moves in a line from this round's level to the next one's.
+    /// contenders take turns in shuffled order.
     pub fn run(&self, random: &mut Rng) -> Vec<Group> {
-        let feels: Vec<f64> = self.unequal(&vec![1.0; self.costs.len()], UNEQUAL.0, random);
-        let mut machine = Machine { now: 0.0, start: f64::INFINITY, end: f64::INFINITY, felt: feels.clone() };
-        self.next_burst(&mut machine, &feels, random);
-        let mut level = 0.0;
         let mut rows: Vec<BTreeMap<Repetition, Vec<f64>>> = vec![BTreeMap::new(); self.scenarios];
         for generation in 1..=self.generations {
             for (scenario, rows) in rows.iter_mut().enumerate() {
-                let loud = if scenario + 1 == self.scenarios { self.last_scenario } else { 1.0 };
-                let mut of = |noise: f64, who: usize| loud * noise * self.loud[who] * normal(random);
-                let own: Vec<f64> =
-                    (0..self.costs.len()).map(|who| self.costs[who].ln() + of(self.effect, who)).collect();
-                machine.now += START;
+                let again = self.again(scenario);
+                // Other scenarios and arrangements ran since the last generation of this one.
+                let mut slowness = normal(random);
+                let own: Vec<f64> = (0..self.costs.len())
+                    .map(|who| self.costs[who].ln() + again * self.loud[who] * self.effect * normal(random))
+                    .collect();
                 let missing = 2.0 * self.missing * random.f64();
                 let counts: Vec<bool> = (0..self.rounds).map(|_| random.f64() >= missing).collect();
                 for round in 1..=self.rounds {
-                    let step = self.drift * normal(random);
                     let mut order: Vec<usize> = (0..own.len()).collect();
                     random.shuffle(&mut order);
                     let mut row = vec![0.0; own.len()];
-                    for (place, who) in order.into_iter().enumerate() {
-                        let drift = level + step * place as f64 / own.len() as f64;
-                        let slowed = if random.f64() < self.slowed { between(SLOWED, random) } else { 1.0 };
-                        let log = own[who] + drift + loud * self.noise * self.loud[who] * normal(random);
-                        row[who] = self.turn(&mut machine, TURN * log.exp() * slowed, who, &feels, random);
+                    for who in order {
+                        slowness = LASTS * slowness + (1.0 - LASTS * LASTS).sqrt() * normal(random);
+                        let tail = if random.f64() < TAIL.0 { -TAIL.1 * (1.0 - random.f64()).ln() } else { 0.0 };
+                        let noise = again * self.loud[who] * self.noise * normal(random);
+                        let is_burst = who == 1 && random.f64() < self.bursts.0;
+                        let more = if is_burst { 1.0 + self.bursts.1 } else { 1.0 };
+                        row[who] = more * (own[who] + self.feels(who) * self.weather * slowness + noise + tail).exp();
                     }
-                    level += step;
                     // A generation has a round at least.
                     if counts[round as usize - 1] || (round == 1 && !counts.contains(&true)) {
                         rows.insert(vec![generation, round], row);
@@ -143,44 +143,6 @@ impl World {
         };
         all[0].iter().enumerate().map(of).collect()
     }
-
-    /// The seconds of a turn that takes so many on the quiet machine.
-    fn turn(&self, machine: &mut Machine, mut left: f64, who: usize, feels: &[f64], random: &mut Rng) -> f64 {
-        let start = machine.now;
-        while left > 1e-12 {
-            if machine.now >= machine.end {
-                self.next_burst(machine, feels, random);
-            }
-            let (until, factor) = match machine.now < machine.start {
-                true => (machine.start, 1.0),
-                false => (machine.end, machine.felt[who].exp()),
-            };
-            let spent = (left * factor).min(until - machine.now);
-            left -= spent / factor;
-            machine.now += spent;
-        }
-        machine.now - start
-    }
-
-    fn next_burst(&self, machine: &mut Machine, feels: &[f64], random: &mut Rng) {
-        if self.quiet.is_finite() {
-            machine.start = machine.now - self.quiet * (1.0 - random.f64()).ln();
-            let log = |(least, most): (f64, f64)| (f64::ln(least), f64::ln(most));
-            machine.end = machine.start + between(log(BURST_SECONDS), random).exp();
-            let strength = between(log(BURST), random);
-            let feels = self.unequal(feels, UNEQUAL.1, random);
-            machine.felt = feels.into_iter().map(|feels| strength * feels).collect();
-        }
-    }
-
-    /// `feels`, each moved by another factor, but the control's as the reference's.
-    fn unequal(&self, feels: &[f64], by: f64, random: &mut Rng) -> Vec<f64> {
-        let mut feels: Vec<f64> = feels.iter().map(|feels| feels * (by * normal(random)).exp()).collect();
-        if let (true, Some(last)) = (self.costs.len() > 2, feels.len().checked_sub(1)) {
-            feels[last] = feels[0];
-        }
-        feels
-    }
 }
 
 /// What each run adds of its own to what a contender costs: a standard deviation `by`, `alike` in all scenarios or another in each.
@@ -198,10 +160,6 @@ pub fn moved(comparisons: &[Repeated], by: f64, alike: bool, random: &mut Rng) -
         }
     }
     all
-}
-
-fn between((least, most): (f64, f64), random: &mut Rng) -> f64 {
-    least + (most - least) * random.f64()
 }
 
 /// A standard normal variable (G. E. P. Box and M. E. Muller, Annals of Mathematical Statistics 29, 1958).
