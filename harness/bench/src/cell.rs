@@ -273,9 +273,9 @@ impl Executor for CellBench<'_> {
             // A turn is settled when the next one has ended: it owns what its worker uses for a while after it.
             let mut unsettled: Option<Unsettled<'_>> = None;
             for (nth, at) in takers.iter().enumerate() {
-                watch.as_mut().map_or(Ok(()), Watch::between).map_err(|_| RunEnds::Cancelled)?;
+                let between = watch.as_mut().map_or(Ok(()), Watch::between);
                 let Some(mut waiting) = alive[*at].take() else { continue };
-                let ended = waiting.turn(stage);
+                let ended = between.and_then(|()| waiting.turn(stage));
                 let mut cell = waiting.setup.cell_of(number);
                 cell.cores = watch.as_mut().filter(|_| nth + 1 == takers.len()).map(Watch::round);
                 cell.findings.extend(restless.clone());

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use cqldyno_reports::{Cell, PAGE_LIMIT, Recorded, Run, StandIns};
+use cqldyno_reports::{PAGE_LIMIT, Recorded, Run, StandIns};
 use flate2::read::GzDecoder;
 
 use crate::path::{machine_path, without_code};
@@ -68,6 +68,7 @@ fn stands_for(found: &Recorded, recorded: &Recorded) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use cqldyno_reports::Cell;
     use cqldyno_reports::Checksum;
 
     use super::*;

@@ -1,6 +1,6 @@
 //! The third stage: the contender waits for `go`. It takes its turns, and with the last one it is closed.
 
-use std::thread::{JoinHandle, sleep, spawn};
+use std::thread::{Builder, JoinHandle, sleep};
 use std::time::{Duration, Instant, SystemTime};
 
 use cqldyno_driver_api::Settings;
@@ -157,12 +157,13 @@ impl Waiting<'_> {
             self.whole.clock_ns.zip(at_go.zip(at_end)).map(|(sum, (go, end))| sum + end.saturating_sub(go));
         let before_us = slept.filter(|_| self.whole.turns == 0).map(|slept| slept.cpu_us);
         self.whole.beside_us += before_us.unwrap_or(0) + since_us(at_end, at_done).unwrap_or(0);
-        let tail = at_done.filter(|_| self.setup.planned.pass == Pass::Timing).map(|done| {
+        let tail = at_done.filter(|_| self.setup.planned.pass == Pass::Timing).and_then(|done| {
             let at_due = move || {
                 sleep(due.saturating_duration_since(Instant::now()));
                 process_cpu_ns(pid).ok()
             };
-            (done, spawn(at_due))
+            // Without a thread the tail is not known, and counts nothing.
+            Some((done, Builder::new().name("tail".to_owned()).spawn(at_due).ok()?))
         });
         let (counted, connections) = between((&before, &after), &self.setup.scenario, &done);
         self.whole.began.get_or_insert((before, clock));
