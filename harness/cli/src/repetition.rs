@@ -49,10 +49,13 @@ fn arguments(run: &Run) -> Vec<String> {
     }
     flag("target", plan.target.id.clone());
     flag("settings", plan.settings.clone());
-    flag("connections", numbers(points().filter_map(|point| point.connections), plan.connections));
-    flag("page-size", plan.page_size.to_string());
-    flag("consistency", plan.consistency.clone());
-    flag("request-timeout", milliseconds(plan.request_timeout_ms));
+    // With the settings `default` every driver keeps its own of these, and they are refused.
+    if plan.settings != "default" || run.contenders.iter().any(|one| one.id.contains("+settings=equal")) {
+        flag("connections", numbers(points().filter_map(|point| point.connections), plan.connections));
+        flag("page-size", plan.page_size.to_string());
+        flag("consistency", plan.consistency.clone());
+        flag("request-timeout", milliseconds(plan.request_timeout_ms));
+    }
     if let Some(stall) = plan.stall_ms {
         flag("stall", milliseconds(Some(stall)));
     }

@@ -122,7 +122,6 @@ mod tests {
         plan.within_ms = Some(90_500);
         plan.consistency = "LOCAL_QUORUM".to_owned();
         plan.request_timeout_ms = Some(1_500);
-        plan.settings = "default".to_owned();
         plan.reference = Some("cdrs-tokio".to_owned());
         plan.serve_arguments = ["--answers", "each", "--delay", "50us"].map(str::to_owned).to_vec();
         (plan.stall_ms, plan.memory_limit_bytes) = (Some(12_000), Some(1 << 30));
@@ -163,7 +162,7 @@ mod tests {
         assert_eq!((plan.page_size, plan.consistency.to_string()), (asked.page_size, asked.consistency.clone()));
         assert_eq!(plan.within, Some(Duration::from_millis(90_500)));
         assert_eq!((plan.request_timeout_ms, &plan.reference), (asked.request_timeout_ms, &asked.reference));
-        assert_eq!(format!("{:?}", plan.settings), "Default");
+        assert_eq!(format!("{:?}", plan.settings), "Equal");
         assert_eq!(plan.serve_arguments, asked.serve_arguments);
         assert_eq!(plan.deadlines.stall.as_millis(), 12_000);
         assert_eq!((plan.memory_limit_bytes, plan.counting_count), (asked.memory_limit_bytes, Some(5_000)));
@@ -196,6 +195,9 @@ mod tests {
         assert_eq!((plan.noise_share, plan.request_timeout_ms, plan.memory_limit_bytes), (None, None, None));
         assert_eq!(plan.within, None);
         assert!(plan.passes.is_empty() && plan.serve_arguments.is_empty());
+        run.plan.settings = "default".to_owned();
+        let plan = parsed(&run);
+        assert_eq!((format!("{:?}", plan.settings), plan.connections), ("Default".to_owned(), 1), "what drivers set");
     }
 
     #[test]
