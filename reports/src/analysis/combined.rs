@@ -8,7 +8,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use cqldyno_statistics::{self as statistics, Comparison, Estimate, LogRatio, Repeated};
+use cqldyno_statistics::{self as statistics, Comparison, Estimate, LogRatio, Repeated, student_quantile};
 use serde::{Deserialize, Serialize};
 
 use crate::bottleneck::Bottleneck;
@@ -20,6 +20,9 @@ use crate::{Analysis, Better, Contender, SummaryRow, Unit, Verdict, findings, pl
 
 /// The meters that are combined; the primary one first.
 const METERS: [&str; 3] = [CPU_PER_STATEMENT, THROUGHPUT, SERVER_CPU_PER_STATEMENT];
+
+/// How many of the differences between two runs are to lie within their interval, if runs add nothing.
+const NINE_OF_TEN: f64 = 0.9;
 
 /// One contender in one scenario and arrangement, in all runs together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -77,7 +80,7 @@ pub struct InRun {
     pub verdict: Option<Verdict>,
 }
 
-/// Differences between two runs that lie within the interval of that difference.
+/// Differences between two runs that lie within the 90 % interval of that difference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Agreement {
@@ -139,7 +142,7 @@ impl<'a> Combined<'a> {
             analysis,
             runs: named.len(),
             spread: spread.unwrap_or_default(),
-            agreement: agreement(&combined),
+            agreement: agreement(&combined, named),
             rows: combined,
             remarks: Vec::new(),
         };
@@ -212,7 +215,7 @@ impl<'a> Combined<'a> {
         }
         let Agreement { within, of } = self.agreement;
         said.push(format!(
-            "{within} of {of} differences between two runs lie within their intervals; nine of ten should."
+            "{within} of {of} differences between two runs lie within their 90 % intervals; nine of ten should."
         ));
         if self.runs == 2 {
             said.push("Two runs tell little of what changes between runs; a third narrows the intervals.".to_owned());
@@ -390,21 +393,23 @@ impl CombinedRow {
     }
 }
 
-/// Of every comparison of CPU time but a control's, each pair of runs. The interval of a difference comes from the runs' own: the
-/// square of its half is the sum of the squares of theirs.
-fn agreement(rows: &[CombinedRow]) -> Agreement {
+/// Of every comparison of CPU time but a control's, each pair of runs. The interval of a difference comes from the runs' own errors, and
+/// holds by itself with 90 %.
+fn agreement(rows: &[CombinedRow], named: &[(String, Analysis)]) -> Agreement {
     let mut found = Agreement::default();
     for row in rows.iter().filter(|row| row.meter == CPU_PER_STATEMENT && !row.control) {
-        let known: Vec<(f64, f64)> = row
-            .runs
-            .iter()
-            .filter_map(|run| Some((run.ratio?.ln(), run.interval?)))
-            .map(|(log, [low, high])| (log, (high / low).ln() / 2.0))
-            .collect();
-        for (at, (one, half)) in known.iter().enumerate() {
-            for (other, other_half) in &known[at + 1..] {
+        let is_it = |one: &SummaryRow| {
+            (&one.label, &one.scenario, &one.arrangement, &one.meter)
+                == (&row.label, &row.scenario, &row.arrangement, &row.meter)
+        };
+        let log = |(_, run): &(String, Analysis)| run.log_ratios().find(|(one, _)| is_it(one)).map(|(_, log)| *log);
+        let known: Vec<LogRatio> = named.iter().filter_map(log).collect();
+        for (at, one) in known.iter().enumerate() {
+            for other in &known[at + 1..] {
+                let error = (one.variance + other.variance).sqrt();
+                let most = student_quantile(1.0 - NINE_OF_TEN, one.freedom + other.freedom) * error;
                 found.of += 1;
-                found.within += usize::from((one - other).abs() <= half.hypot(*other_half) + 1e-9);
+                found.within += usize::from((one.value - other.value).abs() <= most + 1e-9);
             }
         }
     }

@@ -27,7 +27,7 @@ fn runs_of_one_plan_have_one_folder_and_the_readme_has_their_combined_table() {
         );
         assert!(text.contains("Measured from 2026-01-02 to 2026-01-04"), "{text}");
         assert!(
-            text.contains("differences between two runs lie within their intervals; ")
+            text.contains("differences between two runs lie within their 90 % intervals; ")
                 && text.contains("#does-it-hold-tomorrow"),
             "{text}"
         );
