@@ -115,7 +115,7 @@ fn every_way_to_misbehave_that_is_a_matter_of_the_protocol_is_named() {
         ("hangs-in-warm-up", "ready", "said nothing new for 3 s and was ended; that was while it connected"),
         ("hangs", "window", "issued no statement for 3 s (`--stall`) and was ended in the window"),
         ("loses-an-answer", "window", "issued no statement for 3 s (`--stall`) and was ended in the window"),
-        ("panics", "window", "the driver panicked"),
+        ("panics", "window", "The driver panicked"),
         ("aborts", "window", "was ended by SIGABRT"),
         ("exits", "window", "exited with code 7"),
         ("prints-garbage", "window", "broke the worker protocol where `progress` or `end` was expected"),
