@@ -22,7 +22,6 @@ use cqldyno_meter::{ALL, local_servers};
 use cqldyno_reports::{Cell, Measure, Pass, Role, Run};
 
 pub(crate) use self::keyspaces::own_keyspaces;
-pub(crate) use self::setup::FLOOR_CONCURRENCY;
 use self::setup::Setup;
 use self::waiting::{Turn, Waiting};
 use self::watch::Watch;

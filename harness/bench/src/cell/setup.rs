@@ -15,7 +15,7 @@ use super::loaded::Loaded;
 use super::served::Served;
 use super::{CellBench, CellContext, Stage, TURNS_LOG};
 use crate::plan::PlannedCell;
-use crate::plan::estimate::delay;
+use crate::plan::estimate::{FLOOR_CONCURRENCY, delay};
 use crate::plan::pass::{Load, Shape};
 use crate::plan::placement::Placement;
 use crate::plan::target::Target;
@@ -24,8 +24,6 @@ use crate::process::failure::CellFailure;
 use crate::process::introduction::Introduced;
 use crate::process::worker::Bounds;
 
-/// Statements that floor has in flight.
-pub(crate) const FLOOR_CONCURRENCY: usize = 1_024;
 /// How often a worker reports its progress.
 const PROGRESS_MS: u64 = 500;
 /// What is loaded shifts by less than this from cell to cell.

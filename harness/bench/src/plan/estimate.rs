@@ -6,11 +6,13 @@ use std::time::Duration;
 use cqldyno_reports::Pass;
 use cqldyno_scenarios::{LoadPart, Operation, Scenario, Statement, Workload};
 
-use crate::cell::FLOOR_CONCURRENCY;
 use crate::plan::pass::{Cost, Shape};
 use crate::plan::schedule::Schedule;
 use crate::plan::target::Target;
 use crate::plan::{Plan, PlannedCell};
+
+/// Statements that floor has in flight.
+pub(crate) const FLOOR_CONCURRENCY: usize = 1_024;
 
 // Guesses, for any driver on any machine. The first round takes their place.
 
