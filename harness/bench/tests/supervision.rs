@@ -157,7 +157,7 @@ fn contenders_take_turns_that_have_readings_of_their_own_and_the_last_one_is_tol
         assert!(turns.iter().all(|cell| cell.failed.is_none() && cell.void.is_none()), "{turns:?}");
         assert_eq!(turns[1].measures["read_back"].get(), Some(1_000.0), "of both turns");
         assert!(!turns[0].measures.contains_key("read_back"));
-        assert!(turns[1].measures["cpu_between_turns"].get().is_some());
+        assert!(turns[1].measures["idle_cpu"].get().is_some());
         for id in ["wall", "verified", "statements", "server_executes", "voluntary_switches"] {
             let sum: f64 = turns.iter().map(|cell| cell.get(id).unwrap()).sum();
             let times = if id == "voluntary_switches" { 2.0 } else { 1.0 };
