@@ -70,7 +70,8 @@ fn begins_name(c: &char) -> bool {
 /// Whether these tokens end with a key of a map or a field of a user-defined type, so that a colon belongs to it.
 fn is_after_key(spans: &[(Token, usize)]) -> bool {
     let signs = |sign| spans.iter().filter(|(token, _)| *token == Token::Sign(sign)).count();
-    let is_sign = matches!(spans.last(), Some((Token::Sign('{' | ',' | ':' | '('), _)));
+    // A key is a word, a literal or a marker, or ends with a bracket; a marker's colon comes after any other sign.
+    let is_sign = matches!(spans.last(), Some((Token::Sign(sign), _)) if !matches!(sign, ')' | ']' | '}' | '?'));
     signs('{') > signs('}') && !is_sign
 }
 

@@ -276,7 +276,10 @@ impl Executor for CellBench<'_> {
                 let Some(mut waiting) = alive[*at].take() else { continue };
                 let ended = between.and_then(|()| waiting.turn(stage));
                 let mut cell = waiting.setup.cell_of(number);
-                cell.cores = watch.as_mut().filter(|_| nth + 1 == takers.len()).map(Watch::round);
+                if let Some(watch) = watch.as_mut().filter(|_| nth + 1 == takers.len()) {
+                    cell.findings.extend(watch.without_witness());
+                    cell.cores = Some(watch.round());
+                }
                 cell.findings.extend(restless.clone());
                 if let Some(before) = unsettled.take() {
                     bench.settle(before, cells, &mut alive, take)?;

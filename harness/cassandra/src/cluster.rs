@@ -280,9 +280,10 @@ impl State {
     }
 
     fn write(&self, folder: &Path) -> Result<(), CassandraError> {
-        let path = folder.join(STATE);
+        let (path, part) = (folder.join(STATE), folder.join(format!("{STATE}.part")));
         let text = serde_json::to_string_pretty(self).unwrap_or_default();
-        fs::write(&path, text).map_err(of(&path))
+        // Another start may read it at any time.
+        fs::write(&part, text).and_then(|()| fs::rename(&part, &path)).map_err(of(&path))
     }
 
     fn kill(&self) {

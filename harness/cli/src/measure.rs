@@ -158,10 +158,12 @@ pub fn keep(finished: &Finished, analysis: &Analysis) -> Result<()> {
     for exporter in EXPORTERS {
         let path = finished.folder.join(exporter.file());
         if !(finished.nothing_left && path.exists()) {
+            let part = finished.folder.join(format!("{}.part", exporter.file()));
             let write = || -> Result<()> {
-                let mut out = BufWriter::new(File::create(&path)?);
+                let mut out = BufWriter::new(File::create(&part)?);
                 exporter.write(analysis, Look::default(), &mut out)?;
-                Ok(out.flush()?)
+                out.flush()?;
+                Ok(std::fs::rename(&part, &path)?)
             };
             write().with_context(|| format!("the result cannot be kept in {}", path.display()))?;
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use cqldyno_reports::{Pass, Role, Run, ScenarioInfo, percent};
-use cqldyno_scenarios::{Scenario, builtin};
+use cqldyno_scenarios::{Scenario, Submit, builtin};
 
 /// The arguments after `cqldyno` that ask for the same run again. They state every value, so that no later default changes it.
 ///
@@ -104,10 +104,12 @@ fn scenario(info: &ScenarioInfo) -> String {
     else {
         return name.clone();
     };
-    let texts = |one: &Scenario| -> Vec<String> {
-        one.schema.iter().chain(one.statements.iter().map(|statement| &statement.cql)).cloned().collect()
+    // Flags set these, so they say nothing of the file.
+    let bare = |one: Scenario| {
+        let (about, point, page_size) = (String::new(), None, None);
+        Scenario { about, point, page_size, submit: Submit::default(), ..one }
     };
-    match builtin(&asked.name).is_some_and(|own| texts(&own) == texts(&asked)) {
+    match builtin(&asked.name).is_some_and(|own| bare(own) == bare(asked.clone())) {
         true => name.clone(),
         false => name.replacen(&asked.name, &format!("{}.json", asked.name), 1),
     }

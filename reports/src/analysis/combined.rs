@@ -70,7 +70,7 @@ pub struct CombinedRow {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct InRun {
-    /// The fitted level.
+    /// The level, as in one run.
     pub level: Option<f64>,
     /// The level over the reference's.
     pub ratio: Option<f64>,

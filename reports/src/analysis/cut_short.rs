@@ -104,14 +104,8 @@ pub fn why_cut_short(run: &Run) -> Option<String> {
 /// Which passes besides the timing blocks were left out, without the full stop; `None` if all ran.
 pub fn why_passes_left_out(run: &Run) -> Option<String> {
     let names: Vec<String> = run.passes_left_out.iter().map(|pass| pass.name().to_owned()).collect();
-    let within = Duration::from_millis(run.plan.within_ms?);
-    (!names.is_empty()).then(|| {
-        format!(
-            "Of {} not all cells ran, because the time limit of {} had no room for them",
-            list(&names),
-            lasting(within)
-        )
-    })
+    (!names.is_empty())
+        .then(|| format!("Of {} not all cells ran, because the time limit had no room for them", list(&names)))
 }
 
 /// Why a run that ends at a width ended, as a sentence.

@@ -203,7 +203,9 @@ fn slow(witnesses: &BTreeMap<(u32, u32), f64>) -> impl Iterator<Item = ((u32, u3
     let quick = at(QUICK).unwrap_or(f64::INFINITY);
     let limit = (SLOW * quick).max(at(KEPT).unwrap_or(f64::INFINITY));
     let slow = witnesses.iter().filter(move |(_, witness)| **witness > limit);
-    slow.map(move |(at, witness)| (*at, format!("floor cost {:.2} times what it cost in quick rounds", witness / quick)))
+    slow.map(move |(at, witness)| {
+        (*at, format!("floor cost {:.2} times what it cost in quick rounds", witness / quick))
+    })
 }
 
 #[cfg(test)]
@@ -322,7 +324,8 @@ mod tests {
     fn of_a_generation_that_broke_off_only_the_attempt_that_counts_has_rounds() {
         let (run, mut cells) = turns(|_, _, _| quiet());
         let torn = cells.iter().filter(|cell| cell.block == 3 && cell.round == Some(1)).cloned();
-        let torn: Vec<Cell> = torn.map(|cell| Cell { cores: cell.cores.as_ref().map(|_| disturbed()), ..cell }).collect();
+        let torn: Vec<Cell> =
+            torn.map(|cell| Cell { cores: cell.cores.as_ref().map(|_| disturbed()), ..cell }).collect();
         cells.iter_mut().filter(|cell| cell.block == 3).for_each(|cell| cell.attempt = 2);
         cells.splice(0..0, torn);
         assert_eq!(CountedRounds::of(&run, &cells).counting(), Some((48, 48)));
@@ -392,10 +395,7 @@ mod tests {
         assert!(first.iter().all(|line| !line.contains("Warning")), "{first:?}");
         let (rows, _, findings) = verdicts(12);
         assert_eq!(rows, [(false, None); 2], "half is enough, but six generations are not");
-        assert!(
-            findings[0].contains("and there are 6; 12 rounds do not. `--notes` says why"),
-            "{findings:?}"
-        );
+        assert!(findings[0].contains("and there are 6; 12 rounds do not. `--notes` says why"), "{findings:?}");
         let (rows, first, findings) = verdicts(13);
         assert_eq!(rows, [(true, Some(Verdict::TooNoisy)); 2]);
         let why = "26 of 48 rounds do not count, because the cores were busy. For example generation 1, round 1 of reads on multi:2: \
@@ -434,10 +434,7 @@ mod tests {
         let analysis = Analysis::new(&run, &cells);
         let floor = row(&analysis, "writes", "floor");
         assert_eq!((floor.median, floor.n), (None, 0));
-        assert_eq!(
-            floor.unavailable.as_deref(),
-            Some("None of its rounds counts, because the cores were busy.")
-        );
+        assert_eq!(floor.unavailable.as_deref(), Some("None of its rounds counts, because the cores were busy."));
     }
 
     #[test]

@@ -60,7 +60,7 @@ pub struct SummaryRow {
     /// The smallest and the largest figure, if several cells counted.
     #[serde(default)]
     pub range: Option<[f64; 2]>,
-    /// The fitted level; the median without an interval; absent if the row is void, failed or not measured.
+    /// The mean over all rounds that count; the median without an interval; absent if the row is void, failed or not measured.
     ///
     /// A level over the reference's is the ratio, but for a control. The reference's level is pooled with its control's.
     #[serde(default)]

@@ -12,7 +12,7 @@ use crate::{Analysis, Cell, Contender, Pass, Role, Run, Setting, SummaryRow, why
 fn fitted(run: &Run) -> String {
     let (medians, all) = if run.plan.turns.is_some() { ("turns", "generations") } else { ("blocks", "blocks") };
     format!(
-        "Figures are medians of the {medians}. Ratios are fitted over all {all}, so they differ a little from the quotients of medians."
+        "Figures are medians of the {medians}. Ratios are of means over all {all}, so they differ a little from the quotients of medians."
     )
 }
 

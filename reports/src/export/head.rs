@@ -191,7 +191,7 @@ pub(crate) fn verdicts(analysis: &Analysis) -> Option<String> {
         more => format!("The 95 % intervals hold for all {more} comparisons of CPU time at once"),
     };
     Some(format!(
-        "Figures of short tables are fitted levels, those of wide tables are medians of the blocks. A ratio is the level of CPU time \
+        "Figures of short tables are means over all turns, those of wide tables are medians of the blocks. A ratio is the level of CPU time \
          per statement over that of {}, within blocks. {hold}. Cheaper or dearer means that the whole interval lies beyond {band:.0} %, \
          or excludes 1 if both are the same driver; same means that all of it lies within. Faster or slower says the same of statements \
          per second, beyond {band:.0} % for every driver; their intervals hold all at once, too. The smallest difference is what this run would \

@@ -98,7 +98,9 @@ impl CellBench<'_> {
     /// Why floor can no longer log in, as a clause, if so.
     pub(super) fn locked_out(&self) -> Option<String> {
         let failure = self.execute_schema(Vec::new(), "login", self.context.cancel).err()?;
-        let is_told = !matches!(failure, CellFailure::Cancelled | CellFailure::Unavailable(_));
+        // What the machine failed in tells nothing of the cluster.
+        let is_told =
+            !matches!(failure, CellFailure::Cancelled | CellFailure::Unavailable(_) | CellFailure::Machine(_));
         is_told.then(|| self.redaction.apply(failure.to_string().trim_end_matches('.')))
     }
 

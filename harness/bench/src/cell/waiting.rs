@@ -97,8 +97,8 @@ pub(super) struct Turn {
     began: SystemTime,
     /// What the worker did while it was asleep before it; `None` in its first turn.
     asleep: Option<Asleep>,
-    /// The worker's CPU clock when it had said `done`, in nanoseconds, and what it says at the end of [`TAIL`].
-    tail: Option<(u64, JoinHandle<Option<u64>>)>,
+    /// The worker's CPU clock when it had said `done`, in nanoseconds, and what it says at the end of [`TAIL`], with that time.
+    tail: Option<(u64, JoinHandle<Option<(u64, Instant)>>)>,
     /// CPU time of the worker within [`TAIL`], in microseconds, when the turn is settled.
     tail_us: u64,
     end: End,
@@ -134,10 +134,11 @@ impl Waiting<'_> {
         }
         let before = self.served.edge(pid, cancel)?;
         let at_go = process_cpu_ns(pid).ok();
-        let slept = self.whole.slept_at.zip(at_go).map(|((was, since), is)| Asleep {
-            cpu_us: is.saturating_sub(was) / 1_000,
-            lasted: since.elapsed(),
-        });
+        let slept = self
+            .whole
+            .slept_at
+            .zip(at_go)
+            .map(|((was, since), is)| Asleep { cpu_us: is.saturating_sub(was) / 1_000, lasted: since.elapsed() });
         let asleep = slept.filter(|_| self.whole.turns > 0);
         let (began, clock) = (SystemTime::now(), Instant::now());
         stage(Stage::Window { issued: 0, of });
@@ -160,15 +161,14 @@ impl Waiting<'_> {
         let tail = at_done.filter(|_| self.setup.planned.pass == Pass::Timing).and_then(|done| {
             let at_due = move || {
                 sleep(due.saturating_duration_since(Instant::now()));
-                process_cpu_ns(pid).ok()
+                process_cpu_ns(pid).ok().zip(Some(Instant::now()))
             };
             // Without a thread the tail is not known, and counts nothing.
             Some((done, Builder::new().name("tail".to_owned()).spawn(at_due).ok()?))
         });
         let (counted, connections) = between((&before, &after), &self.setup.scenario, &done);
         self.whole.began.get_or_insert((before, clock));
-        let turn =
-            Turn { asked: of, began, asleep, tail, tail_us: 0, end, done, after, counted, connections, seen };
+        let turn = Turn { asked: of, began, asleep, tail, tail_us: 0, end, done, after, counted, connections, seen };
         self.whole.add(&turn);
         Ok(turn)
     }
@@ -176,9 +176,8 @@ impl Waiting<'_> {
     /// The turn with all that belongs to it: waits for the end of [`TAIL`], from which on the worker is asleep.
     pub(super) fn settle(&mut self, mut turn: Turn) -> Turn {
         if let Some((done, tail)) = turn.tail.take() {
-            let is = tail.join().ok().flatten();
-            turn.tail_us = since_us(Some(done), is).unwrap_or(0);
-            self.whole.slept_at = is.zip(Some(Instant::now()));
+            self.whole.slept_at = tail.join().ok().flatten();
+            turn.tail_us = since_us(Some(done), self.whole.slept_at.map(|(is, _)| is)).unwrap_or(0);
         }
         turn
     }
@@ -208,7 +207,7 @@ impl Waiting<'_> {
             _ => Vec::new(),
         };
         let read_back = setup.read_back(&mut served, &mut exits)?;
-        exits.extend(worked_asleep(whole.asleep));
+        exits.extend(worked_asleep(whole.asleep, whole.cpu_us));
         exits.extend(worked_beside(whole.beside_us, whole.cpu_us, whole.turns));
         let closing = Closing { read_back, findings: exits, voids };
         Ok(setup.judged(cell, turn, outcome, &ready, &served, Some(closing)))

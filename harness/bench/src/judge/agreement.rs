@@ -408,10 +408,13 @@ pub fn may_idle(found: u64, asked: u64, nodes: u64, in_flight: u64) -> bool {
 }
 
 impl Counted {
-    /// The connections of each node, with `asked` at most: those that carried statements, and those that could have.
+    /// The connections of each node, with `asked` at most: those that carried statements, and those that could have, if all statements
+    /// went where their keys are.
     pub fn ready_by_node(&self, asked: u64) -> BTreeMap<usize, u64> {
         let mut ready = self.connections_by_node.clone();
-        for (node, resting) in &self.resting_by_node {
+        let Routed { keyed, to_replica, to_shard } = self.routed;
+        let leads_there = keyed > 0 && (to_replica, to_shard) == (keyed, keyed);
+        for (node, resting) in self.resting_by_node.iter().filter(|_| leads_there) {
             let found = ready.entry(*node).or_default();
             *found += asked.saturating_sub(*found).min(*resting);
         }

@@ -170,16 +170,21 @@ pub(crate) fn below_concurrency(done: &Done, slots: usize) -> Option<String> {
     })
 }
 
-/// A worker that used more than this share of a core while it was asleep did not sleep.
+/// A worker that used more than this share of a core while it was asleep, or of what its turns took, did not sleep.
 const ASLEEP_SHARE: f64 = 0.01;
 
-/// A finding when the worker used much CPU time while it was asleep. No statement is charged with it.
-pub(crate) fn worked_asleep(asleep: Asleep) -> Option<String> {
-    let share = asleep.share().filter(|share| *share > ASLEEP_SHARE)?;
-    Some(format!(
-        "It used {:.1} % of a core while it was asleep between its turns. That is idle CPU time, with which no statement is charged.",
-        share * 100.0
-    ))
+/// A finding when the worker used much CPU time while it was asleep between turns that took `in_turns_us`. No statement is charged with it.
+pub(crate) fn worked_asleep(asleep: Asleep, in_turns_us: u64) -> Option<String> {
+    let share = asleep.share()?;
+    let of_turns = asleep.cpu_us as f64 / in_turns_us.max(1) as f64;
+    (share > ASLEEP_SHARE || of_turns > ASLEEP_SHARE).then(|| {
+        format!(
+            "It used {:.1} % of a core while it was asleep between its turns, {:.1} % of what these took. That is idle CPU time, with \
+             which no statement is charged.",
+            share * 100.0,
+            of_turns * 100.0
+        )
+    })
 }
 
 /// What a worker may use before its first turn and after the end of each, per turn in microseconds: it encodes its histograms then.
@@ -255,10 +260,12 @@ mod tests {
 
     #[test]
     fn a_worker_that_does_not_sleep_between_its_turns_is_told_of() {
-        let of = |cpu_us| worked_asleep(Asleep { cpu_us, lasted: std::time::Duration::from_secs(1) });
-        assert_eq!(of(10_000), None);
-        assert_eq!(worked_asleep(Asleep::default()), None);
-        assert!(of(250_000).unwrap().starts_with("It used 25.0 % of a core while it was asleep"));
+        let of = |cpu_us, in_turns_us| {
+            worked_asleep(Asleep { cpu_us, lasted: std::time::Duration::from_secs(1) }, in_turns_us)
+        };
+        assert_eq!((of(10_000, 1_000_000), worked_asleep(Asleep::default(), 0)), (None, None));
+        assert!(of(250_000, 50_000_000).unwrap().starts_with("It used 25.0 % of a core while it was asleep"));
+        assert!(of(5_000, 100_000).unwrap().contains("between its turns, 5.0 % of what these took."));
     }
 
     #[test]

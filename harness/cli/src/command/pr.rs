@@ -144,7 +144,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
     if interrupted {
         return Ok(Outcome::Interrupted);
     }
-    let outcome = outcome(&lines);
+    let outcome = outcome(&lines, !first.run.passes_left_out.is_empty());
     if !arguments.only_findings || outcome != Outcome::Done || lines.iter().any(Line::is_finding) {
         let lasted = began.elapsed();
         let comment =
@@ -161,10 +161,12 @@ fn suspected(scenarios: &[Scenario], lines: &[Line]) -> Vec<Scenario> {
     scenarios.iter().filter(is_suspected).cloned().collect()
 }
 
-fn outcome(lines: &[Line]) -> Outcome {
+/// What the lines come to; `lacks_counts` says that the time limit had no room for all of them.
+fn outcome(lines: &[Line], lacks_counts: bool) -> Outcome {
+    let is_open = |line: &Line| line.judged.is_change() && line.confirmed.is_none();
     if lines.iter().any(|line| line.is_finding() && line.judged == Judged::Dearer) {
         Outcome::Failed
-    } else if lines.is_empty() || !unjudged(lines).is_empty() {
+    } else if lines.is_empty() || !unjudged(lines).is_empty() || lacks_counts || lines.iter().any(is_open) {
         Outcome::Unmeasurable
     } else {
         Outcome::Done

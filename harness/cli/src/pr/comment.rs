@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use cqldyno_reports::{Analysis, Pass, Run, count, escape, lasting, list, percent, three_digits, whole};
+use cqldyno_reports::{
+    Analysis, Pass, Run, count, escape, lasting, list, percent, three_digits, whole, why_passes_left_out,
+};
 use cqldyno_scenarios::Scenario;
 
 use super::judge::{COUNTS, CPU_TIME, Judged, Least, Line, names, unjudged};
@@ -64,6 +66,9 @@ impl Comment<'_> {
         };
         if !unconfirmed.is_empty() {
             text += &format!(" A second run did not confirm {}.", several(&unconfirmed));
+        }
+        if let Some(why) = why_passes_left_out(self.analysis.run()) {
+            text += &format!(" {why}; give it more with --within.");
         }
         if let Some(first) = open.first() {
             let all: Vec<String> = open.iter().map(|name| escape(name)).collect();

@@ -164,7 +164,8 @@ pub fn confirm(first: &mut [Line], second: &[Line]) {
     for line in first.iter_mut().filter(|line| line.judged.is_change()) {
         let is_same = |other: &&Line| other.scenario == line.scenario && other.meter == line.meter;
         let again = second.iter().find(is_same);
-        line.confirmed = Some(again.is_some_and(|other| other.judged == line.judged));
+        // A pass may have had no room in the second run.
+        line.confirmed = again.filter(|other| other.is_known()).map(|other| other.judged == line.judged);
         line.more = again.and_then(|other| other.more.clone());
     }
 }

@@ -254,12 +254,7 @@ fn a_format_that_is_none_is_refused_with_those_there_are() {
 
 #[test]
 fn flags_that_change_nothing_with_the_settings_default_are_refused() {
-    for given in [
-        ["--connections", "2"],
-        ["--page-size", "9"],
-        ["--request-timeout", "5s"],
-        ["--consistency", "ONE"],
-    ] {
+    for given in [["--connections", "2"], ["--page-size", "9"], ["--request-timeout", "5s"], ["--consistency", "ONE"]] {
         for default in [&["--settings", "default"][..], &["floor+settings=default"]] {
             let contender = if default.len() == 2 { &["floor"][..] } else { &[] };
             let error = refused(&[&["compare"], contender, default, &given].concat());

@@ -55,7 +55,8 @@ pub fn reads_system_table(text: &str) -> bool {
         select.table.keyspace.as_deref().is_some_and(|name| name == "system" || name.starts_with("system_"))
     };
     // Most texts need no parsing.
-    text.contains("system") && matches!(parse(text), Ok(Statement::Select(select)) if of_system(&select))
+    let names_it = text.as_bytes().windows(6).any(|at| at.eq_ignore_ascii_case(b"system"));
+    names_it && matches!(parse(text), Ok(Statement::Select(select)) if of_system(&select))
 }
 
 #[derive(Debug, Default)]

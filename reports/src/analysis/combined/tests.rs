@@ -109,7 +109,9 @@ fn differences_between_two_runs_are_counted_against_the_interval_of_a_difference
     let all = runs(&[1.0, 1.0, 1.1]);
     let combined = Combined::of(&analyses(&all)).unwrap();
     assert_eq!(combined.agreement(), Agreement { within: 2, of: 6 });
-    assert!(combined.remarks().concat().contains("2 of 6 differences between two runs lie within their 90 % intervals"));
+    assert!(
+        combined.remarks().concat().contains("2 of 6 differences between two runs lie within their 90 % intervals")
+    );
 }
 
 #[test]

@@ -81,11 +81,9 @@ pub fn meaning(column: &Column) -> &'static str {
         Kind::Smallest => "The smallest difference in CPU time that this run would have found with a chance of 90 %.",
         Kind::Bottleneck => "What kept the row from being faster: the worker with the driver, or the server.",
         Kind::Ratio if column.meter == THROUGHPUT => {
-            "Statements per second over the reference's, fitted over all blocks, and the interval of that ratio."
+            "Statements per second over the reference's, over all blocks, and the interval of that ratio."
         }
-        Kind::Ratio => {
-            "CPU time per statement over the reference's, fitted over all blocks, and the interval of that ratio."
-        }
+        Kind::Ratio => "CPU time per statement over the reference's, over all blocks, and the interval of that ratio.",
         Kind::Figure => match column.meter {
             ALLOCATIONS => "allocations of the worker per statement",
             CALLGRIND => "instructions of the worker per statement in user mode, under callgrind",

@@ -307,6 +307,7 @@ fn connections_to_nodes_that_got_nothing_are_there_and_the_node_that_got_all_is_
     }
     let control = ConnectionSnapshot { id: 4, node: 2, open: true, registered: true, ..ConnectionSnapshot::default() };
     after.connections.push(control);
+    after.routed = [(SELECT.to_owned(), Routed { keyed: 8, to_replica: 8, to_shard: 8 })].into();
     let counted = Counted::between(&Snapshot::default(), &after, &mixed());
     assert_eq!((counted.connections, &counted.connections_by_node), (1, &[(1, 1)].into()));
     assert_eq!(node_void(&counted.ready_by_node(1), 1, 3), None);
@@ -317,6 +318,11 @@ fn connections_to_nodes_that_got_nothing_are_there_and_the_node_that_got_all_is_
     );
     assert!(node_void(&counted.ready_by_node(2), 2, 3).is_some(), "one more to each was asked for");
     assert!(counted.hot_node(1, 1).unwrap().starts_with("Some of the node's shards got all of the EXECUTEs, and 2 of"));
+    let mut elsewhere = after.clone();
+    elsewhere.routed = [(SELECT.to_owned(), Routed { keyed: 8, to_replica: 5, to_shard: 5 })].into();
+    let pinned = Counted::between(&Snapshot::default(), &elsewhere, &mixed());
+    assert!(node_void(&pinned.ready_by_node(1), 1, 3).is_some(), "their keys are on other nodes, too");
+    assert_eq!(pinned.hot_node(1, 3), None);
     after.connections.remove(2);
     let broken = Counted::between(&Snapshot::default(), &after, &mixed()).ready_by_node(1);
     assert!(node_void(&broken, 1, 3).unwrap().starts_with("0 connections carried the statements to node 3 of 3"));

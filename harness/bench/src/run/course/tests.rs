@@ -645,10 +645,7 @@ fn most_rounds_without_their_cores_are_said_while_the_user_can_still_do_somethin
     };
     let (_, _, heard) = go(&in_turns(Some(60)), Vec::new(), busy);
     let [said] = &heard.too_few[..] else { panic!("{:?}", heard.too_few) };
-    assert!(
-        said.starts_with("4 of 6 rounds do not count, because the cores were busy. For example "),
-        "{said}"
-    );
+    assert!(said.starts_with("4 of 6 rounds do not count, because the cores were busy. For example "), "{said}");
     assert!(said.contains(": others used 50 % of the cores. If it stays like that, there is no verdict"), "{said}");
     let (_, _, heard) = go(&Plan { noise_share: None, ..in_turns(Some(60)) }, Vec::new(), busy);
     assert_eq!(heard.too_few, [""; 0]);

@@ -145,4 +145,7 @@ fn a_change_is_a_finding_only_if_the_second_run_says_the_same() {
     let found: Vec<Option<bool>> = first.iter().map(|line| line.confirmed).collect();
     assert_eq!(found, [Some(true), Some(false), Some(false), None]);
     assert_eq!(first.iter().filter(|line| line.is_finding()).count(), 1);
+    let mut first = lines(EQUAL, |who, _| if who > 1 { 100.0 } else { 0.0 });
+    confirm(&mut first, &[]);
+    assert!(first.iter().all(|line| line.confirmed.is_none()), "what the second run did not measure stays open");
 }
