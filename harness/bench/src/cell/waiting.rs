@@ -62,8 +62,8 @@ pub(super) struct Whole {
     clock_ns: Option<u64>,
     /// What it used beside its turns, in microseconds: after `ready` and before the first `go`, and between each `end` and `done`.
     beside_us: u64,
-    /// The worker's CPU clock in nanoseconds, and the time, since when it has been asleep.
-    slept_at: Option<(u64, Instant)>,
+    /// The worker's CPU clock when it fell asleep.
+    slept_at: Option<Clock>,
 }
 
 impl Whole {
@@ -90,6 +90,9 @@ impl Whole {
     }
 }
 
+/// A worker's CPU clock in nanoseconds, and when it was read.
+type Clock = (u64, Instant);
+
 /// What one turn gave.
 pub(super) struct Turn {
     /// Its statements.
@@ -98,7 +101,7 @@ pub(super) struct Turn {
     /// What the worker did while it was asleep before it; `None` in its first turn.
     asleep: Option<Asleep>,
     /// The worker's CPU clock when it had said `done`, in nanoseconds, and what it says at the end of [`TAIL`], with that time.
-    tail: Option<(u64, JoinHandle<Option<(u64, Instant)>>)>,
+    tail: Option<(u64, JoinHandle<Option<Clock>>)>,
     /// CPU time of the worker within [`TAIL`], in microseconds, when the turn is settled.
     tail_us: u64,
     end: End,

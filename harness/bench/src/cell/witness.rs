@@ -1,4 +1,4 @@
-//! The witness of the machine's speed, which decides what rounds count: floor on an embedded node of its own takes short turns between those of the contenders.
+//! The witness of the machine's speed: floor on an embedded node of its own takes short turns between those of the contenders.
 //!
 //! What a turn costs follows the machine's memory, kernel and wake-ups, which a loop of arithmetic does not feel and the kernel does not
 //! report. Floor feels them, and no contender can move what floor costs.
