@@ -191,7 +191,7 @@ fn runs_of_one_plan_are_a_combined_table_in_every_format_that_shows_several() {
             "vs scylla (95 %)",
             "3 of 3",
             "2 of 2 verdicts on CPU time held in all runs.",
-            "6 of 6 differences between two runs lie within their 90 % intervals; nine of ten should.",
+            "4 of 6 differences between two runs lie within their 90 % intervals; nine of ten should.",
             "These runs differ in: processor.",
             "scylla needed the least CPU time for writes and reads.",
             "runs/monday",
