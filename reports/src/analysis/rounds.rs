@@ -11,8 +11,9 @@ use crate::attempts::Attempts;
 use crate::measure::SERVER_CPU;
 use crate::{Cell, CoreLoop, Pass, Place, RoundCores, Run, plain};
 
-/// A round does not count if its witness costs more than so many times the quick rounds' of the same table.
-const SLOW: f64 = 1.25;
+/// A round does not count if its witness costs more than so many times the quick rounds' of the same table. In an ordinary hour it costs up
+/// to three times as much, by how threads wake each other, and then ratios do not follow it.
+const SLOW: f64 = 3.0;
 /// The quick rounds' witness is this quantile of all.
 const QUICK: f64 = 0.2;
 /// This share of the rounds that had their cores counts in any case, the quickest first.
@@ -282,14 +283,14 @@ mod tests {
             CountedRounds::of(&run, &cells).counting()
         };
         assert_eq!(of(|_, _| 1.0), Some((48, 48)));
-        assert_eq!(of(|block, _| if block > 9 { 1.24 } else { 1.0 }), Some((48, 48)), "an ordinary hour");
-        assert_eq!(of(|block, _| if block > 9 { 1.26 } else { 1.0 }), Some((36, 48)), "a slow quarter");
+        assert_eq!(of(|block, _| if block > 9 { 2.9 } else { 1.0 }), Some((48, 48)), "an ordinary hour");
+        assert_eq!(of(|block, _| if block > 9 { 3.1 } else { 1.0 }), Some((36, 48)), "a slow quarter");
         assert_eq!(of(|block, _| if block > 3 { f64::from(block) } else { 1.0 }), Some((28, 48)), "a slow hour");
-        let (run, cells) = turns(|_, block, _| found(if block > 9 { 1.5 } else { 1.0 }, 0.02, 0.0));
+        let (run, cells) = turns(|_, block, _| found(if block > 9 { 3.5 } else { 1.0 }, 0.02, 0.0));
         let rounds = CountedRounds::of(&run, &cells);
         let said = rounds.sentence().unwrap();
         assert!(said.starts_with("12 of 48 rounds do not count, because the machine was slow. For example "), "{said}");
-        assert!(said.ends_with("floor cost 1.50 times what it cost in quick rounds."), "{said}");
+        assert!(said.ends_with("floor cost 3.50 times what it cost in quick rounds."), "{said}");
         assert!(!rounds.are_too_few(), "slow rounds are no reason to withhold a verdict");
     }
 
