@@ -49,7 +49,11 @@ impl Evidence<'_> {
             }
             reasons.extend(counted.rows_void(scenario, self.workload, done));
         }
-        let in_flight = scenario.in_flight(self.load.concurrency) as u64;
+        // At a rate, statements may come one by one.
+        let in_flight = match self.load.shape {
+            Shape::AtRate(_) => 1,
+            _ => scenario.in_flight(self.load.concurrency) as u64,
+        };
         let idle = |(found, asked, nodes, _): &_| sessions == 0 && may_idle(*found, *asked, *nodes, in_flight);
         if let Some((found, asked, nodes, has_own)) = self.connections.filter(|one| !idle(one)) {
             let ready = self.counted.filter(|_| sessions == 0).map(|counted| counted.ready_by_node(asked));

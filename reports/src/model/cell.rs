@@ -128,7 +128,7 @@ pub enum RoundCores {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         loops: Vec<CoreLoop>,
         /// How many cores there are; in runs of earlier versions as many as loops.
-        #[serde(default)]
+        #[serde(default, skip_serializing_if = "is_zero")]
         cores: u32,
         /// How long the round took, in seconds.
         wall_s: f64,
@@ -138,7 +138,7 @@ pub enum RoundCores {
         steal_s: f64,
         /// CPU time per statement of the witness in the round, in microseconds: floor and a node of its own, which take turns between those
         /// of the contenders.
-        #[serde(default)]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         witness_us: Option<f64>,
     },
     /// Nothing.
@@ -146,6 +146,11 @@ pub enum RoundCores {
         /// Why, as a full sentence.
         unavailable: String,
     },
+}
+
+/// A file of an earlier version stays as it is, with its checksum.
+fn is_zero(cores: &u32) -> bool {
+    *cores == 0
 }
 
 /// The speed of the calibration loop on one core, while it ran on all cores at once.

@@ -51,7 +51,7 @@ fn a_driver_that_leaks_is_ended_at_the_limit() {
 #[test]
 fn a_driver_that_crashes_or_exits_is_a_row_with_how_and_its_last_words() {
     let sentence = failure("panics", |_| {});
-    assert!(sentence.contains("the driver panicked") && sentence.contains("statement 3000 is cursed"), "{sentence}");
+    assert!(sentence.contains("The driver panicked") && sentence.contains("statement 3000 is cursed"), "{sentence}");
     let sentence = failure("aborts", |_| {});
     assert!(
         sentence.contains("was ended by SIGABRT; its log ends: ") && sentence.contains("about to abort"),

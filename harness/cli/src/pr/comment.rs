@@ -67,6 +67,11 @@ impl Comment<'_> {
         if !unconfirmed.is_empty() {
             text += &format!(" A second run did not confirm {}.", several(&unconfirmed));
         }
+        let open_changes: Vec<&Line> =
+            self.lines.iter().filter(|line| line.judged.is_change() && line.confirmed.is_none()).collect();
+        if !open_changes.is_empty() {
+            text += &format!(" A second run could not look at {}.", several(&open_changes));
+        }
         if let Some(why) = why_passes_left_out(self.analysis.run()) {
             text += &format!(" {why}; give it more with --within.");
         }

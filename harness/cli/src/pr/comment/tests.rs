@@ -30,7 +30,9 @@ fn commented(head: &str, (mut run, cells): (Run, Vec<Cell>), confirms: bool, exp
     }
     let analysis = Analysis::new(&run, &cells);
     let mut lines = judge(&analysis);
-    let mut second = if confirms { lines.clone() } else { Vec::new() };
+    let mut second = lines.clone();
+    let unchanged = if confirms { &mut [][..] } else { &mut second[..] };
+    unchanged.iter_mut().for_each(|line| line.judged = Judged::Same);
     second
         .iter_mut()
         .filter(|line| line.scenario == "writes")
