@@ -21,7 +21,7 @@ fn turns_of(how: &str, turns: Turns, memory_limit_bytes: Option<u64>) -> Vec<Cel
 
 #[test]
 fn cpu_time_that_is_hidden_in_each_turn_voids_the_sum_of_them() {
-    let turns = turns_of("hides-cpu-time", Turns { count: 20_000, rounds: 8 }, None);
+    let turns = turns_of("hides-cpu-time", Turns { count: 40_000, rounds: 8 }, None);
     let why = turns.last().unwrap().void.clone().unwrap();
     assert!(why.contains("Over all its turns: The worker says that it used"), "{why}");
 }
