@@ -138,7 +138,7 @@ func (c *cell) carryOut() (string, error) {
 	if err := c.warmUp(bench); err != nil {
 		return "warm_up", err
 	}
-	var last any = ready{"ready", c.driver.Settings(options), threads()}
+	var last any = ready{"ready", c.driver.Settings(options), len(tasks())}
 	for nth := range job.Turns {
 		told, kind, err := c.measured(bench, nth, last)
 		if err != nil {
@@ -233,6 +233,7 @@ func (c *cell) turn(of *gauge, last any, issueAll func(atEnd func()) error) (int
 	stop := c.report(of)
 	err = issueAll(func() {
 		told, err := begin.untilNow()
+		told.Steady = of.steady()
 		if err != nil {
 			c.link.fail("job", err)
 		}
@@ -242,7 +243,7 @@ func (c *cell) turn(of *gauge, last any, issueAll func(atEnd func()) error) (int
 	if err != nil {
 		return 0, err
 	}
-	count := threads()
+	count := len(tasks())
 	<-c.link.inbox
 	return count, nil
 }
@@ -256,6 +257,9 @@ func (c *cell) tickets(nth uint64) *gauge {
 // measured is the turn nth; an error comes with its kind.
 func (c *cell) measured(bench *bench, nth uint64, last any) (*done, string, error) {
 	run := c.run(bench, c.tickets(nth), c.workload.Issue)
+	if c.job.Mode != "connect" && c.job.Rate == nil {
+		run.gauge.withEdges(uint64(run.concurrency))
+	}
 	run.counts = newRecorder(len(bench.prepared), c.job.Rate != nil)
 	var paced *pace
 	count, err := c.turn(run.gauge, last, func(atEnd func()) (err error) {

@@ -51,6 +51,43 @@ type gauge struct {
 	first, count uint64
 	next         atomic.Uint64
 	stopped      atomic.Bool
+	// edges are the tickets at which the part begins and ends in which all slots are at work, if the turn has such a part.
+	edges [2]uint64
+	// at is when these were taken.
+	at [2]atomic.Pointer[moment]
+}
+
+// The edges are those of the load generator in Rust: so many rounds of tickets at the beginning, and the last one in flight. A turn of
+// fewer rounds than the least has no edges.
+const firstEdge, leastRounds = 2, 8
+
+// withEdges gives the turn edges, if it is long enough.
+func (g *gauge) withEdges(slots uint64) {
+	if g.count >= leastRounds*slots {
+		g.edges = [2]uint64{firstEdge * slots, g.count - 1}
+	}
+}
+
+// note notes the moment at which a ticket at an edge is taken: the first edge is passed before the last.
+func (g *gauge) note() {
+	if first := g.at[0].Load(); first == nil {
+		g.at[0].Store(now())
+	} else {
+		g.at[1].Store(first.later())
+	}
+}
+
+// steady is what there was between the edges, if there are any.
+func (g *gauge) steady() *steady {
+	first, last := g.at[0].Load(), g.at[1].Load()
+	if first == nil || last == nil {
+		return nil
+	}
+	wall, cpu, whole := last.since(first)
+	if !whole {
+		return nil
+	}
+	return &steady{WallNs: wall, CPUNs: cpu, Statements: g.edges[1] - g.edges[0]}
 }
 
 // take is the next ticket.
@@ -58,8 +95,11 @@ func (g *gauge) take() (uint64, bool) {
 	if g.stopped.Load() {
 		return 0, false
 	}
-	ticket := g.first + g.next.Add(1) - 1
-	return ticket, ticket < g.first+g.count
+	nth := g.next.Add(1) - 1
+	if g.edges[1] > 0 && (nth == g.edges[0] || nth == g.edges[1]) {
+		g.note()
+	}
+	return g.first + nth, nth < g.count
 }
 
 func (g *gauge) taken() uint64 { return min(g.next.Load(), g.count) }

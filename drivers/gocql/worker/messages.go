@@ -37,15 +37,23 @@ type progress struct {
 }
 
 type end struct {
-	Type                string `json:"type"`
-	WallNs              int64  `json:"wall_ns"`
-	AtNs                int64  `json:"at_ns"`
-	UserUs              int64  `json:"user_us"`
-	SysUs               int64  `json:"sys_us"`
-	VoluntarySwitches   int64  `json:"voluntary_switches"`
-	InvoluntarySwitches int64  `json:"involuntary_switches"`
-	MinorFaults         int64  `json:"minor_faults"`
-	MajorFaults         int64  `json:"major_faults"`
+	Type                string  `json:"type"`
+	WallNs              int64   `json:"wall_ns"`
+	AtNs                int64   `json:"at_ns"`
+	UserUs              int64   `json:"user_us"`
+	SysUs               int64   `json:"sys_us"`
+	VoluntarySwitches   int64   `json:"voluntary_switches"`
+	InvoluntarySwitches int64   `json:"involuntary_switches"`
+	MinorFaults         int64   `json:"minor_faults"`
+	MajorFaults         int64   `json:"major_faults"`
+	Steady              *steady `json:"steady,omitempty"`
+}
+
+// steady is the part of the window in which all slots were at work.
+type steady struct {
+	WallNs     int64  `json:"wall_ns"`
+	CPUNs      int64  `json:"cpu_ns"`
+	Statements uint64 `json:"statements"`
 }
 
 type done struct {

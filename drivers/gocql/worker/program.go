@@ -77,7 +77,7 @@ func (c *cell) runProgram(program Program) (string, error) {
 	if _, err := c.executeAll(program, &warm); err != nil {
 		return "warm_up", fmt.Errorf("the warm-up broke off: %w", err)
 	}
-	var last any = ready{"ready", Equal(c.options()), threads()}
+	var last any = ready{"ready", Equal(c.options()), len(tasks())}
 	for nth := range c.job.Turns {
 		tickets := *all
 		tickets.gauge, tickets.issue = c.tickets(nth), c.workload.Issue

@@ -3,6 +3,7 @@ package worker
 import (
 	"fmt"
 	"os"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -41,6 +42,56 @@ func (e *edge) untilNow() (end, error) {
 	}, unmeasured(err)
 }
 
+// moment is monotonic time and the CPU time of each thread inside the window. The process' own figure would miss up to a tick of every
+// thread that is running on another core.
+type moment struct {
+	at  int64
+	cpu map[int]int64
+}
+
+func now() *moment { return momentOf(tasks()) }
+
+// later is a later moment of the same process. New threads are looked for when the clocks of the others were read.
+func (m *moment) later() *moment {
+	known := make([]int, 0, len(m.cpu))
+	for task := range m.cpu {
+		known = append(known, task)
+	}
+	is := momentOf(known)
+	for task, cpu := range now().cpu {
+		if _, has := m.cpu[task]; !has {
+			is.cpu[task] = cpu
+		}
+	}
+	return is
+}
+
+func momentOf(tasks []int) *moment {
+	is := &moment{cpu: make(map[int]int64, len(tasks))}
+	for _, task := range tasks {
+		var used unix.Timespec
+		// The kernel's encoding of a thread's clock (CPUCLOCK_PERTHREAD and CPUCLOCK_SCHED).
+		if unix.ClockGettime(int32(^task<<3|6), &used) == nil {
+			is.cpu[task] = used.Nano()
+		}
+	}
+	is.at, _ = monotonic()
+	return is
+}
+
+// since is the time and the CPU time of all threads, unless one of them is gone.
+func (m *moment) since(earlier *moment) (wall, cpu int64, whole bool) {
+	for task := range earlier.cpu {
+		if _, has := m.cpu[task]; !has {
+			return 0, 0, false
+		}
+	}
+	for task, used := range m.cpu {
+		cpu += used - earlier.cpu[task]
+	}
+	return m.at - earlier.at, cpu, len(earlier.cpu) > 0
+}
+
 func unmeasured(err error) error {
 	if err == nil {
 		return nil
@@ -59,8 +110,14 @@ func microseconds(time unix.Timeval) int64 {
 	return time.Sec*1_000_000 + time.Usec
 }
 
-// threads is the number of threads of this process.
-func threads() int {
-	tasks, _ := os.ReadDir("/proc/self/task")
-	return len(tasks)
+// tasks are the threads of this process.
+func tasks() []int {
+	entries, _ := os.ReadDir("/proc/self/task")
+	tasks := make([]int, 0, len(entries))
+	for _, entry := range entries {
+		if task, err := strconv.Atoi(entry.Name()); err == nil {
+			tasks = append(tasks, task)
+		}
+	}
+	return tasks
 }

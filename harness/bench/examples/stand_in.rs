@@ -193,6 +193,7 @@ fn worker(name: &str) {
             involuntary_switches: 2,
             minor_faults: 3,
             major_faults: 0,
+            steady: None,
         }));
         hear();
         at("done", name, job.count);

@@ -7,7 +7,7 @@ use nix::sys::time::TimeValLike;
 use nix::time::{ClockId, clock_getcpuclockid};
 use nix::unistd::Pid;
 
-use crate::meter::{Both, at_edges, difference, per_statement};
+use crate::meter::{Both, at_edges, difference, per_statement, per_steady_statement};
 use crate::{Asleep, Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Refusal, Subject, Unit, Window};
 
 // The sum is exact, but the tick only samples the split: a true 50/50 reads 46 to 52 % in 200 ms and 48 to 51 % in a second.
@@ -80,7 +80,9 @@ fn figures(clock: Both<u64>, window: &Window) -> Outcome {
     let after = Ok(window.tail_us as f64 / 1e6);
     let idle = window.asleep.and_then(Asleep::share).map(|share| 100.0 * share);
     let idle = idle.ok_or_else(|| NO_TURN_BEFORE.to_owned());
-    let mut outcome = Outcome::of(&MEASURES, [user, sys, cpu, per_statement(sum, window), after, idle]);
+    let each = per_steady_statement(|steady| steady.cpu_ns as f64 / 1e3, told_us as f64, window);
+    let each = each.and_then(|each| Ok(each + per_statement(window.tail_us as f64, window)?));
+    let mut outcome = Outcome::of(&MEASURES, [user, sys, cpu, each, after, idle]);
     match difference(clock) {
         Ok(clock_ns) if told_us * 1_000 < clock_ns => outcome.voids.extend(cpu_disagreement(told_us, clock_ns, 1)),
         Ok(clock_ns) => outcome.findings.extend(cpu_disagreement(told_us, clock_ns, 1)),
@@ -113,6 +115,7 @@ pub fn cpu_disagreement(told_us: u64, clock_ns: u64, turns: u32) -> Option<Strin
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Steady;
     use crate::meter::{NO_PROCESS, window};
 
     #[test]
@@ -152,6 +155,13 @@ mod tests {
         let outcome = figures(Ok((&0, &1_000_000_000)), &window());
         assert_eq!(outcome.readings[2].value, Ok(1.0));
         assert_eq!(outcome.readings[3].value, Ok(1.0));
+    }
+
+    #[test]
+    fn the_edges_of_a_turn_are_in_its_sums_and_not_in_what_a_statement_costs() {
+        let steady = Some(Steady { wall_ns: 1, cpu_ns: 300_000_000, statements: 600_000 });
+        let outcome = figures(Ok((&0, &1_000_000_000)), &Window { tail_us: 500_000, steady, ..window() });
+        assert_eq!((&outcome.readings[2].value, &outcome.readings[3].value), (&Ok(1.5), &Ok(1.0)));
     }
 
     #[test]

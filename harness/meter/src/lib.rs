@@ -60,7 +60,8 @@ pub use instructions::{CALLGRIND, PROCESSOR_COUNTERS, callgrind_environment, cal
 pub use latency::{LATENCY, Latencies, Percentiles};
 pub use memory::{PEAK_MEMORY, resident_bytes};
 pub use meter::{
-    Artifact, Asleep, Attachment, Meter, Outcome, Probe, Reading, Refusal, Seen, ServerWindow, Span, Subject, Window,
+    Artifact, Asleep, Attachment, Meter, Outcome, Probe, Reading, Refusal, Seen, ServerWindow, Span, Steady, Subject,
+    Window,
 };
 pub use noise::{Had, NOISE, Others};
 pub use operations::OPERATIONS;

@@ -159,6 +159,19 @@ pub struct Window {
     pub asleep: Option<Asleep>,
     /// CPU time of the worker just after the window, which belongs to its statements, microseconds.
     pub tail_us: u64,
+    /// The window without its edges; `None` if the worker does not tell it.
+    pub steady: Option<Steady>,
+}
+
+/// The part of a window in which all slots were at work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Steady {
+    /// How long it lasted, nanoseconds.
+    pub wall_ns: u64,
+    /// CPU time of the worker in it, nanoseconds.
+    pub cpu_ns: u64,
+    /// Statements answered in it.
+    pub statements: u64,
 }
 
 /// What a worker did while it waited for its next turn.
@@ -326,6 +339,19 @@ pub(crate) fn per_statement(amount: f64, window: &Window) -> Result<f64, String>
     }
 }
 
+/// An amount of the window without its edges, of which a statement has its share; of the whole window, that is `whole`, if it has no such
+/// part.
+pub(crate) fn per_steady_statement(
+    of: impl Fn(&Steady) -> f64,
+    whole: f64,
+    window: &Window,
+) -> Result<f64, String> {
+    match window.steady.filter(|steady| steady.statements > 0) {
+        Some(steady) => Ok(of(&steady) / steady.statements as f64),
+        None => per_statement(whole, window),
+    }
+}
+
 /// Beyond the highest process id that Linux gives (PID_MAX_LIMIT, 2^22).
 #[cfg(test)]
 pub(crate) const NO_PROCESS: i32 = (1 << 22) + 1;
@@ -373,6 +399,7 @@ pub(crate) fn window() -> Window {
         latencies: None,
         asleep: None,
         tail_us: 0,
+        steady: None,
     }
 }
 

@@ -7,7 +7,7 @@ use cqldyno_measure::list::declared;
 use nix::sys::time::TimeValLike;
 use nix::time::{ClockId, clock_gettime};
 
-use crate::meter::{Both, at_edges, per_statement};
+use crate::meter::{Both, at_edges, per_steady_statement};
 use crate::{Attachment, Declaration, Meter, Outcome, Subject, Window};
 
 const MEASURES: [Declaration; 2] = [declared::WALL, declared::THROUGHPUT];
@@ -38,7 +38,7 @@ fn figures(clock: Both<u64>, window: &Window) -> Outcome {
     let seconds = window.wall_ns as f64 / 1e9;
     let rate = match window.wall_ns {
         0 => Err("The window took no time at all, so there is no rate.".to_owned()),
-        _ => per_statement(seconds, window).map(|each| 1.0 / each),
+        _ => per_steady_statement(|steady| steady.wall_ns as f64 / 1e9, seconds, window).map(|each| 1.0 / each),
     };
     let mut outcome = Outcome::of(&MEASURES, [Ok(seconds), rate]);
     outcome.voids.extend(longer_at_the_server(window));

@@ -12,7 +12,7 @@ mod schema;
 
 pub use job::{Job, JobCredentials, Mode, ParentMessage, Runtime, lacking, tickets};
 pub use line::{LineError, MAX_LINE_BYTES, decode, encode};
-pub use report::{BuildInfo, Done, End, ErrorCount, Failed, FailureKind, Hello, Pace, Ready, WorkerMessage};
+pub use report::{BuildInfo, Done, End, ErrorCount, Failed, FailureKind, Hello, Pace, Ready, Steady, WorkerMessage};
 
 /// The version of this protocol; a worker says it in `hello`, and the parent refuses another one.
 pub const PROTOCOL_VERSION: u32 = 2;

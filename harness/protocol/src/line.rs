@@ -62,6 +62,7 @@ mod tests {
             involuntary_switches: 5,
             minor_faults: 6,
             major_faults: 7,
+            steady: None,
         });
         let mut done = Done { issued: 5, ..Done::default() };
         done.errors.entry(cqldyno_driver_api::ErrorKind::RequestTimeout).or_default().count = 2;

@@ -98,6 +98,22 @@ pub struct End {
     pub minor_faults: u64,
     /// Page faults that needed I/O.
     pub major_faults: u64,
+    /// The part of the window in which all slots were at work; absent if it was too short, or the worker does not tell it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steady: Option<Steady>,
+}
+
+/// The window without its edges, on which not all slots are at work: from the moment when all have had two statements to the one
+/// at which the last statement is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Steady {
+    /// How long it lasted, in nanoseconds.
+    pub wall_ns: u64,
+    /// CPU time of the process in it, in nanoseconds.
+    pub cpu_ns: u64,
+    /// Statements that were taken in it; as many were answered.
+    pub statements: u64,
 }
 
 /// What was counted in the window.

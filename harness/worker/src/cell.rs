@@ -174,7 +174,9 @@ pub(crate) async fn cell<D: Driver>(
     let ready = Ready { settings: driver.settings(&options), connections, threads: threads() };
     let mut message = WorkerMessage::Ready(ready);
     for nth in 0..job.turns {
-        let gauge = Arc::new(Gauge::of(tickets(source.count(), job.turns, nth), way.tasks()));
+        let gauge = Gauge::of(tickets(source.count(), job.turns, nth), way.tasks());
+        let has_edges = job.mode == Mode::Measure && job.rate.is_none() && submit.has_slots();
+        let gauge = Arc::new(if has_edges { gauge.with_edges() } else { gauge });
         let (source, clock) = (source.clone(), clock.clone());
         link.arm(&gauge);
         link.say(&message, Phase::Ready);
@@ -191,7 +193,7 @@ pub(crate) async fn cell<D: Driver>(
                 (counted, None)
             }
             (Mode::Measure, Some(rate)) => {
-                let paced = open_loop::run(&bench, source, &gauge, clock, rate, end_of(link, begin)).await;
+                let paced = open_loop::run(&bench, source, &gauge, clock, rate, end_of(link, &gauge, begin)).await;
                 paced.map_err(|error| match error {
                     OpenLoopError::Panicked(panicked) => crashed(&panicked),
                     timer @ OpenLoopError::Timer(_) => failed(FailureKind::Job, timer.to_string()),
@@ -199,13 +201,13 @@ pub(crate) async fn cell<D: Driver>(
             }
             (Mode::Measure, None) if !submit.has_slots() => {
                 let window = (&gauge, way);
-                let counted = submitting::run(&bench, source, window, clock, OnError::Count, end_of(link, begin)).await;
+                let counted = submitting::run(&bench, source, window, clock, OnError::Count, end_of(link, &gauge, begin)).await;
                 let (counted, polled) = counted.map_err(|error| crashed(&error))?;
                 polls = Some(polled);
                 (counted, None)
             }
             (Mode::Measure | Mode::ReadBack, _) => {
-                let counted = run(&bench, source, &gauge, clock, OnError::Count, end_of(link, begin)).await;
+                let counted = run(&bench, source, &gauge, clock, OnError::Count, end_of(link, &gauge, begin)).await;
                 (counted.map_err(|error| crashed(&error))?, None)
             }
         };
@@ -401,9 +403,9 @@ fn say_end(link: &Link, end: &io::Result<End>) {
 }
 
 /// Says `end` at the last answer of a window that began at `begin`.
-fn end_of(link: &Arc<Link>, begin: Edge) -> impl Fn() + Send + Sync + 'static {
-    let link = Arc::clone(link);
-    move || say_end(&link, &begin.until_now())
+fn end_of(link: &Arc<Link>, gauge: &Arc<Gauge>, begin: Edge) -> impl Fn() + Send + Sync + 'static {
+    let (link, gauge) = (Arc::clone(link), Arc::clone(gauge));
+    move || say_end(&link, &begin.until_now().map(|end| End { steady: gauge.steady(), ..end }))
 }
 
 /// Loads rows and says `end` unless there was an error, which ends the loading.

@@ -1,8 +1,10 @@
 //! The window's edges as the process itself sees them.
 
+use std::collections::BTreeMap;
 use std::io;
 
 use cqldyno_protocol::End;
+use nix::libc::clockid_t;
 use nix::sys::resource::{Usage, UsageWho, getrusage};
 use nix::sys::time::{TimeVal, TimeValLike};
 use nix::time::{ClockId, clock_gettime};
@@ -40,8 +42,59 @@ impl Edge {
             involuntary_switches: difference(Usage::involuntary_context_switches),
             minor_faults: difference(Usage::minor_page_faults),
             major_faults: difference(Usage::major_page_faults),
+            steady: None,
         })
     }
+}
+
+/// Monotonic time and the CPU time of each thread at a moment inside the window.
+///
+/// getrusage would miss up to a tick of every thread that is running on another core, which is several percent of a short turn.
+#[derive(Debug)]
+pub(crate) struct Moment {
+    at_ns: u64,
+    cpu_ns: Vec<(i32, u64)>,
+}
+
+impl Moment {
+    pub(crate) fn now() -> Moment {
+        Moment::of(&tasks())
+    }
+
+    /// A later moment of the same process. Threads that are new are looked for when the clocks of the others were read.
+    pub(crate) fn later(&self) -> Moment {
+        let known: Vec<i32> = self.cpu_ns.iter().map(|(task, _)| *task).collect();
+        let mut moment = Moment::of(&known);
+        moment.cpu_ns.extend(Moment::of(&tasks()).cpu_ns.into_iter().filter(|(task, _)| !known.contains(task)));
+        moment
+    }
+
+    fn of(tasks: &[i32]) -> Moment {
+        let cpu_ns = tasks.iter().filter_map(|task| Some((*task, thread_cpu_ns(*task)?))).collect();
+        Moment { at_ns: monotonic_ns().unwrap_or(0), cpu_ns }
+    }
+
+    /// Time and CPU time of all threads since `earlier`, in nanoseconds; `None` if one of them is gone, or a clock cannot be read.
+    pub(crate) fn since(&self, earlier: &Moment) -> Option<(u64, u64)> {
+        let now: BTreeMap<i32, u64> = self.cpu_ns.iter().copied().collect();
+        let was: BTreeMap<i32, u64> = earlier.cpu_ns.iter().copied().collect();
+        let is_whole = !was.is_empty() && was.keys().all(|task| now.contains_key(task));
+        let used = now.iter().map(|(task, now)| now.saturating_sub(was.get(task).copied().unwrap_or(0))).sum();
+        is_whole.then(|| (self.at_ns.saturating_sub(earlier.at_ns), used))
+    }
+}
+
+/// CPU time of a thread of this process, exact also while it runs on another core; `None` if it is gone.
+fn thread_cpu_ns(task: i32) -> Option<u64> {
+    // The kernel's encoding of a thread's clock (CPUCLOCK_PERTHREAD and CPUCLOCK_SCHED).
+    let clock = ClockId::from_raw((!(task as clockid_t) << 3) | 6);
+    Some(clock_gettime(clock).ok()?.num_nanoseconds().unsigned_abs())
+}
+
+/// The threads of this process; none without /proc.
+fn tasks() -> Vec<i32> {
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    tasks.filter_map(|task| task.file_name().to_str()?.parse().ok()).collect()
 }
 
 /// The clock that all processes of a machine share, and that `std::time::Instant` reads, too.
@@ -55,7 +108,7 @@ fn microseconds(time: TimeVal) -> i64 {
 
 /// The number of threads of this process; 0 without /proc.
 pub fn threads() -> u64 {
-    std::fs::read_dir("/proc/self/task").map_or(0, |tasks| tasks.count() as u64)
+    tasks().len() as u64
 }
 
 #[cfg(test)]
@@ -74,6 +127,29 @@ mod tests {
         assert!(end.wall_ns >= 30_000_000, "{end:?}");
         assert_eq!(end.at_ns, Some(begin.at_ns + end.wall_ns));
         assert!(end.user_us + end.sys_us > 0, "{end:?}");
+    }
+
+    #[test]
+    fn a_moment_has_the_cpu_time_of_threads_at_work_elsewhere_and_none_if_one_is_gone() {
+        let (tell, told) = std::sync::mpsc::channel();
+        let (leave, left) = std::sync::mpsc::channel::<()>();
+        let thread = std::thread::spawn(move || {
+            let task = nix::unistd::gettid().as_raw();
+            tell.send(task).unwrap();
+            while left.try_recv().is_err() {
+                std::hint::black_box(task);
+            }
+        });
+        let task = told.recv().unwrap();
+        let first = Moment::of(&[task]);
+        while Moment::of(&[task]).since(&first).unwrap().1 < 5_000_000 {}
+        assert!(first.later().cpu_ns.len() > 1, "this thread is new");
+        leave.send(()).unwrap();
+        thread.join().unwrap();
+        while tasks().contains(&task) {
+            std::thread::yield_now();
+        }
+        assert_eq!(first.later().since(&first), None);
     }
 
     #[test]

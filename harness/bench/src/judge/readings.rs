@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use cqldyno_meter::{Asleep, Outcome, Reading, Refusal, Seen, ServerWindow, Traffic, Window, busy_connections};
-use cqldyno_protocol::{Done, End, Runtime};
+use cqldyno_protocol::{Done, End, Runtime, Steady};
 use cqldyno_reports::measure::{
     BYTES_PER_READ, FRAMES_PER_READ, SERVER_CPU, SERVER_UTILISATION, THREADS, TO_REPLICA, TO_SHARD, WALL,
     WORKER_UTILISATION,
@@ -68,6 +68,7 @@ pub(crate) fn window_of(
         latencies: None,
         asleep: None,
         tail_us: 0,
+        steady: end.steady.map(|Steady { wall_ns, cpu_ns, statements }| cqldyno_meter::Steady { wall_ns, cpu_ns, statements }),
     }
 }
 

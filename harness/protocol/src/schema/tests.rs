@@ -174,6 +174,7 @@ fn whatever_either_side_says_holds_against_the_schema() {
         involuntary_switches: 5,
         minor_faults: 6,
         major_faults: 7,
+        steady: None,
     };
     for message in [
         WorkerMessage::Hello(Box::new(hello)),
