@@ -27,6 +27,13 @@ fn cpu_time_that_is_hidden_in_each_turn_voids_the_sum_of_them() {
 }
 
 #[test]
+fn cpu_time_that_is_shifted_to_the_edges_of_turns_voids_the_sum_of_them() {
+    let turns = turns_of("shifts-cpu-time", Turns { count: 40_000, rounds: 8 }, None);
+    let why = turns.last().unwrap().void.clone().unwrap();
+    assert!(why.contains("us at the edges of a turn, where not all slots are at work"), "{why}");
+}
+
+#[test]
 fn a_driver_that_does_not_sleep_between_its_turns_is_told_of() {
     let turns = turns("never-sleeps");
     // It works from `go` to the window, too, which takes long enough on a busy machine to void a turn.

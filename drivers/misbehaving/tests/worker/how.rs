@@ -49,6 +49,8 @@ pub enum How {
     HalvesCpuTime,
     /// Says of each turn that it used 9 ms of CPU time less, which is within what the clocks of one turn may differ by.
     HidesCpuTime,
+    /// Says that half of what it used between the edges of a turn was used at these.
+    ShiftsCpuTime,
     /// Says that the window took half the time and when it ended, so that both fit together.
     BeginsLate,
     /// Pauses for 200 ms once a second, and is quick otherwise.
@@ -84,7 +86,7 @@ pub enum How {
 }
 
 /// Each with its name.
-pub const ALL: [(&str, How); 36] = [
+pub const ALL: [(&str, How); 37] = [
     ("honestly", How::Honestly),
     ("skips-decoding", How::SkipsDecoding),
     ("decodes-one-column", How::DecodesOneColumn),
@@ -105,6 +107,7 @@ pub const ALL: [(&str, How); 36] = [
     ("halves-wall-time", How::HalvesWallTime),
     ("halves-cpu-time", How::HalvesCpuTime),
     ("hides-cpu-time", How::HidesCpuTime),
+    ("shifts-cpu-time", How::ShiftsCpuTime),
     ("begins-late", How::BeginsLate),
     ("pauses", How::Pauses),
     ("never-sleeps", How::NeverSleeps),

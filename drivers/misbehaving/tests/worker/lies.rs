@@ -7,7 +7,7 @@ use std::io::{self, BufRead, Write};
 use std::process::{ChildStdin, Command, ExitCode, Stdio};
 use std::sync::{Mutex, PoisonError};
 
-use cqldyno_protocol::{End, WorkerMessage, decode, encode};
+use cqldyno_protocol::{End, Steady, WorkerMessage, decode, encode};
 
 use crate::how::{ALL, How};
 
@@ -77,6 +77,10 @@ fn lie(end: End, how: How) -> End {
         How::HidesCpuTime => {
             let of_user = end.user_us.min(9_000);
             End { user_us: end.user_us - of_user, sys_us: end.sys_us.saturating_sub(9_000 - of_user), ..end }
+        }
+        How::ShiftsCpuTime => {
+            let steady = end.steady.map(|steady| Steady { cpu_ns: steady.cpu_ns / 2, ..steady });
+            End { steady, ..end }
         }
         _ => end,
     }
