@@ -13,9 +13,9 @@ use serde_json::Value;
 use crate::export::shown::json;
 use crate::schema::{complaints, validator};
 use crate::{
-    ArrangementInfo, Better, BuiltOnDemand, Cell, Checksum, Contender, CoreLoop, CutShort, Environment, ErrorLine,
-    Latency, Library, Measure, MeasureInfo, Pass, PlanInfo, PointInfo, Recorded, Role, RoundCores, Run, SCHEMA_VERSION,
-    ScenarioInfo, Series, Setting, TargetInfo, TlsInfo, TurnsInfo, Unit,
+    ArrangementInfo, Better, BuiltOnDemand, ByName, Cell, Checksum, Contender, CoreLoop, CutShort, Environment,
+    ErrorLine, Latency, Library, Measure, MeasureInfo, Pass, PlanInfo, PointInfo, Recorded, Role, RoundCores, Run,
+    SCHEMA_VERSION, ScenarioInfo, Series, Setting, TargetInfo, TlsInfo, TurnsInfo, Unit,
 };
 
 const HOSTILE: [&str; 9] = [
@@ -76,6 +76,10 @@ fn pass() -> impl Strategy<Value = Pass> {
 
 fn map<T: std::fmt::Debug>(value: impl Strategy<Value = T>) -> impl Strategy<Value = BTreeMap<String, T>> {
     btree_map(text(), value, 0..4)
+}
+
+fn by_name<T: std::fmt::Debug>(value: impl Strategy<Value = T>) -> impl Strategy<Value = ByName<T>> {
+    map(value).prop_map(|all| all.into_iter().collect())
 }
 
 fn measure() -> impl Strategy<Value = Measure> {
@@ -337,10 +341,10 @@ prop_compose! {
     fn cell()(
         texts in [text(), text(), text(), text(), text()],
         numbers in (any::<u32>(), any::<u32>(), option::of(any::<u32>()), time(), pass()),
-        (measures, cores) in (map(measure()), option::of(cores())),
-        issued_by_statement in map(any::<u64>()),
+        (measures, cores) in (by_name(measure()), option::of(cores())),
+        issued_by_statement in by_name(any::<u64>()),
         series in series(),
-        more in (option::of(text()), map(map(float())), map(text()), option::of(latency())),
+        more in (option::of(text()), map(map(float())), by_name(text()), option::of(latency())),
         error_kinds in vec(([text(), text()], any::<u64>()), 0..3),
         settings in settings(),
         findings in vec(text(), 0..3),
@@ -355,7 +359,7 @@ prop_compose! {
             contender, label, scenario, scenario_hash, arrangement, block, pass, attempt, round, cores, started, measures,
             more: round.is_some_and(|round| round % 2 == 0), issued_by_statement, series, step, breakdowns, files, latency,
             error_kinds: error_kinds.into_iter().map(line).collect(),
-            settings, findings, noisy, void, failed, log,
+            settings: Setting::shared(settings), findings, noisy, void, failed, log,
         }
     }
 }
