@@ -53,11 +53,12 @@ impl<V> ByName<V> {
     }
 
     /// Puts the value under the name, and returns the one that was there.
-    pub fn insert(&mut self, name: impl AsRef<str>, value: V) -> Option<V> {
-        match self.place(name.as_ref()) {
+    pub fn insert(&mut self, name: impl Into<String>, value: V) -> Option<V> {
+        let name = name.into();
+        match self.place(&name) {
             Ok(at) => Some(mem::replace(&mut self.0[at].1, value)),
             Err(at) => {
-                self.0.insert(at, (shared(&NAMES, name.as_ref()), value));
+                self.0.insert(at, (shared(&NAMES, name), value));
                 None
             }
         }
@@ -139,22 +140,22 @@ impl<'a, V> IntoIterator for &'a ByName<V> {
     }
 }
 
-impl<N: AsRef<str>, V> Extend<(N, V)> for ByName<V> {
+impl<N: Into<String>, V> Extend<(N, V)> for ByName<V> {
     fn extend<I: IntoIterator<Item = (N, V)>>(&mut self, more: I) {
         more.into_iter().for_each(|(name, value)| drop(self.insert(name, value)));
+        self.0.shrink_to_fit();
     }
 }
 
-impl<N: AsRef<str>, V> FromIterator<(N, V)> for ByName<V> {
+impl<N: Into<String>, V> FromIterator<(N, V)> for ByName<V> {
     fn from_iter<I: IntoIterator<Item = (N, V)>>(all: I) -> ByName<V> {
         let mut map = ByName::default();
         map.extend(all);
-        map.0.shrink_to_fit();
         map
     }
 }
 
-impl<N: AsRef<str>, V, const COUNT: usize> From<[(N, V); COUNT]> for ByName<V> {
+impl<N: Into<String>, V, const COUNT: usize> From<[(N, V); COUNT]> for ByName<V> {
     fn from(all: [(N, V); COUNT]) -> ByName<V> {
         all.into_iter().collect()
     }

@@ -61,7 +61,7 @@ pub struct Cell {
     /// Errors per kind, with the first message of each.
     #[serde(default)]
     pub error_kinds: Vec<ErrorLine>,
-    /// Settings as the driver took them in this cell: [`Setting::shared`].
+    /// Settings as the driver took them in this cell.
     #[serde(default, deserialize_with = "Setting::read_shared")]
     pub settings: &'static [Setting],
     /// Findings that do not void the cell, each a full sentence.

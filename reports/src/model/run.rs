@@ -427,7 +427,7 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// The only copy of these settings in the process, for the cells that have them.
+    /// The only copy of these settings in the process, for [`crate::Cell::settings`].
     pub fn shared(settings: Vec<Setting>) -> &'static [Setting] {
         static COPIES: Mutex<BTreeSet<&[Setting]>> = Mutex::new(BTreeSet::new());
         cqldyno_measure::shared(&COPIES, settings)
