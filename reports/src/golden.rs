@@ -58,7 +58,7 @@ fn hostile() -> (Run, Vec<Cell>) {
         for cell in cells.iter_mut().filter(|cell| cell.contender == contender.id) {
             cell.label = label.to_owned();
             cell.void = Some(format!("Said {name}"));
-            cell.measures.retain(|id, _| [WALL, USER].contains(&id.as_str()));
+            cell.measures.retain(|id, _| [WALL, USER].contains(&id));
         }
         contender.label = label.to_owned();
         contender.caveats = vec![format!("Says {name}")];
@@ -430,7 +430,7 @@ fn a_troubled_run_says_so_in_csv() {
     run.contenders[0].unavailable = Some("It is not there, \"yet\".".to_owned());
     cells.retain(|cell| cell.scenario == "writes" && cell.block == 2);
     for cell in &mut cells {
-        cell.measures.retain(|id, _| ["wall", "syscalls"].contains(&id.as_str()));
+        cell.measures.retain(|id, _| ["wall", "syscalls"].contains(&id));
     }
     assert_snapshot!(csv(&run, &cells));
 }
@@ -551,9 +551,10 @@ fn the_settings_shown_are_those_of_the_first_cell_that_ended() {
     run.contenders[0].settings =
         vec![setting("data connections", "1 a node", true), setting("paging", "of hello", false)];
     cells[0].failed = Some("It crashed.".to_owned());
-    cells[0].settings.clear();
+    cells[0].settings = &[];
     for cell in &mut cells[1..] {
-        cell.settings = vec![setting("data connections", "4 a node", true), setting("retries", "3", false)];
+        cell.settings =
+            Setting::shared(vec![setting("data connections", "4 a node", true), setting("retries", "3", false)]);
         cell.measures.clear();
     }
     let ran = wide(&run, &cells, 100);

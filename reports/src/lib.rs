@@ -45,7 +45,7 @@ pub use export::growth::{Curve, growth_chart};
 pub use export::quantity::{lasting, memory, percent, rate, short_count, three_digits, whole};
 pub use export::text::{count, escape, list, pair, plain, sentence, wrap};
 pub use export::{EXPORTERS, ExportError, Exporter, Look, NO_RATIOS, PAGE_LIMIT, StandIns, exporter};
-pub use measure::{Better, Declaration, Measure, MeasureInfo, Unit};
+pub use measure::{Better, ByName, Declaration, Measure, MeasureInfo, Unit};
 pub use model::cell::{Cell, CoreLoop, ErrorLine, Latency, Pass, RoundCores};
 pub use model::checksum::Checksum;
 pub use model::recorded::{PACKED_CELLS, Recorded, RecordedError, foreign, read_cells};

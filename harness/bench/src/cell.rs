@@ -439,7 +439,7 @@ mod tests {
             .unwrap();
         let cell = taken.remove(0);
         assert_eq!((stages, &cell.failed, &cell.log), (0, &None, &None));
-        let ids: Vec<&str> = cell.measures.keys().map(String::as_str).collect();
+        let ids: Vec<&str> = cell.measures.keys().collect();
         assert_eq!(ids, ["syscalls", "syscalls_per_statement"]);
         assert!(cell.measures.values().all(|measure| measure.get().is_none()));
     }

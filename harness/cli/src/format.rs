@@ -6,6 +6,8 @@ use anyhow::Result;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use cqldyno_reports::{Analysis, EXPORTERS, Exporter, Look, exporter, plain, wrap};
 
+use crate::terminal;
+
 /// A format of the result.
 pub type Format = &'static dyn Exporter;
 
@@ -20,15 +22,18 @@ pub fn page(folder: &Path) -> PathBuf {
     folder.join(exporter("html").map_or("", |html| html.file()))
 }
 
-/// The result in a format. A table ends with what shows more: flags, and the page in the run's folder.
+/// Prints the result in a format. A table ends with what shows more: flags, and the page in the run's folder.
 ///
 /// # Errors
-/// When the data of a page or a document cannot be written.
-pub fn render(format: Format, analysis: &Analysis, look: Look, folder: &Path) -> Result<String> {
+/// When the result cannot be made or written.
+pub fn print(format: Format, analysis: &Analysis, look: Look, folder: &Path) -> Result<()> {
     let page = page(folder);
     let page = page.is_file().then(|| page.display().to_string());
-    let text = format.one(analysis, look)?;
-    Ok(if is_table(format) { text + &pointers(look, page.as_deref()) } else { text })
+    let last = if is_table(format) { pointers(look, page.as_deref()) } else { String::new() };
+    terminal::write(|out| {
+        format.write(analysis, look, out)?;
+        Ok(out.write_all(last.as_bytes())?)
+    })
 }
 
 /// The last line of a table, or two if they are long: what shows more. Empty if `look` shows everything and there is no page.

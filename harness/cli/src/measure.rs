@@ -10,7 +10,7 @@ use cqldyno_reports::{
     why_cut_short, why_passes_left_out,
 };
 
-use crate::format::{Format, is_table, page, render};
+use crate::format::{Format, is_table, page, print};
 use crate::interrupt::on_interrupt;
 use crate::outcome::{Outcome, usage};
 use crate::progress::Progress;
@@ -91,7 +91,6 @@ pub fn show(finished: &Finished, format: Format, look: Look, quiet: bool, named:
         Some(trouble) => Err(anyhow!("{trouble}. The result above has the cells that were finished. {resume}")),
         None => keep(finished, &analysis),
     };
-    let text = render(format, &analysis, look, folder)?;
     if kept.is_ok() {
         let shown = folder.display().to_string();
         let mut lines = vec![match finished.nothing_left {
@@ -113,7 +112,7 @@ pub fn show(finished: &Finished, format: Format, look: Look, quiet: bool, named:
         }
         lines.iter().for_each(|line| progress.say(line));
     }
-    terminal::print(&text)?;
+    print(format, &analysis, look, folder)?;
     kept?;
     Ok(outcome(&analysis, named))
 }

@@ -50,7 +50,7 @@ pub fn read(given: &Path) -> Result<Recorded> {
     let bytes = |file: &Path| std::fs::read(file).with_context(unreadable(file));
     let found = if path.is_dir() {
         let run = String::from_utf8_lossy(&bytes(&path.join("run.json"))?).into_owned();
-        Recorded::from_folder(&run, &read_cells(path).with_context(unreadable(&path.join("cells.jsonl")))?)
+        Recorded::from_folder(&run, read_cells(path).with_context(unreadable(&path.join("cells.jsonl")))?)
     } else {
         Recorded::from_document(&String::from_utf8_lossy(&bytes(path)?))
     };

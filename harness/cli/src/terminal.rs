@@ -1,9 +1,9 @@
 //! Standard output and standard error.
 
-use std::io::{IsTerminal, Write, stderr, stdout};
+use std::io::{BufWriter, IsTerminal, Write, stderr, stdout};
 
 use anyhow::{Context, Result};
-use cqldyno_reports::{Look, plain};
+use cqldyno_reports::{ExportError, Look, plain};
 
 use crate::arguments::heading::OUTPUT;
 
@@ -60,9 +60,19 @@ pub fn has_colours() -> bool {
 /// # Errors
 /// When it cannot be written, for example because the disk is full.
 pub fn print(text: &str) -> Result<()> {
-    let mut out = stdout().lock();
-    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    written.context("The result could not be written to standard output")
+    write(|out| Ok(out.write_all(text.as_bytes())?))
+}
+
+/// Writes to standard output what `put` writes.
+///
+/// # Errors
+/// As [`print`], and those of `put`.
+pub fn write(put: impl FnOnce(&mut dyn Write) -> Result<(), ExportError>) -> Result<()> {
+    let mut out = BufWriter::new(stdout().lock());
+    match put(&mut out).and_then(|()| Ok(out.flush()?)) {
+        Err(ExportError::Write(error)) => Err(error).context("The result could not be written to standard output"),
+        other => Ok(other?),
+    }
 }
 
 /// Whether standard error is a terminal whose lines can be drawn again.

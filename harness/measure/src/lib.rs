@@ -4,11 +4,13 @@
 //! [`list`] declares the measures that reports know by name. A meter may declare more in its own file: a run records every
 //! declaration, so that reports show measures that they have never heard of.
 
+mod by_name;
 mod declaration;
 pub mod list;
 mod measure;
 mod pass;
 
+pub use by_name::{ByName, shared};
 pub use declaration::{Declaration, MeasureInfo};
 pub use measure::{Better, Measure, Unit, least_for};
 pub use pass::Pass;

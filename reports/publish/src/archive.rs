@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -28,9 +28,9 @@ pub(crate) fn pack(folder: &Path, names: &BTreeSet<String>, to: &Path) -> Result
 
 /// Packs the cells of the run in `folder` into `to`.
 pub(crate) fn pack_cells(folder: &Path, to: &Path) -> Result<()> {
-    let cells = read_cells(folder).with_context(used(&folder.join(CELLS)))?;
+    let mut cells = read_cells(folder).with_context(used(&folder.join(CELLS)))?;
     let mut packed = GzEncoder::new(File::create(to).with_context(used(to))?, Compression::best());
-    packed.write_all(&cells).and_then(|()| packed.finish()).map(drop).with_context(used(to))
+    io::copy(&mut cells, &mut packed).and_then(|_| packed.finish()).map(drop).with_context(used(to))
 }
 
 /// The files in the archive, by name.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::Read;
 use std::path::Path;
 
 use cqldyno_reports::measure::{CONNECTIONS, ERRORS, SERVER_EXECUTES, STATEMENTS, VERIFIED};
@@ -148,7 +149,9 @@ fn of_run(published: &PublishedRun, shown: &str, notes: &str, found: &mut Vec<St
         say(FILES, format!(": it holds {histograms} histograms, and {least} cells ended."));
     }
     let own = [RUN, TABLE].map(|file| (file, fs::read(folder.join(file)).unwrap_or_default()));
-    let own = own.into_iter().chain([(CELLS, read_cells(folder).unwrap_or_default())]).collect::<Vec<_>>();
+    let mut packed = Vec::new();
+    drop(read_cells(folder).and_then(|mut cells| cells.read_to_end(&mut packed)));
+    let own = own.into_iter().chain([(CELLS, packed)]).collect::<Vec<_>>();
     let own = own.iter().map(|(file, bytes)| (*file, bytes));
     let named: BTreeSet<String> = named(run, cells).into_iter().filter(|file| is_inside(file)).collect();
     let packed = named.iter().filter_map(|file| Some((file.as_str(), files.get(file)?)));

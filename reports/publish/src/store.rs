@@ -97,7 +97,7 @@ pub(crate) fn recorded(folder: &Path) -> Result<Recorded> {
     let run = text(&folder.join(RUN))?;
     let cells = read_cells(folder).with_context(used(&folder.join(CELLS)))?;
     let mut recorded =
-        Recorded::from_folder(&run, &cells).with_context(|| format!("the run {} cannot be used", folder.display()))?;
+        Recorded::from_folder(&run, cells).with_context(|| format!("the run {} cannot be used", folder.display()))?;
     recorded.run.command = command(&recorded.run);
     Ok(recorded)
 }

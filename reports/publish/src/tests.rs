@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use cqldyno_reports::measure::{CONNECTIONS, CPU_PER_STATEMENT, ERRORS, SERVER_EXECUTES, STATEMENTS, VERIFIED};
@@ -48,7 +49,7 @@ fn every_published_run_is_what_it_must_be() {
             let text = |name: &str| fs::read_to_string(run.folder.join(name)).unwrap();
             assert_eq!(complaints(&validator("run"), &parsed(&text(RUN))), [""; 0], "{}", run.folder.display());
             let validator = validator("cell");
-            let cells = String::from_utf8(read_cells(&run.folder).unwrap()).unwrap();
+            let cells = io::read_to_string(read_cells(&run.folder).unwrap()).unwrap();
             for (at, line) in cells.lines().enumerate() {
                 let said = complaints(&validator, &parsed(line));
                 assert!(said.is_empty(), "{}/{CELLS}, cell {}: {said:?}", run.folder.display(), at + 1);

@@ -15,7 +15,7 @@ use crate::measure::{CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT};
 use crate::quantity::whole;
 use crate::summary::median;
 use crate::text::count;
-use crate::{Analysis, Contender, Recorded, Role, Run, SummaryRow, Unit, Verdict};
+use crate::{Analysis, Cell, Contender, Place, Recorded, Role, Run, SummaryRow, Unit, Verdict};
 
 use self::changes::changes;
 pub use self::changes::{Cause, Change};
@@ -184,20 +184,33 @@ impl Point {
     }
 }
 
+/// A run to show, under its name.
+#[derive(Clone, Copy)]
+struct Member<'a> {
+    name: &'a str,
+    run: &'a Run,
+    cells: &'a [Cell],
+    notes: &'a [String],
+}
+
 /// Names and values that are equal for a group.
 type Conditions = Vec<(String, String)>;
 
 impl History {
     /// Of named runs; `left_out` are those that could not be read.
     pub fn new(by: By, runs: &[(String, Recorded)], left_out: Vec<LeftOut>) -> History {
-        let mut runs: Vec<&(String, Recorded)> = runs.iter().collect();
-        runs.sort_by(|(a, one), (b, other)| (one.run.started, a).cmp(&(other.run.started, b)));
-        let mut groups: Vec<(Conditions, Vec<&(String, Recorded)>)> = Vec::new();
-        for run in runs {
-            let found = under(&run.1.run);
+        let members = runs.iter().map(|(name, Recorded { run, cells, notes })| Member { name, run, cells, notes });
+        History::of(by, members.collect(), left_out)
+    }
+
+    fn of(by: By, mut runs: Vec<Member>, left_out: Vec<LeftOut>) -> History {
+        runs.sort_by_key(|one| (one.run.started, one.name));
+        let mut groups: Vec<(Conditions, Vec<Member>)> = Vec::new();
+        for member in runs {
+            let found = under(member.run);
             match groups.iter_mut().find(|(known, _)| *known == found) {
-                Some((_, members)) => members.push(run),
-                None => groups.push((found, vec![run])),
+                Some((_, members)) => members.push(member),
+                None => groups.push((found, vec![member])),
             }
         }
         let mut before: Option<Conditions> = None;
@@ -213,11 +226,9 @@ impl History {
 
     /// The releases of a run that compares all of them; `None` of any other.
     pub(crate) fn of_releases(analysis: &Analysis) -> Option<Group> {
-        let run = analysis.run().clone();
-        let recorded = Recorded { run, cells: analysis.every_cell().to_vec(), notes: Vec::new() };
-        let is_asked = !recorded.run.plan.releases.is_empty();
-        let history = is_asked.then(|| History::new(By::Version, &[(String::new(), recorded)], Vec::new()));
-        let mut group = history?.groups.pop()?;
+        let (run, cells) = (analysis.run(), analysis.every_cell());
+        let one = (!run.plan.releases.is_empty()).then_some(Member { name: "", run, cells, notes: &[] })?;
+        let mut group = History::of(By::Version, vec![one], Vec::new()).groups.pop()?;
         for line in group.panels.iter_mut().flat_map(|panel| &mut panel.lines) {
             let has_intervals = line.has_intervals();
             line.points.iter_mut().for_each(|point| point.show_as_compared(has_intervals));
@@ -258,14 +269,14 @@ fn apart(before: &[(String, String)], now: &[(String, String)]) -> String {
 }
 
 impl Group {
-    fn new(by: By, conditions: Vec<(String, String)>, apart: Option<String>, members: &[&(String, Recorded)]) -> Group {
-        let runs = members.iter().map(|(name, one)| PastRun {
-            name: name.clone(),
+    fn new(by: By, conditions: Vec<(String, String)>, apart: Option<String>, members: &[Member]) -> Group {
+        let runs = members.iter().map(|one| PastRun {
+            name: one.name.to_owned(),
             started: one.run.started,
-            notes: one.notes.clone(),
+            notes: one.notes.to_vec(),
         });
         let mut panels: BTreeMap<Key, Vec<Found>> = BTreeMap::new();
-        for (at, (_, one)) in members.iter().enumerate() {
+        for (at, one) in members.iter().enumerate() {
             collect(by, at, one, &mut panels);
         }
         let variants = Variants::of(members);
@@ -299,8 +310,8 @@ struct Found {
     point: Point,
 }
 
-fn collect(by: By, at: usize, one: &Recorded, panels: &mut BTreeMap<Key, Vec<Found>>) {
-    let Recorded { run, cells, .. } = one;
+fn collect(by: By, at: usize, one: &Member, panels: &mut BTreeMap<Key, Vec<Found>>) {
+    let Member { run, cells, .. } = *one;
     let analysis = Analysis::new(run, cells);
     for (row, log) in analysis.rows().iter().zip(&analysis.logs).filter(|(row, _)| !row.control) {
         let meter = METERS.iter().position(|(id, _)| *id == row.meter);
@@ -315,7 +326,8 @@ fn collect(by: By, at: usize, one: &Recorded, panels: &mut BTreeMap<Key, Vec<Fou
         if row.meter == THROUGHPUT && contender.role != Role::Driver {
             continue;
         }
-        let Some(point) = point(at, row, contender, &analysis) else { continue };
+        let place = Place { scenario, arrangement };
+        let Some(point) = point(at, row, contender, place, &analysis) else { continue };
         // A time without a verdict, on a noisy machine for example, shows no change either.
         let log = log.filter(|_| row.verdict.is_some_and(Verdict::holds));
         let ratio =
@@ -333,13 +345,11 @@ fn collect(by: By, at: usize, one: &Recorded, panels: &mut BTreeMap<Key, Vec<Fou
 }
 
 /// The contender's figure, or why there is none; `None` if the run did not measure it.
-fn point(run: usize, row: &SummaryRow, contender: &Contender, analysis: &Analysis) -> Option<Point> {
+fn point(run: usize, row: &SummaryRow, contender: &Contender, place: Place, analysis: &Analysis) -> Option<Point> {
     let pass = analysis.run().measure(&row.meter).map(|known| known.pass);
-    let mine = analysis.cells().iter().filter(|cell| {
+    let mine = analysis.cells_in(place).iter().filter(|cell| {
         cell.contender == row.contender
             && pass.is_none_or(|pass| cell.pass == pass)
-            && cell.scenario == row.scenario
-            && cell.arrangement == row.arrangement
             && cell.counts()
             && !analysis.rounds().leave_out(cell)
     });
@@ -395,14 +405,14 @@ fn compare_versions(one: &str, other: &str) -> std::cmp::Ordering {
 /// The formats of a run's date, the shortest first.
 const DATES: [&str; 3] = ["%Y-%m-%d", "%m-%d %H:%M", "%m-%d %H:%M:%S"];
 
-fn panel(by: By, key: &Key, mut found: Vec<Found>, members: &[&(String, Recorded)], variants: &Variants) -> Panel {
+fn panel(by: By, key: &Key, mut found: Vec<Found>, members: &[Member], variants: &Variants) -> Panel {
     found.sort_by(|a, b| match by {
         By::Date => a.point.run.cmp(&b.point.run),
         By::Version => compare_versions(&a.point.version, &b.point.version).then(a.point.run.cmp(&b.point.run)),
     });
     let mut at: Vec<(usize, String)> = Vec::new();
     let dates: Vec<[String; DATES.len()]> =
-        members.iter().map(|(_, one)| DATES.map(|format| one.run.started.strftime(format).to_string())).collect();
+        members.iter().map(|one| DATES.map(|format| one.run.started.strftime(format).to_string())).collect();
     let date = |run: usize| {
         let is_alone = |form: &usize| dates.iter().filter(|one| one[*form] == dates[run][*form]).count() == 1;
         dates[run][(0..DATES.len()).find(is_alone).unwrap_or(DATES.len() - 1)].clone()
@@ -444,9 +454,9 @@ fn panel(by: By, key: &Key, mut found: Vec<Found>, members: &[&(String, Recorded
         }
     }
     let (meter, words) = METERS[key.meter];
-    if let (By::Version, [(_, one)]) = (by, members) {
+    if let (By::Version, [one]) = (by, members) {
         for line in &mut lines {
-            let found = changes(&line.points, meter, &one.run);
+            let found = changes(&line.points, meter, one.run);
             line.is_searched = found.is_some();
             line.changes = found.unwrap_or_default();
         }
@@ -464,13 +474,13 @@ fn panel(by: By, key: &Key, mut found: Vec<Found>, members: &[&(String, Recorded
     }
 }
 
-fn remarks(members: &[&(String, Recorded)]) -> Vec<String> {
+fn remarks(members: &[Member]) -> Vec<String> {
     type Part = (&'static str, fn(&Run) -> String);
     const PARTS: [Part; 2] = [
         ("The load generator", Run::load_generators),
         ("cqldyno's executable, and so the embedded cluster,", |run| run.executable.clone()),
     ];
-    let differs = |(_, of): &&Part| members.windows(2).any(|two| of(&two[0].1.run) != of(&two[1].1.run));
+    let differs = |(_, of): &&Part| members.windows(2).any(|two| of(two[0].run) != of(two[1].run));
     PARTS
         .iter()
         .filter(differs)

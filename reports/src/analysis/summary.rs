@@ -370,8 +370,8 @@ pub(crate) fn ids<'a>(run: &'a Run, cells: &[&'a Cell]) -> Vec<&'a str> {
     // Those of a pass that did not run would be rows of nothing.
     let told = run.measures.iter().filter(|known| known.pass == Pass::Timing || has_run(run, known.pass));
     let found = cells.iter().flat_map(|cell| cell.measures.keys());
-    for id in told.map(|known| &known.id).chain(found) {
-        if !ids.contains(&id.as_str()) {
+    for id in told.map(|known| known.id.as_str()).chain(found) {
+        if !ids.contains(&id) {
             ids.push(id);
         }
     }

@@ -364,7 +364,7 @@ pub(crate) fn caveats<'a>(
 /// The settings of the contender's first cell that ended; without one, those that its worker announced.
 pub(crate) fn settings<'a>(contender: &'a Contender, mut cells: impl Iterator<Item = &'a Cell>) -> &'a [Setting] {
     let ended = cells.find(|cell| cell.contender == contender.id && cell.failed.is_none());
-    ended.map_or(&contender.settings, |cell| &cell.settings)
+    ended.map_or(&contender.settings, |cell| cell.settings)
 }
 
 /// How a worker was built that was not there, and in how many orders of functions it runs.

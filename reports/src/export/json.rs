@@ -73,8 +73,10 @@ pub(super) fn text(document: &impl Serialize) -> Result<String, serde_json::Erro
 
 /// The same as [`text`].
 pub(super) fn write(document: &impl Serialize, out: &mut dyn Write) -> Result<(), ExportError> {
-    serde_json::to_writer_pretty(&mut *out, document)?;
-    Ok(out.write_all(b"\n")?)
+    match serde_json::to_writer_pretty(&mut *out, document) {
+        Err(error) if error.is_io() => Err(ExportError::Write(error.into())),
+        written => Ok(written.map(|()| out.write_all(b"\n"))??),
+    }
 }
 
 /// A run as one document.

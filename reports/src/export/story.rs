@@ -105,7 +105,7 @@ fn cell(parts: &mut Vec<Part>, run: &Run, cell: &Cell, counts: bool, width: usiz
 
 /// Those that are defined first, in their order.
 fn measures(cell: &Cell) -> Vec<(String, String)> {
-    let defined = definitions().filter_map(|definition| cell.measures.get_key_value(definition.id));
+    let defined = definitions().filter_map(|one| Some((one.id, cell.measures.get(one.id)?)));
     let others = cell.measures.iter().filter(|(id, _)| definition(id).is_none());
     let value = |measure: &Measure| match measure {
         Measure::Value { value, unit } => quantity(*value, *unit),

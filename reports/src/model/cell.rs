@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 pub use cqldyno_measure::Pass;
 use serde::{Deserialize, Serialize};
 
-use crate::{Measure, measure};
+use crate::{ByName, Measure, Setting, measure};
 
 /// A turn of a worker, or its only one: who, on what, and what was read off. One line of `cells.jsonl`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -39,10 +39,10 @@ pub struct Cell {
     /// When it started.
     pub started: jiff::Timestamp,
     /// What was measured, keyed with the ids of [`crate::measure`].
-    pub measures: BTreeMap<String, Measure>,
+    pub measures: ByName<Measure>,
     /// Statements issued per statement name of the scenario.
     #[serde(default)]
-    pub issued_by_statement: BTreeMap<String, u64>,
+    pub issued_by_statement: ByName<u64>,
     /// The window in seconds.
     #[serde(default)]
     pub series: crate::Series,
@@ -53,8 +53,8 @@ pub struct Cell {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub breakdowns: BTreeMap<String, BTreeMap<String, f64>>,
     /// Files of the cell by kind, relative to the run folder.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub files: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "ByName::is_empty")]
+    pub files: ByName<String>,
     /// Latency of the answered statements, from issue to answer.
     #[serde(default)]
     pub latency: Option<Latency>,
@@ -62,8 +62,8 @@ pub struct Cell {
     #[serde(default)]
     pub error_kinds: Vec<ErrorLine>,
     /// Settings as the driver took them in this cell.
-    #[serde(default)]
-    pub settings: Vec<crate::Setting>,
+    #[serde(default, deserialize_with = "Setting::read_shared")]
+    pub settings: &'static [Setting],
     /// Findings that do not void the cell, each a full sentence.
     #[serde(default)]
     pub findings: Vec<String>,

@@ -1,4 +1,4 @@
 //! What is read off a cell, in the words that meters and reports share.
 
 pub use cqldyno_measure::list::*;
-pub use cqldyno_measure::{Better, Declaration, Measure, MeasureInfo, Unit};
+pub use cqldyno_measure::{Better, ByName, Declaration, Measure, MeasureInfo, Unit};

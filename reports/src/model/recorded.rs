@@ -1,9 +1,9 @@
 //! A run read back from its files; what does not hold together is refused.
 
-use std::fmt;
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
 use std::path::Path;
+use std::{fmt, iter};
 
 use flate2::read::GzDecoder;
 use serde::Deserialize;
@@ -45,6 +45,9 @@ pub enum RecordedError {
         /// What is wrong.
         why: String,
     },
+    /// The cells cannot be read.
+    #[error("its cells cannot be read: {0}")]
+    Read(#[from] io::Error),
     /// The cells are not what the checksum says.
     #[error(
         "its cells are not those that were measured: run.json says {stated} and there are {found}; somebody or something changed \
@@ -71,35 +74,43 @@ impl fmt::Display for Shown {
 /// What is in `cells.jsonl` of a run folder, or in `cells.jsonl.gz` of a published run.
 ///
 /// # Errors
-/// When neither can be read; the error is that of `cells.jsonl`.
-pub fn read_cells(folder: &Path) -> io::Result<Vec<u8>> {
-    fs::read(folder.join("cells.jsonl")).or_else(|error| {
-        let packed = File::open(folder.join(PACKED_CELLS)).map_err(|_| error)?;
-        let mut cells = Vec::new();
-        GzDecoder::new(packed).read_to_end(&mut cells)?;
-        Ok(cells)
-    })
+/// When neither can be opened; the error is that of `cells.jsonl`.
+pub fn read_cells(folder: &Path) -> io::Result<Box<dyn BufRead>> {
+    match File::open(folder.join("cells.jsonl")) {
+        Ok(cells) => Ok(Box::new(BufReader::new(cells))),
+        Err(error) => {
+            let packed = File::open(folder.join(PACKED_CELLS)).map_err(|_| error)?;
+            Ok(Box::new(BufReader::new(GzDecoder::new(packed))))
+        }
+    }
 }
 
 /// The file of a published run that has its `cells.jsonl`, packed.
 pub const PACKED_CELLS: &str = "cells.jsonl.gz";
 
 impl Recorded {
-    /// Reads a run folder: the text of `run.json`, and what is in `cells.jsonl`.
+    /// Reads a run folder: the text of `run.json`, and what is in `cells.jsonl`, a line at a time.
     ///
     /// # Errors
-    /// When it is of another schema version, or damaged, or was changed afterwards.
-    pub fn from_folder(run: &str, cells: &[u8]) -> Result<Recorded, RecordedError> {
+    /// When it cannot be read, is of another schema version, or damaged, or was changed afterwards.
+    pub fn from_folder(run: &str, mut cells: impl BufRead) -> Result<Recorded, RecordedError> {
         let run = Run::from_json(run)?;
-        let mut notes = Vec::new();
-        let lines: Vec<&[u8]> = cells.split(|byte| *byte == b'\n').collect();
-        // A power cut may leave a part of a line after the last line feed.
-        let (rest, whole) = lines.split_last().map_or((&[][..], &[][..]), |(rest, whole)| (*rest, whole));
-        if !rest.is_empty() {
-            notes.push("The last line of its cells.jsonl is cut off; that cell is left out.".to_owned());
+        let (mut line, mut at) = (Vec::new(), 0);
+        let values = iter::from_fn(|| {
+            line.clear();
+            match cells.read_until(b'\n', &mut line) {
+                Err(error) => return Some(Err(error.into())),
+                // A power cut may leave a part of a line after the last line feed.
+                Ok(_) => line.pop_if(|last| *last == b'\n')?,
+            };
+            at += 1;
+            Some(serde_json::from_slice(&line).map_err(|error| damaged(at - 1, error)))
+        });
+        let mut recorded = Recorded::checked(run, values)?;
+        if !line.is_empty() {
+            recorded.notes.insert(0, "The last line of its cells.jsonl is cut off; that cell is left out.".to_owned());
         }
-        let value = |(at, line): (usize, &&[u8])| serde_json::from_slice(line).map_err(|error| damaged(at, error));
-        Recorded::checked(run, whole.iter().enumerate().map(value), notes)
+        Ok(recorded)
     }
 
     /// Reads what `--format json` printed.
@@ -123,16 +134,15 @@ impl Recorded {
                 Err(_) => return Err(ModelError::NotARun(error).into()),
             },
         };
-        Recorded::checked(Run::from_json(&run.to_string())?, cells.into_iter().map(Ok), Vec::new())
+        Recorded::checked(Run::from_json(&run.to_string())?, cells.into_iter().map(Ok))
     }
 
     /// Takes one cell at a time: as JSON values all of them would take many times their memory.
     fn checked(
         run: Run,
         values: impl Iterator<Item = Result<Value, RecordedError>>,
-        mut notes: Vec<String>,
     ) -> Result<Recorded, RecordedError> {
-        let mut cells = Vec::new();
+        let (mut cells, mut notes) = (Vec::new(), Vec::new());
         let mut wrong = None;
         let mut take = |(at, value): (usize, Result<Value, RecordedError>)| {
             let value = value?;

@@ -1,6 +1,7 @@
 //! Whatever a run and its cells hold: written and read they are the same, and what was damaged is refused.
 
 use std::collections::BTreeMap;
+use std::io;
 
 use jiff::Timestamp;
 use proptest::collection::{btree_map, vec};
@@ -12,9 +13,9 @@ use serde_json::Value;
 use crate::export::shown::json;
 use crate::schema::{complaints, validator};
 use crate::{
-    ArrangementInfo, Better, BuiltOnDemand, Cell, Checksum, Contender, CoreLoop, CutShort, Environment, ErrorLine,
-    Latency, Library, Measure, MeasureInfo, Pass, PlanInfo, PointInfo, Recorded, Role, RoundCores, Run, SCHEMA_VERSION,
-    ScenarioInfo, Series, Setting, TargetInfo, TlsInfo, TurnsInfo, Unit,
+    ArrangementInfo, Better, BuiltOnDemand, ByName, Cell, Checksum, Contender, CoreLoop, CutShort, Environment,
+    ErrorLine, Latency, Library, Measure, MeasureInfo, Pass, PlanInfo, PointInfo, Recorded, Role, RoundCores, Run,
+    SCHEMA_VERSION, ScenarioInfo, Series, Setting, TargetInfo, TlsInfo, TurnsInfo, Unit,
 };
 
 const HOSTILE: [&str; 9] = [
@@ -75,6 +76,10 @@ fn pass() -> impl Strategy<Value = Pass> {
 
 fn map<T: std::fmt::Debug>(value: impl Strategy<Value = T>) -> impl Strategy<Value = BTreeMap<String, T>> {
     btree_map(text(), value, 0..4)
+}
+
+fn by_name<T: std::fmt::Debug>(value: impl Strategy<Value = T>) -> impl Strategy<Value = ByName<T>> {
+    map(value).prop_map(|all| all.into_iter().collect())
 }
 
 fn measure() -> impl Strategy<Value = Measure> {
@@ -336,10 +341,10 @@ prop_compose! {
     fn cell()(
         texts in [text(), text(), text(), text(), text()],
         numbers in (any::<u32>(), any::<u32>(), option::of(any::<u32>()), time(), pass()),
-        (measures, cores) in (map(measure()), option::of(cores())),
-        issued_by_statement in map(any::<u64>()),
+        (measures, cores) in (by_name(measure()), option::of(cores())),
+        issued_by_statement in by_name(any::<u64>()),
         series in series(),
-        more in (option::of(text()), map(map(float())), map(text()), option::of(latency())),
+        more in (option::of(text()), map(map(float())), by_name(text()), option::of(latency())),
         error_kinds in vec(([text(), text()], any::<u64>()), 0..3),
         settings in settings(),
         findings in vec(text(), 0..3),
@@ -354,7 +359,7 @@ prop_compose! {
             contender, label, scenario, scenario_hash, arrangement, block, pass, attempt, round, cores, started, measures,
             more: round.is_some_and(|round| round % 2 == 0), issued_by_statement, series, step, breakdowns, files, latency,
             error_kinds: error_kinds.into_iter().map(line).collect(),
-            settings, findings, noisy, void, failed, log,
+            settings: Setting::shared(settings), findings, noisy, void, failed, log,
         }
     }
 }
@@ -426,7 +431,7 @@ proptest! {
         prop_assume!(!digits.is_empty());
         let digit = &mut text[*at.get(&digits)];
         *digit = b'0' + (*digit - b'0' + by) % 10;
-        match Recorded::from_folder(&serde_json::to_string(&run).unwrap(), &text) {
+        match Recorded::from_folder(&serde_json::to_string(&run).unwrap(), text.as_slice()) {
             // The last of seventeen digits need not make a difference.
             Ok(read) => prop_assert_eq!(read.cells, cells),
             Err(error) => {
@@ -458,7 +463,7 @@ proptest! {
     fn another_version_is_refused_whatever_else_there_is(version: u32, rest in json_value()) {
         prop_assume!(!(1..=SCHEMA_VERSION).contains(&version));
         let text = serde_json::json!({ "schema": version, "rest": rest }).to_string();
-        let error = refused(Recorded::from_folder(&text, b""))?;
+        let error = refused(Recorded::from_folder(&text, io::empty()))?;
         let expected = format!("the run has schema version {version} and this cqldyno reads versions 1 to 2; render it");
         prop_assert!(error.starts_with(&expected), "{}", error);
     }

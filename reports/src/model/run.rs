@@ -1,8 +1,9 @@
 //! One call of `compare` or `run`, as it is kept.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::measure::{self, MeasureInfo};
 use crate::{Checksum, CutShort, Pass};
@@ -414,7 +415,7 @@ pub struct Library {
 }
 
 /// One of the settings that are equal for all, with the driver's value.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Setting {
     /// Its name.
@@ -423,6 +424,18 @@ pub struct Setting {
     pub value: String,
     /// Whether that is what was asked.
     pub as_asked: bool,
+}
+
+impl Setting {
+    /// The only copy of these settings in the process, for [`crate::Cell::settings`].
+    pub fn shared(settings: Vec<Setting>) -> &'static [Setting] {
+        static COPIES: Mutex<BTreeSet<&[Setting]>> = Mutex::new(BTreeSet::new());
+        cqldyno_measure::shared(&COPIES, settings)
+    }
+
+    pub(super) fn read_shared<'de, D: Deserializer<'de>>(deserializer: D) -> Result<&'static [Setting], D::Error> {
+        Vec::deserialize(deserializer).map(Setting::shared)
+    }
 }
 
 /// What is asked of every contender.

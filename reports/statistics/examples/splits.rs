@@ -71,7 +71,7 @@ impl Halves {
     /// Of the turns in a run folder only what CPU time needs.
     fn of(folder: &Path) -> Result<Halves, Box<dyn Error>> {
         let text = std::fs::read_to_string(folder.join("run.json"))?;
-        let Recorded { run, mut cells, .. } = Recorded::from_folder(&text, &read_cells(folder)?)?;
+        let Recorded { run, mut cells, .. } = Recorded::from_folder(&text, read_cells(folder)?)?;
         cells.retain(|cell| cell.pass == Pass::Timing);
         cells.iter_mut().for_each(|cell| cell.measures.retain(|id, _| id == CPU_PER_STATEMENT));
         let generations: BTreeSet<u32> = cells.iter().map(|cell| cell.block).collect();

@@ -9,7 +9,7 @@ use cqldyno_reports::measure::{
     SERVER_UTILISATION, SYS, SYSCALLS, SYSCALLS_PER_STATEMENT, THREADS, THROUGHPUT, USER, WALL, WORKER_UTILISATION,
 };
 use cqldyno_reports::{
-    ArrangementInfo, Cell, Contender, Environment, Library, Measure, Pass, PlanInfo, Role, Run, SCHEMA_VERSION,
+    ArrangementInfo, ByName, Cell, Contender, Environment, Library, Measure, Pass, PlanInfo, Role, Run, SCHEMA_VERSION,
     ScenarioInfo, Setting, TargetInfo,
 };
 
@@ -260,14 +260,14 @@ fn cell(contender: &Contender, scenario: &ScenarioInfo, block: u32, pass: Pass, 
         attempt: 1,
         started: "2026-01-02T03:04:05Z".parse().unwrap(),
         measures,
-        issued_by_statement: BTreeMap::new(),
+        issued_by_statement: ByName::default(),
         step: None,
         breakdowns: BTreeMap::new(),
-        files: BTreeMap::new(),
+        files: ByName::default(),
         series: cqldyno_reports::Series::new(vec![250_000, 250_000], vec![900_000, 850_000], vec![80_000, 75_000]),
         latency: None,
         error_kinds: Vec::new(),
-        settings: contender.settings.clone(),
+        settings: Setting::shared(contender.settings.clone()),
         findings: Vec::new(),
         noisy: None,
         void: None,

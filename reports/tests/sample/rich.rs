@@ -121,7 +121,8 @@ pub fn hostile() -> (Run, Vec<Cell>) {
         cell.findings = vec![NAME.to_owned()];
         cell.failed = cell.failed.as_ref().map(|_| NAME.to_owned());
         cell.void = cell.void.as_ref().map(|_| NAME.to_owned());
-        cell.settings = vec![Setting { name: NAME.to_owned(), value: NAME.to_owned(), as_asked: false }];
+        cell.settings =
+            Setting::shared(vec![Setting { name: NAME.to_owned(), value: NAME.to_owned(), as_asked: false }]);
         cell.error_kinds = vec![ErrorLine { kind: NAME.to_owned(), count: 1, first: NAME.to_owned() }];
         (cell.log, cell.noisy) = (Some(NAME.to_owned()), Some(NAME.to_owned()));
         let unavailable = Measure::unavailable(NAME);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 use cqldyno_driver_api::Settings;
 use cqldyno_meter::{Asleep, Attachment, Outcome, Seen, Window, cpu_disagreement, dear_edges, process_cpu_ns};
 use cqldyno_protocol::{Done, End, Ready, Steady};
-use cqldyno_reports::{Cell, Pass, Series};
+use cqldyno_reports::{Cell, Pass, Series, Setting};
 use cqldyno_scenarios::Operation;
 use tempfile::TempDir;
 
@@ -326,8 +326,8 @@ impl Setup<'_> {
                 Err(error) => cell.findings.push(sentence(&error.to_string())),
             }
         }
-        cell.settings = ready.settings.iter().map(setting).collect();
-        cell.settings.iter_mut().for_each(|setting| setting.value = redact(&setting.value));
+        let redacted = |setting: Setting| Setting { value: redact(&setting.value), ..setting };
+        cell.settings = Setting::shared(ready.settings.iter().map(|one| redacted(setting(one))).collect());
         cell.error_kinds = errors(&done, &redact);
 
         let evidence = self.evidence(asked, &done, end.wall_ns, &counted, &connections, ready, served);
@@ -347,7 +347,7 @@ impl Setup<'_> {
             }
         }
         cell.void = (!voids.is_empty()).then(|| redact(&voids.join(" ")));
-        cell.issued_by_statement = done.issued_by_statement;
+        cell.issued_by_statement = done.issued_by_statement.into_iter().collect();
         cell
     }
 }

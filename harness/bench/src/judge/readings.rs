@@ -1,14 +1,12 @@
 //! What processes and meters of a cell reported, in the form that results hold.
 
-use std::collections::BTreeMap;
-
 use cqldyno_meter::{Asleep, Outcome, Reading, Refusal, Seen, ServerWindow, Traffic, Window, busy_connections};
 use cqldyno_protocol::{Done, End, Runtime, Steady};
 use cqldyno_reports::measure::{
     BYTES_PER_READ, FRAMES_PER_READ, SERVER_CPU, SERVER_UTILISATION, THREADS, TO_REPLICA, TO_SHARD, WALL,
     WORKER_UTILISATION,
 };
-use cqldyno_reports::{ErrorLine, Measure, MeasureInfo, Unit};
+use cqldyno_reports::{ByName, ErrorLine, Measure, MeasureInfo, Unit};
 
 use crate::judge::agreement::{Counted, Reads, grouped};
 use crate::plan::placement::Placement;
@@ -123,7 +121,7 @@ pub(crate) fn routes(counted: &Result<Counted, String>, has_shards: bool) -> Vec
 /// How busy worker and server kept the cores that they could use, in percent; only where CPU time and wall time are known. The server
 /// serves each of the `connections` on one core at a time; the worker uses as many as it has working threads.
 pub(crate) fn utilisation(
-    measures: &BTreeMap<String, Measure>,
+    measures: &ByName<Measure>,
     placement: &Placement,
     connections: u64,
 ) -> impl Iterator<Item = (&'static str, Measure)> {
@@ -285,7 +283,7 @@ mod tests {
             note: None,
         };
         let mut measures = window_with(2.0, 3.0, 1.5, 4.0);
-        let found = |measures: &BTreeMap<String, Measure>| utilisation(measures, &placement, 1).collect::<Vec<_>>();
+        let found = |measures: &ByName<Measure>| utilisation(measures, &placement, 1).collect::<Vec<_>>();
         let percent = |value| Measure::value(value, Unit::Percent);
         assert_eq!(found(&measures), [("worker_utilisation", percent(50.0)), ("server_utilisation", percent(75.0))]);
         measures.insert(CPU_AFTER_TURN.to_owned(), Measure::value(1.5, Unit::Seconds));
@@ -294,11 +292,11 @@ mod tests {
         assert_eq!(found(&measures)[1].1.reason(), Some("The target is not ours."));
         measures.insert("threads".to_owned(), Measure::unavailable("It is gone."));
         assert_eq!(found(&measures)[0].1.reason(), Some("It is gone."));
-        assert_eq!(found(&BTreeMap::new()), [], "a counting cell has no times");
+        assert_eq!(found(&ByName::default()), [], "a counting cell has no times");
     }
 
     /// The measures of a window with these times in seconds, and so many threads of the worker.
-    fn window_with(wall: f64, cpu: f64, server_cpu: f64, threads: f64) -> BTreeMap<String, Measure> {
+    fn window_with(wall: f64, cpu: f64, server_cpu: f64, threads: f64) -> ByName<Measure> {
         let times = [("wall", wall), ("cpu", cpu), ("server_cpu", server_cpu)];
         let times = times.map(|(id, value)| (id.to_owned(), Measure::value(value, Unit::Seconds)));
         times.into_iter().chain([("threads".to_owned(), Measure::value(threads, Unit::Count))]).collect()

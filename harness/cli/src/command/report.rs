@@ -6,7 +6,7 @@ use anyhow::Result;
 use cqldyno_reports::{Analysis, Recorded, plain};
 
 use crate::arguments::heading::OUTPUT;
-use crate::format::{Format, explained, formats, names, render};
+use crate::format::{Format, explained, formats, names, print};
 use crate::outcome::{Outcome, usage};
 use crate::recorded::{LATEST, path_of, read};
 use crate::terminal::{self, Detail};
@@ -48,16 +48,15 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let paths = arguments.run.iter().map(|given| path_of(given)).collect::<Result<Vec<PathBuf>>>()?;
     let runs = paths.iter().map(|path| read(path)).collect::<Result<Vec<Recorded>>>()?;
-    let text = match runs.as_slice() {
+    match runs.as_slice() {
         [one] => {
             let reference = arguments.reference.as_ref().map(|asked| known(one, asked)).transpose()?;
             one.notes.iter().for_each(|note| terminal::say(note));
             let analysis = Analysis::against(&one.run, &one.cells, reference.as_deref());
-            render(arguments.format, &analysis, terminal::look(&arguments.detail), &paths[0])?
+            print(arguments.format, &analysis, terminal::look(&arguments.detail), &paths[0])?;
         }
-        several => beside(arguments, &paths, several)?,
-    };
-    terminal::print(&text)?;
+        several => terminal::print(&beside(arguments, &paths, several)?)?,
+    }
     Ok(Outcome::Done)
 }
 

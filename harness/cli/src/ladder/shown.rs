@@ -137,9 +137,8 @@ fn steps(arrangement: &str, all: &[Climbed]) -> Vec<Value> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
 
-    use cqldyno_reports::{ErrorLine, Measure, Unit, measure};
+    use cqldyno_reports::{ByName, ErrorLine, Measure, Unit, measure};
 
     use super::*;
     use crate::ladder::climbed;
@@ -156,7 +155,7 @@ mod tests {
         Cell {
             scenario: scenario.to_owned(),
             arrangement: arrangement.to_owned(),
-            measures: BTreeMap::from(measures.map(|(id, value)| (id.to_owned(), value))),
+            measures: ByName::from(measures),
             ..Cell::default()
         }
     }

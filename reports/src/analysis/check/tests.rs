@@ -170,13 +170,13 @@ fn counted() -> Recorded {
         let cells: Vec<crate::Cell> = found.cells.iter().filter(of).cloned().collect();
         for mut cell in cells {
             cell.pass = pass;
-            cell.measures = [(id.to_owned(), Measure::value(value, Unit::Count))].into();
+            cell.measures = [(id, Measure::value(value, Unit::Count))].into();
             match found
                 .cells
                 .iter_mut()
                 .find(|one| (&one.contender, &one.scenario, one.pass) == (&cell.contender, &cell.scenario, pass))
             {
-                Some(known) => known.measures.extend(cell.measures),
+                Some(known) => drop(known.measures.insert(id, cell.measures[id].clone())),
                 None => found.cells.push(cell),
             }
         }

@@ -1,10 +1,10 @@
 //! Things of one name that differ between runs: their figures stand apart, with the reason.
 
+use crate::ArrangementInfo;
 use crate::head::on_cores;
 use crate::text::plain;
-use crate::{ArrangementInfo, Recorded};
 
-use super::{Key, unversioned};
+use super::{Key, Member, unversioned};
 
 /// A name, and what it stands for.
 pub(super) type Variant<T> = (String, T);
@@ -29,13 +29,13 @@ struct Known<T> {
 
 impl Variants {
     /// Of runs in the order of their dates.
-    pub fn of(members: &[&(String, Recorded)]) -> Variants {
+    pub fn of(members: &[Member]) -> Variants {
         let mut all = Variants { scenarios: Vec::new(), arrangements: Vec::new(), contenders: Vec::new() };
-        for (name, one) in members.iter().rev() {
-            let scenarios = one.run.scenarios.iter().map(|one| (one.name.clone(), one.hash.clone()));
+        for Member { name, run, .. } in members.iter().rev() {
+            let scenarios = run.scenarios.iter().map(|one| (one.name.clone(), one.hash.clone()));
             scenarios.for_each(|found| add(&mut all.scenarios, found, name));
-            one.run.plan.arrangements.iter().for_each(|found| add(&mut all.arrangements, cores_of(found), name));
-            for contender in one.run.contenders.iter().map(unversioned) {
+            run.plan.arrangements.iter().for_each(|found| add(&mut all.arrangements, cores_of(found), name));
+            for contender in run.contenders.iter().map(unversioned) {
                 if !all.contenders.contains(&contender) {
                     all.contenders.push(contender);
                 }

@@ -135,7 +135,7 @@ fn without_large_parts(cell: &Cell) -> Cell {
     small.breakdowns.clear();
     small.files.clear();
     small.findings.clear();
-    small.settings.clear();
+    small.settings = &[];
     small
 }
 

@@ -60,7 +60,7 @@ fn large() -> (Run, Vec<Cell>) {
             }
             for cell in &mut mine {
                 (cell.scenario, cell.arrangement) = (scenario.name.clone(), arrangement.id.clone());
-                cell.settings = settings.clone();
+                cell.settings = Setting::shared(settings.clone());
                 cell.files.insert("hdr".to_owned(), format!("hdr/{}-{}.hlog", cell.label, cell.block));
                 for nth in 0..20 {
                     cell.measures.insert(format!("figure_{nth}"), Measure::value(1_000.0 * digits(), Unit::Count));

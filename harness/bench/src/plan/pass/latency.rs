@@ -86,18 +86,17 @@ pub(crate) fn at_half(load: Load, plan: &Plan, place: (&str, &str), drivers: &[&
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
 
     use super::*;
     use crate::plan::plan;
-    use cqldyno_reports::{Measure, Unit};
+    use cqldyno_reports::{ByName, Measure, Unit};
 
     fn cell(contender: &str, arrangement: &str, throughput: f64) -> Cell {
         Cell {
             contender: contender.to_owned(),
             scenario: "writes".to_owned(),
             arrangement: arrangement.to_owned(),
-            measures: BTreeMap::from([(THROUGHPUT.to_owned(), Measure::value(throughput, Unit::PerSecond))]),
+            measures: ByName::from([(THROUGHPUT, Measure::value(throughput, Unit::PerSecond))]),
             ..Cell::default()
         }
     }
