@@ -52,6 +52,8 @@ pub(crate) fn findings(
         let why = match has(|row| row.verdict == Some(Verdict::TooNoisy)) {
             true if counts_rounds => Some(TOO_FEW_ROUNDS),
             true => Some(TOO_NOISY),
+            // The warning says why.
+            false if !run.is_complete() => return vec!["This run gives no verdict.".to_owned()],
             false => doubt,
         };
         if let Some(why) = why {
@@ -317,7 +319,10 @@ mod tests {
         let (run, cells) = costing([("writes", 4.1), ("reads", 6.25)]);
         assert_eq!(
             of(&run, &cells),
-            ["scylla needed the least CPU time for reads; no difference in CPU time was found for writes."]
+            [
+                "scylla needed the least CPU time for reads; no difference in CPU time was found for writes.",
+                "Where CPU time is inconclusive, a difference of 4 % would have shown."
+            ]
         );
         let (run, cells) = costing([("writes", 2.0), ("reads", 6.25)]);
         assert_eq!(
