@@ -11,7 +11,8 @@ use crate::{ArrangementInfo, Contender, Role, Run, SummaryRow, Verdict, list, pl
 
 /// Why a run gives no verdict at all.
 const TOO_NOISY: &str = "Other processes disturbed more than half of the blocks; run it again on a quiet machine.";
-const TOO_FEW_ROUNDS: &str = "Fewer than half of its rounds count; run it again on a quiet machine.";
+const TOO_FEW_ROUNDS: &str =
+    "Other processes used the cores in more than half of its rounds; run it again when they have ended.";
 
 /// The findings of a run, at least one: an entry per arrangement, and one about drivers without a verdict.
 ///

@@ -197,7 +197,10 @@ impl Course<'_> {
 
     /// Where the run is after `block`, with those that are `left`.
     fn so_far<'s>(&'s self, block: &Block, left: &[Block], cells: &'s [Cell], limit: &Limit<'_>) -> SoFar<'s> {
-        let next = self.fitting(left, cells, limit);
+        let mut next = self.fitting(left, cells, limit);
+        if self.begins_lap(&next) && !self.has_time_for(1, left, limit) {
+            next.retain(|other| other.pass != Pass::Timing);
+        }
         let is_timing = |other: &&Block| other.pass == Pass::Timing;
         let is_of_lap = |other: &Block| other.pass == Pass::Timing && other.number == block.number;
         let (lap, others): (Vec<Block>, Vec<Block>) = next.iter().partition(|other| is_of_lap(other));
