@@ -9,6 +9,7 @@ pub(crate) mod comparison;
 pub(crate) mod cut_short;
 pub(crate) mod explain;
 pub(crate) mod findings;
+pub(crate) mod further;
 pub(crate) mod history;
 pub(crate) mod ranking;
 pub(crate) mod rounds;
@@ -23,9 +24,11 @@ use self::attempts::{Attempts, Noise, repeats};
 use self::comparison::{JUDGED, is_control};
 use self::cut_short::until;
 use self::explain::explanations;
+use self::further::{MORE, further, time_of};
 use self::rounds::CountedRounds;
 use self::summary::{Place, Places, Summed, cells_in, cells_of, ids, reference, summed};
 use self::sweep::Sweep;
+use crate::measure::{PEAK_RSS, SERVER_CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT};
 use crate::{ArrangementInfo, Cell, Contender, Pass, Run, SummaryRow, count};
 
 /// What a run comes to against one reference; every comparison is fitted once.
@@ -59,6 +62,14 @@ impl<'a> Analysis<'a> {
     /// Of CPU time per statement and statements per second alone: what a run asks while it is under way.
     pub fn judged(run: &'a Run, cells: &'a [Cell]) -> Analysis<'a> {
         Analysis::of(run, cells, |_, _| JUDGED.to_vec())
+    }
+
+    /// Of what the short tables show: for somebody who watches the run.
+    pub fn watched(run: &'a Run, cells: &'a [Cell]) -> Analysis<'a> {
+        Analysis::of(run, cells, |_, _| {
+            let others = [SERVER_CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, PEAK_RSS];
+            JUDGED.into_iter().chain(others).collect()
+        })
     }
 
     /// Of the measures that `ids` gives.
@@ -117,7 +128,9 @@ impl<'a> Analysis<'a> {
         let warnings = too_few.into_iter().chain(doubts.iter().cloned()).chain(noise).chain(crowded).collect();
         let own = Analysis { reference, rows, doubts, warnings, findings, ..self };
         let swept = Sweep::findings(&Sweep::all(&own), own.run);
-        if swept.is_empty() { own } else { Analysis { findings: swept, ..own } }
+        let mut findings = if swept.is_empty() { own.findings.clone() } else { swept };
+        findings.extend(further(&own, time_of(own.every_cell), MORE));
+        Analysis { findings, ..own }
     }
 
     /// The run as it was measured, whatever the reference is.

@@ -9,6 +9,7 @@ pub(crate) mod head;
 mod history;
 mod html;
 mod json;
+mod live;
 mod markdown;
 pub(crate) mod part;
 pub(crate) mod quantity;
@@ -25,6 +26,7 @@ mod time;
 use std::io::{self, Write};
 
 pub use html::{PAGE_LIMIT, StandIns};
+pub use live::{live, live_line};
 pub use side_by_side::NO_RATIOS;
 pub use table::Look;
 

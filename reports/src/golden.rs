@@ -166,9 +166,20 @@ fn a_run_that_ended_early_or_was_cut_short_says_so_after_a_short_table() {
     let (mut run, cells) = sample::blocks(9);
     run.interrupted = true;
     let text = table(&run, &cells, at(80));
-    assert!(text.contains("Warning: The run ended early: unfinished cells are missing."), "{text}");
-    assert!(markdown(&run, &cells).contains("> **Warning.** The run ended early"));
+    let why = "The run was stopped, so it gives no verdicts; `cqldyno compare --resume DIR` finishes it.";
+    assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains(why), "{text}");
+    for text in [text, wide(&run, &cells, 160), markdown(&run, &cells), html(&run, &cells), json(&run, &cells)] {
+        assert!(text.contains("The run was stopped, so") && text.contains("This run gives no verdict."), "{text}");
+        for word in ["dearer", "slower"] {
+            assert!(!text.contains(&format!(") {word}")) && !text.contains(&format!(">{word}</")), "{text}");
+            assert!(!text.contains(&format!("\"verdict\": \"{word}\"")), "{text}");
+        }
+    }
+    let text = table(&run, &cells, at(80));
+    assert!(text.contains("vs scylla (95 %)") && !text.contains("withheld"), "{text}");
     run.interrupted = false;
+    let text = table(&run, &cells, at(80));
+    assert!(text.contains(") dearer") && text.contains("slower"), "finished, it has verdicts again: {text}");
     (run.plan.blocks, run.plan.within_ms) = (12, Some(300_000));
     run.cut_short = Some(CutShort { within_ms: 300_000, blocks: 9, missing_ms: 72_000 });
     assert!(table(&run, &cells, at(80)).contains("9 of 12 blocks of every scenario"));

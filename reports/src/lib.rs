@@ -23,7 +23,7 @@ pub use model::measure;
 #[cfg(test)]
 pub(crate) use model::schema;
 
-pub(crate) use analysis::{attempts, bottleneck, check, comparison, cut_short, findings, ranking, rounds};
+pub(crate) use analysis::{attempts, bottleneck, check, comparison, cut_short, findings, further, ranking, rounds};
 pub(crate) use export::{head, quantity, text};
 
 pub use analysis::Analysis;
@@ -43,8 +43,8 @@ pub(crate) use analysis::{summary, witness};
 pub use cqldyno_statistics::{Growth, LEAST_BLOCKS, growth, student_quantile};
 pub use export::growth::{Curve, growth_chart};
 pub use export::quantity::{lasting, memory, percent, rate, short_count, three_digits, whole};
-pub use export::text::{count, escape, list, pair, plain, sentence, wrap};
-pub use export::{EXPORTERS, ExportError, Exporter, Look, NO_RATIOS, PAGE_LIMIT, StandIns, exporter};
+pub use export::text::{count, cut, escape, list, pair, plain, sentence, width_of, wrap};
+pub use export::{EXPORTERS, ExportError, Exporter, Look, NO_RATIOS, PAGE_LIMIT, StandIns, exporter, live, live_line};
 pub use measure::{Better, ByName, Declaration, Measure, MeasureInfo, Unit};
 pub use model::cell::{Cell, CoreLoop, ErrorLine, Latency, Pass, RoundCores};
 pub use model::checksum::Checksum;

@@ -42,5 +42,5 @@ pub use record::folder::{DEFAULT_PARENT, FolderError, RunFolder};
 pub use record::resume::ResumeError;
 pub use run::course::REPEATS;
 pub use run::introductions::Workshop;
-pub use run::observer::{Building, CellStart, Observer, Outlook, Silent};
+pub use run::observer::{Building, CellStart, Observer, Outlook, Silent, SoFar};
 pub use run::{BenchError, Finished, resume, run};

@@ -1,7 +1,8 @@
-//! Progress of a run on standard error: lines that are drawn again on a terminal. Elsewhere one line per cell, or per generation of
-//! all scenarios and arrangements, and one a minute at least.
+//! Progress of a run on standard error: lines that are drawn again on a terminal, with the tables so far. Elsewhere one line per cell, or
+//! per generation of all scenarios and arrangements, and one a minute at least.
 
 mod builds;
+mod canvas;
 mod pace;
 mod pulse;
 
@@ -9,21 +10,26 @@ use std::collections::BTreeSet;
 use std::io::{Write, stderr};
 use std::time::{Duration, Instant};
 
-use cqldyno_bench::{Building, CellStart, Observer, Outlook, Stage};
+use cqldyno_bench::{Building, CellStart, Observer, Outlook, SoFar, Stage};
 use cqldyno_reports::{
-    Cell, Contender, LEAST_BLOCKS, Pass, lasting, measure, percent, plain, three_digits, whole, wrap,
+    Analysis, Cell, Contender, LEAST_BLOCKS, Pass, cut, lasting, live, live_line, measure, percent, plain,
+    three_digits, whole, wrap,
 };
-use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use self::builds::{Builds, Heard};
+use self::canvas::Canvas;
 use self::pace::Pace;
 use self::pulse::Pulse;
 use crate::terminal;
 
-/// How often lines are drawn again: rarely, because drawing takes time from the cores that are measured.
-const DRAWN_PER_SECOND: u8 = 5;
 /// Narrower terminals have no room for a bar beside the words.
 const LEAST_FOR_BARS: usize = 70;
+/// Columns of a bar.
+const BAR: usize = 20;
+/// The lines of a terminal that the tables so far leave to progress, and to the cursor.
+const BELOW: usize = 4;
+/// Drawing the tables may take one in so many parts of the time: their analysis takes longer with every generation.
+const PART_FOR_TABLES: u32 = 100;
 
 /// Shows the progress of a run.
 pub struct Progress {
@@ -35,8 +41,13 @@ pub struct Progress {
     builds: Builds,
     /// Breaks a long silence.
     pulse: Option<Pulse>,
-    /// The generation of which it was last said that it runs.
+    /// Whether the tables so far are shown.
+    watches: bool,
+    /// The generation of which it was last said that it runs, and how many there will be.
     generation: u32,
+    generations: u32,
+    /// When the tables were last drawn, and how long that took.
+    watched: Option<(Instant, Duration)>,
     /// When the run began, and the time that it was last said to take.
     promised: Option<(Instant, Duration)>,
 }
@@ -47,13 +58,21 @@ enum Shown {
     Bars(Bars),
 }
 
-/// The run, the cell and the last result, one line each.
+/// The tables so far, the run, the cell and the last result.
 struct Bars {
-    all: MultiProgress,
-    _space: ProgressBar,
-    run: ProgressBar,
-    cell: ProgressBar,
-    last: ProgressBar,
+    canvas: Canvas,
+    tables: Vec<String>,
+    run: Bar,
+    cell: Bar,
+    last: String,
+}
+
+/// A line with how much is done of what.
+#[derive(Default)]
+struct Bar {
+    done: u64,
+    of: u64,
+    message: String,
 }
 
 /// The running cell.
@@ -75,26 +94,23 @@ struct Running {
 /// Prints lines beside the progress, from any thread.
 #[derive(Clone)]
 pub struct Voice {
-    all: Option<MultiProgress>,
+    canvas: Option<Canvas>,
 }
 
 impl Voice {
     /// A line that stays.
     pub fn say(&self, line: &str) {
-        let line = in_lines(line, terminal::width_of_progress());
-        match &self.all {
+        let line = in_lines(line, terminal::size_of_progress().map(|(width, _)| width));
+        match &self.canvas {
             // Standard error may be closed.
             None => drop(writeln!(stderr(), "{line}")),
-            Some(all) => drop(all.println(line)),
+            Some(canvas) => canvas.say(&line),
         }
     }
 
     /// Clears the lines that are drawn again.
     pub fn end(&self) {
-        if let Some(all) = &self.all {
-            let _ = all.clear();
-            all.set_draw_target(ProgressDrawTarget::hidden());
-        }
+        self.canvas.iter().for_each(Canvas::end);
     }
 }
 
@@ -107,7 +123,23 @@ impl Progress {
             (false, true) => Shown::Bars(Bars::new()),
         };
         let (cell, builds) = (Running::none(), Builds::default());
-        Progress { shown, warned: BTreeSet::new(), cell, builds, pulse: None, generation: 0, promised: None }
+        Progress {
+            shown,
+            warned: BTreeSet::new(),
+            cell,
+            builds,
+            pulse: None,
+            watches: false,
+            generation: 0,
+            generations: 0,
+            watched: None,
+            promised: None,
+        }
+    }
+
+    /// Shows the tables so far after each generation.
+    pub fn watch(&mut self) {
+        self.watches = true;
     }
 
     /// A line that stays, above those that are drawn again.
@@ -158,8 +190,8 @@ impl Progress {
     /// Prints even if progress is quiet: answers to what the user did.
     pub fn voice(&self) -> Voice {
         match &self.shown {
-            Shown::Bars(bars) => Voice { all: Some(bars.all.clone()) },
-            Shown::Nothing | Shown::Lines => Voice { all: None },
+            Shown::Bars(bars) => Voice { canvas: Some(bars.canvas.clone()) },
+            Shown::Nothing | Shown::Lines => Voice { canvas: None },
         }
     }
 
@@ -177,29 +209,39 @@ fn differs_much(total: Duration, promised: Duration) -> bool {
 
 impl Bars {
     fn new() -> Bars {
-        let all = MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(DRAWN_PER_SECOND));
-        // The first line is empty: the ^C that a terminal echoes lands there.
-        let [space, run, cell, last] = [(); 4].map(|()| all.add(ProgressBar::new(0)));
-        space.set_style(style("{wide_msg}"));
-        space.set_message(" ");
-        let bars = Bars { all, _space: space, run, cell, last };
-        bars.fit();
-        bars
+        let (run, cell) = Default::default();
+        Bars { canvas: Canvas::new(), tables: Vec::new(), run, cell, last: String::new() }
     }
 
-    /// Fits the bars to the terminal's width, which may have changed.
-    fn fit(&self) {
-        let has_room = terminal::width_of_progress().is_none_or(|width| width >= LEAST_FOR_BARS);
-        let line = if has_room { "{bar:20} {wide_msg}" } else { "{wide_msg}" };
-        for (bar, line) in [(&self.run, line), (&self.cell, line), (&self.last, "{wide_msg}")] {
-            bar.set_style(style(line));
-        }
+    /// Draws all lines as they are now.
+    fn draw(&self) {
+        let width = terminal::size_of_progress().map_or(usize::MAX, |(width, _)| width);
+        // The last result is in the tables.
+        let (tables, last) = match self.tables.is_empty() {
+            true => (&[][..], Some(self.last.clone())),
+            false => (&self.tables[..], None),
+        };
+        let empty = (!tables.is_empty()).then(String::new);
+        let bars = [self.run.line(width), self.cell.line(width)].into_iter().chain(last);
+        let bars = bars.filter(|line| !line.is_empty());
+        self.canvas.draw(tables.iter().cloned().chain(empty).chain(bars).map(|line| cut(&line, width)).collect());
+    }
+
+    /// The tables so far.
+    fn show(&mut self, analysis: &Analysis) {
+        let (width, height) = terminal::size_of_progress().unwrap_or((usize::MAX, usize::MAX));
+        self.tables = live(analysis, width, height.saturating_sub(BELOW));
     }
 }
 
-fn style(template: &str) -> ProgressStyle {
-    // A wrong template leaves the default bar.
-    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("━╸─")
+impl Bar {
+    fn line(&self, width: usize) -> String {
+        if width < LEAST_FOR_BARS || self.of == 0 {
+            return self.message.clone();
+        }
+        let filled = (self.done.min(self.of) as u128 * BAR as u128 / u128::from(self.of)) as usize;
+        format!("{}{} {}", "━".repeat(filled), "─".repeat(BAR - filled), self.message)
+    }
 }
 
 impl Running {
@@ -249,11 +291,10 @@ impl Observer for Progress {
         };
         let Heard { since, done, of, doing, left, sentence } = self.builds.heard(&label, progress, Instant::now());
         sentence.into_iter().for_each(|sentence| self.say(&sentence));
-        if let Shown::Bars(bars) = &self.shown {
+        if let Shown::Bars(bars) = &mut self.shown {
             let left = left.map_or(String::new(), |left| format!(", about {} left", time(left)));
-            bars.cell.set_length(of.max(1));
-            bars.cell.set_position(done);
-            bars.cell.set_message(format!("{doing}{left}"));
+            bars.cell = Bar { done, of: of.max(1), message: format!("{doing}{left}") };
+            bars.draw();
         }
         self.does(doing, since, left);
     }
@@ -294,16 +335,18 @@ impl Observer for Progress {
         let about = format!("This takes {most}about {}, a rough guess before the first round", time(estimate));
         self.say(&format!("{about}: {cells}.{preparation}{repeats}{until}{within}"));
         self.promised = Some((Instant::now(), estimate));
-        if let Shown::Bars(bars) = &self.shown {
-            bars.run.set_message(format!("{cells}, about {} left", time(estimate)));
+        if let Shown::Bars(bars) = &mut self.shown {
+            bars.run.message = format!("{cells}, about {} left", time(estimate));
+            bars.draw();
         }
     }
 
     fn prepares(&mut self, sentence: &str) {
         self.say(&plain(sentence));
         self.does(plain(sentence).trim_end_matches(['.', ' ']).to_owned(), Instant::now(), None);
-        if let Shown::Bars(bars) = &self.shown {
-            bars.cell.set_message(plain(sentence));
+        if let Shown::Bars(bars) = &mut self.shown {
+            bars.cell.message = plain(sentence);
+            bars.draw();
         }
     }
 
@@ -341,27 +384,40 @@ impl Observer for Progress {
     fn cell_starts(&mut self, start: &CellStart<'_>) {
         let (number, place, what) = (number_of(start), place(start), doing(start));
         let is_next = start.label.is_empty() && start.block != self.generation;
-        if is_next && matches!(self.shown, Shown::Lines) {
+        if is_next && !self.watches && matches!(self.shown, Shown::Lines) {
             self.say(&format!("{number} generation {}; about {} left", start.block, time(start.left)));
             self.generation = start.block;
         }
         self.promise(start.left);
         self.runs(start);
         self.cell = Running::new(number, place, &what, start.left, start.behind);
-        if let Shown::Bars(bars) = &self.shown {
-            bars.fit();
-            bars.run.set_length(start.of as u64);
-            bars.run.set_position(start.number.saturating_sub(1) as u64);
-            bars.run.set_message(format!("{} of {}, about {} left", start.number, start.of, time(start.left)));
-            bars.cell.set_length(start.count.max(1));
-            bars.cell.set_position(0);
-            bars.cell.set_message(self.cell.what.clone());
+        let generations = self.generations.max(start.block);
+        if let Shown::Bars(bars) = &mut self.shown {
+            let left = time(start.left);
+            bars.run.of = start.of as u64;
+            bars.run.done = start.number.saturating_sub(1) as u64;
+            (bars.run.message, bars.cell) = match start.label.is_empty() {
+                true => (
+                    format!("generation {} of {generations}, about {left} left: {}", start.block, self.cell.who),
+                    Bar::default(),
+                ),
+                false => (
+                    format!("{} of {}, about {left} left", start.number, start.of),
+                    Bar { done: 0, of: start.count.max(1), message: self.cell.what.clone() },
+                ),
+            };
+            bars.draw();
         }
     }
 
     fn stage(&mut self, stage: Stage) {
-        let Shown::Bars(bars) = &self.shown else { return };
-        let (at, of, doing) = match stage {
+        let Shown::Bars(bars) = &mut self.shown else { return };
+        // In a generation nothing is drawn, because drawing would take time from a turn.
+        if bars.cell.message.is_empty() {
+            return;
+        }
+        let is_window = matches!(stage, Stage::Window { .. });
+        let (done, of, doing) = match stage {
             Stage::Server => (0, 1, "starting the server".to_owned()),
             Stage::Loading { rows, of } => (rows, of, format!("loading {} of {} rows", number(rows), number(of))),
             Stage::Connecting => (0, 1, "connecting and warming up".to_owned()),
@@ -372,15 +428,38 @@ impl Observer for Progress {
                 (issued, of, format!("{now}{} %", issued * 100 / of.max(1)))
             }
         };
-        bars.cell.set_length(of.max(1));
-        bars.cell.set_position(at);
-        bars.cell.set_message(format!("{doing}: {}", self.cell.what));
+        bars.cell = Bar { done, of: of.max(1), message: format!("{doing}: {}", self.cell.what) };
         let left = match stage {
             Stage::Window { issued, of } => self.cell.left(issued, of),
             _ => self.cell.left(0, 0),
         };
-        let (at, cells) = (bars.run.position() + 1, bars.run.length().unwrap_or_default());
-        bars.run.set_message(format!("{at} of {cells}, about {} left", time(left)));
+        bars.run.message = format!("{} of {}, about {} left", bars.run.done + 1, bars.run.of, time(left));
+        if !is_window || bars.canvas.is_due() {
+            bars.draw();
+        }
+    }
+
+    fn generation_ended(&mut self, so_far: &SoFar<'_>) {
+        let SoFar { run, cells, generation, of, is_whole, left } = *so_far;
+        self.generations = of;
+        if !self.watches {
+            return;
+        }
+        let began = Instant::now();
+        let is_due = self.watched.is_none_or(|(at, took)| at.elapsed() >= took.saturating_mul(PART_FOR_TABLES));
+        match &mut self.shown {
+            Shown::Bars(bars) if is_due && (is_whole || generation == 1) => {
+                bars.show(&Analysis::watched(run, cells));
+                bars.draw();
+            }
+            Shown::Lines if is_whole => {
+                let figures = live_line(&Analysis::watched(run, cells));
+                let left = if left.is_zero() { String::new() } else { format!(", {} left", time(left)) };
+                self.say(&format!("generation {generation} of {of}{figures}{left}"));
+            }
+            _ => return,
+        }
+        self.watched = Some((Instant::now(), began.elapsed()));
     }
 
     fn cell_ended(&mut self, cell: &Cell, left: Duration) {
@@ -397,12 +476,12 @@ impl Observer for Progress {
             Some(_) => format!("{} {what}", plain(&cell.label)),
         };
         let (what, who) = (of(what), of(who));
-        let line = match &self.shown {
+        let line = match &mut self.shown {
             Shown::Bars(bars) => {
                 // The result comes first: a narrow line may be cut.
                 let last = if cell.counts() { figure(cell).unwrap_or("done".to_owned()) } else { said.to_owned() };
-                bars.last.set_message(format!("last: {last}: {what}"));
-                bars.run.inc(u64::from(cell.round.is_none()));
+                bars.last = format!("last: {last}: {what}");
+                bars.run.done += u64::from(cell.round.is_none());
                 format!("{what}: {said}")
             }
             Shown::Lines => format!("{what}: {said}; about {} left", time(left)),

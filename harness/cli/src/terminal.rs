@@ -80,9 +80,9 @@ pub fn draws_progress() -> bool {
     stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// Columns of the terminal that shows progress.
-pub fn width_of_progress() -> Option<usize> {
-    terminal_size::terminal_size_of(stderr()).map(|(width, _)| usize::from(width.0))
+/// Columns and lines of the terminal that shows progress.
+pub fn size_of_progress() -> Option<(usize, usize)> {
+    terminal_size::terminal_size_of(stderr()).map(|(width, height)| (width.0.into(), height.0.into()))
 }
 
 /// Whether the environment allows colours on a terminal.

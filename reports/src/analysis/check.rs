@@ -192,7 +192,7 @@ impl Judgement {
         {
             return Err(CheckError::NoInterval(plain(why)));
         }
-        let lines: Vec<Line> = rows().map(|row| by_interval(row, check)).collect();
+        let lines: Vec<Line> = rows().map(|row| by_interval(&analysis, row, check)).collect();
         let warnings = analysis.warnings().to_vec();
         let about = format!(
             "CPU time per statement over that of {}, from 95 % intervals that hold for the whole run at once; the threshold is {}.",
@@ -225,7 +225,7 @@ fn judged<'a>(run: &'a Run, base: &Contender, check: &Check) -> Result<Vec<&'a s
     check.contenders.iter().map(find).collect()
 }
 
-fn by_interval(row: &SummaryRow, check: &Check) -> Line {
+fn by_interval(analysis: &Analysis, row: &SummaryRow, check: &Check) -> Line {
     let over = percent(check.threshold);
     let (finding, sentence) = match (row.ratio, row.interval, row.detectable) {
         (Some(ratio), Some([low, high]), Some(detectable)) => {
@@ -242,8 +242,10 @@ fn by_interval(row: &SummaryRow, check: &Check) -> Line {
             } else if low > 1.0 + check.threshold {
                 (Finding::Dearer, format!("It costs {figure}: all of the interval lies more than {over} above."))
             } else if check.require_power.is_some_and(|asked| detectable > asked) {
-                let asked = percent(check.require_power.unwrap_or_default());
-                (Finding::TooWeak, format!("It costs {figure}; {found}, and {asked} was required: run more blocks."))
+                let required = check.require_power.unwrap_or_default();
+                let further = analysis.to_show(row, required).map_or(String::new(), |said| format!("; {said}"));
+                let asked = percent(required);
+                (Finding::TooWeak, format!("It costs {figure}; {found}, and {asked} was required{further}."))
             } else if high <= 1.0 + check.threshold {
                 (Finding::Passed, format!("It costs {figure}: no more than {over} above; {found}."))
             } else {

@@ -16,7 +16,7 @@ use crate::comparison::{BAND, JUDGED, Table, adapter, is_control, withhold};
 use crate::measure::{CPU_PER_STATEMENT, SERVER_CPU_PER_STATEMENT, THROUGHPUT};
 use crate::summary::{Place, comparable};
 use crate::text::count;
-use crate::{Analysis, Better, Contender, SummaryRow, Unit, Verdict, findings, plain};
+use crate::{Analysis, Better, Contender, SummaryRow, Unit, Verdict, findings, further, plain};
 
 /// The meters that are combined; the primary one first.
 const METERS: [&str; 3] = [CPU_PER_STATEMENT, THROUGHPUT, SERVER_CPU_PER_STATEMENT];
@@ -99,6 +99,7 @@ pub struct Combined<'a> {
     spread: f64,
     agreement: Agreement,
     remarks: Vec<String>,
+    further: Option<String>,
 }
 
 impl<'a> Combined<'a> {
@@ -145,7 +146,10 @@ impl<'a> Combined<'a> {
             agreement: agreement(&combined, named),
             rows: combined,
             remarks: Vec::new(),
+            further: None,
         };
+        let time = named.iter().map(|(_, one)| further::time_of(one.every_cell)).sum();
+        all.further = further::further(&all.analysis, time, " in further runs");
         all.remarks = all.sentences().into_iter().chain(plans::other_builds(named)).collect();
         Ok(all)
     }
@@ -173,6 +177,11 @@ impl<'a> Combined<'a> {
     /// How many differences between two runs lie within their interval.
     pub fn agreement(&self) -> Agreement {
         self.agreement
+    }
+
+    /// How much longer it would take to show a difference where the runs together are inconclusive, as a sentence.
+    pub fn further(&self) -> Option<&str> {
+        self.further.as_deref()
     }
 
     /// How the table is to be read, and what else holds for all runs: full sentences.
@@ -292,8 +301,9 @@ fn tables_of(named: &[(String, Analysis)], reference: &Contender, meter: &str) -
         let verdicts: Vec<Verdict> = each.collect();
         let noisy = verdicts.iter().filter(|verdict| !verdict.holds()).count();
         // A rate has a verdict only where it had one in every run: elsewhere the server may have limited it.
-        let is_judged =
-            !comparison.is_control && (is_primary || (meter == THROUGHPUT && verdicts.len() == named.len()));
+        let is_judged = !comparison.is_control
+            && named.iter().all(|(_, one)| one.run.is_complete())
+            && (is_primary || (meter == THROUGHPUT && verdicts.len() == named.len()));
         let Some(row) = rows.iter_mut().find(|row| row.contender == contender.id) else { continue };
         let Estimate { ratio, interval, verdict, detectable } = *estimate;
         if !comparison.is_control {

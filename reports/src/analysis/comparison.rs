@@ -178,6 +178,20 @@ impl Table {
         }
     }
 
+    /// The means of turns that are too few for an interval. A rate's is that of the time.
+    fn means(&mut self, prepared: &Prepared) {
+        let is_rate = self.meter() == THROUGHPUT;
+        let rounds = prepared.group.rows.len() as f64;
+        for (at, row) in prepared.columns.iter().enumerate() {
+            let figures = prepared.group.rows.values().map(|row| row[at]);
+            let mean = match is_rate {
+                true => rounds / figures.map(f64::recip).sum::<f64>(),
+                false => figures.sum::<f64>() / rounds,
+            };
+            self.rows[*row].level = Some(mean).filter(|mean| mean.is_finite()).or(self.rows[*row].level);
+        }
+    }
+
     /// The blocks in which every driver that can be compared has a figure.
     fn prepare(&self, run: &Run, reference: &Contender) -> Prepared {
         let is_driver = |row: &SummaryRow| {
@@ -216,6 +230,9 @@ impl Table {
         let Fitted { levels, estimates, logs, rounds, generations } = match found {
             Ok(fitted) => fitted,
             Err(why) => {
+                if run.plan.turns.is_some() {
+                    self.means(prepared);
+                }
                 if is_primary {
                     let others = prepared.columns.iter().enumerate().filter(|(at, _)| *at != prepared.group.reference);
                     let why = no_interval(run, &why, self.missing);

@@ -29,9 +29,14 @@ impl Run {
         self.cut_short.map_or(self.plan.blocks, |cut_short| cut_short.blocks)
     }
 
+    /// Whether it came to its end: nobody stopped it, and it did not break off.
+    pub fn is_complete(&self) -> bool {
+        !self.interrupted && self.ended.is_some()
+    }
+
     /// Whether nobody knows how many generations ran: they are as many as there was time for, and the run was ended before.
     pub(crate) fn is_open(&self) -> bool {
-        self.plan.turns.is_some() && self.cut_short.is_none() && (self.interrupted || self.ended.is_none())
+        self.plan.turns.is_some() && self.cut_short.is_none() && !self.is_complete()
     }
 
     /// The statements of a timing cell or a turn: one number, or the least and the greatest if scenarios have limits of their own.
@@ -82,6 +87,13 @@ impl Run {
     }
 }
 
+/// Why a run that did not come to its end gives no verdicts, as a sentence: who stops a run may do so because its figures please.
+pub(crate) fn unfinished(run: &Run) -> Option<String> {
+    let how = if run.interrupted { "was stopped" } else { "is under way or broke off" };
+    (!run.is_complete())
+        .then(|| format!("The run {how}, so it gives no verdicts; `cqldyno compare --resume DIR` finishes it."))
+}
+
 /// How many blocks ran and why not all, without the full stop; `None` if all ran. Of generations as many run as fit.
 pub fn why_cut_short(run: &Run) -> Option<String> {
     let CutShort { within_ms, blocks, missing_ms } = run.cut_short.filter(|_| run.plan.turns.is_none())?;
@@ -111,7 +123,7 @@ pub fn why_passes_left_out(run: &Run) -> Option<String> {
 /// Why a run that ends at a width ended, as a sentence.
 pub(crate) fn until(analysis: &Analysis) -> Option<String> {
     let run = analysis.run();
-    let until = run.plan.until.filter(|_| !run.interrupted && run.ended.is_some())?;
+    let until = run.plan.until.filter(|_| run.is_complete())?;
     let (share, generations) = (percent(until), count(run.blocks().into(), run.plan.repeated()));
     if analysis.is_within(until) {
         return Some(format!("All intervals were within {share} % after {generations}."));
@@ -131,7 +143,7 @@ pub(crate) fn until(analysis: &Analysis) -> Option<String> {
 
 /// Why there is no interval if `found` blocks are too few and enough were asked for.
 pub(crate) fn too_few(run: &Run, found: usize, least: usize) -> Option<String> {
-    if (run.interrupted || run.ended.is_none()) && run.plan.blocks as usize >= least {
+    if !run.is_complete() && run.plan.blocks as usize >= least {
         return Some(format!(
             "An interval needs at least {least} {}s in which every contender ran to its end, and there {} {found}, because the run \
              {}; resume it.",

@@ -11,7 +11,8 @@ use crate::{ArrangementInfo, Contender, Role, Run, SummaryRow, Verdict, list, pl
 
 /// Why a run gives no verdict at all.
 const TOO_NOISY: &str = "Other processes disturbed more than half of the blocks; run it again on a quiet machine.";
-const TOO_FEW_ROUNDS: &str = "Fewer than half of its rounds count; run it again on a quiet machine.";
+const TOO_FEW_ROUNDS: &str =
+    "Other processes used the cores in more than half of its rounds; run it again when they have ended.";
 
 /// The findings of a run, at least one: an entry per arrangement, and one about drivers without a verdict.
 ///
@@ -52,6 +53,8 @@ pub(crate) fn findings(
         let why = match has(|row| row.verdict == Some(Verdict::TooNoisy)) {
             true if counts_rounds => Some(TOO_FEW_ROUNDS),
             true => Some(TOO_NOISY),
+            // The warning says why.
+            false if !run.is_complete() => return vec!["This run gives no verdict.".to_owned()],
             false => doubt,
         };
         if let Some(why) = why {
@@ -317,7 +320,10 @@ mod tests {
         let (run, cells) = costing([("writes", 4.1), ("reads", 6.25)]);
         assert_eq!(
             of(&run, &cells),
-            ["scylla needed the least CPU time for reads; no difference in CPU time was found for writes."]
+            [
+                "scylla needed the least CPU time for reads; no difference in CPU time was found for writes.",
+                "Where CPU time is inconclusive, a difference of 4 % would have shown."
+            ]
         );
         let (run, cells) = costing([("writes", 2.0), ("reads", 6.25)]);
         assert_eq!(

@@ -405,7 +405,9 @@ mod tests {
         assert!(first[2].starts_with("> **Warning.** 26 of 48 rounds do not count"), "{}", first[2]);
         assert_eq!(
             findings,
-            ["This run gives no verdict. Fewer than half of its rounds count; run it again on a quiet machine."]
+            [
+                "This run gives no verdict. Other processes used the cores in more than half of its rounds; run it again when they have ended."
+            ]
         );
     }
 

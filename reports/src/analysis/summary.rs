@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bottleneck::Bottleneck;
 use crate::comparison::{JUDGED, Table, compare, withhold};
+use crate::cut_short::unfinished;
 use crate::measure::{self, CPU_PER_STATEMENT, THROUGHPUT};
 use crate::rounds::CountedRounds;
 use crate::{ArrangementInfo, Cell, Contender, Measure, Pass, Role, Run, ScenarioInfo, Unit, whole};
@@ -70,7 +71,7 @@ pub struct SummaryRow {
     /// Where the ratio lies with 95 % confidence: over all comparisons by its meter at once, or by itself if the row is exploratory.
     pub interval: Option<[f64; 2]>,
     /// What the interval says, or that noise withholds it; absent without an interval, of a control, of a rate that the server may have
-    /// limited, and where the control is missing or differs.
+    /// limited, where the control is missing or differs, and of a run that was stopped.
     pub verdict: Option<Verdict>,
     /// Why a rate has no verdict although it has an interval, as a full sentence: the server limited it, or may have.
     #[serde(default)]
@@ -237,6 +238,11 @@ pub(crate) fn summed(
         compare(run, reference, &mut family.collect::<Vec<_>>());
     }
     let doubts = reference.map_or_else(Vec::new, |reference| withhold(run, reference, &mut tables));
+    let unfinished = unfinished(run);
+    if unfinished.is_some() {
+        tables.iter_mut().flat_map(|table| &mut table.rows).for_each(|row| row.verdict = None);
+    }
+    let doubts = unfinished.into_iter().chain(doubts).collect();
     let logs = tables.iter().flat_map(|table| (0..table.rows.len()).map(|row| table.logs.get(&row).copied())).collect();
     Summed { logs, rows: tables.into_iter().flat_map(|table| table.rows).collect(), doubts }
 }

@@ -111,9 +111,6 @@ impl Document {
 pub(crate) fn doubts(analysis: &Analysis) -> [Vec<Part>; 2] {
     let run = analysis.run();
     let mut parts: Vec<Part> = analysis.warnings().iter().map(|warning| Part::Warning(plain(warning))).collect();
-    parts.extend(
-        run.interrupted.then(|| Part::Warning("The run ended early: unfinished cells are missing.".to_owned())),
-    );
     parts.extend(why_cut_short(run).map(|why| Part::Text(sentence(&why))));
     let later = parts.split_off(usize::from(analysis.has_too_few_rounds()));
     [parts, later]

@@ -190,9 +190,6 @@ impl<'a> Page<'a> {
                 (by_view(&self.views, |view| html! {
                     @for warning in view.analysis.warnings() { p.warning role="note" { strong { "Warning. " } (sections::words(warning)) } }
                 }))
-                @if self.run.interrupted {
-                    p.warning role="note" { strong { "Ended early. " } "Unfinished cells are missing." }
-                }
                 @if let Some(why) = why_cut_short(self.run) {
                     p.warning role="note" { strong { "Cut short. " } (sections::words(&format!("{why}."))) }
                 }

@@ -8,7 +8,7 @@ use super::text::{cut, plain};
 use crate::Place;
 use crate::measure::{CPU_PER_STATEMENT, PEAK_RSS, SERVER_CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT};
 use crate::summary::comparable;
-use crate::{Analysis, Bottleneck, Combined, Contender, Pass, Role, SummaryRow, Verdict, short};
+use crate::{Analysis, Bottleneck, Combined, Contender, Pass, Role, Run, SummaryRow, Verdict, short};
 
 /// The places of these columns beside a reference, if a verdict on the rate follows.
 const SERVER: usize = 0;
@@ -225,10 +225,11 @@ fn line(
         ],
         Some(reference) => {
             let is_reference = reference.id == contender.id;
-            let (ratio, verdict) = cost.filter(|_| !is_reference).map(|row| against(row, digits)).unwrap_or_default();
+            let (ratio, verdict) =
+                cost.filter(|_| !is_reference).map(|row| against(analysis.run(), row, digits)).unwrap_or_default();
             let of_rate = match row(THROUGHPUT) {
                 Some(row) if row.bottleneck == Some(Bottleneck::Server) => "server-bound".to_owned(),
-                Some(row) if !is_reference => of_rate(row),
+                Some(row) if !is_reference => of_rate(analysis.run(), row),
                 _ => String::new(),
             };
             let rate = row(THROUGHPUT).and_then(|row| row.level).map_or("-".to_owned(), rate);
@@ -245,17 +246,19 @@ fn line(
 }
 
 /// The ratio with its interval, and the verdict in short.
-fn against(row: &SummaryRow, digits: usize) -> (String, &'static str) {
+fn against(run: &Run, row: &SummaryRow, digits: usize) -> (String, &'static str) {
     match (row.ratio, row.interval) {
         (Some(ratio), Some([low, high])) => {
-            (format!("{ratio:.digits$} ({low:.digits$}-{high:.digits$})"), verdict(row))
+            (format!("{ratio:.digits$} ({low:.digits$}-{high:.digits$})"), verdict(run, row))
         }
         _ => Default::default(),
     }
 }
 
-fn verdict(row: &SummaryRow) -> &'static str {
+fn verdict(run: &Run, row: &SummaryRow) -> &'static str {
     match row.verdict {
+        // Said once, and not on every row.
+        None if !run.is_complete() => "",
         Some(Verdict::Inconclusive) => "inconcl.",
         Some(verdict) => verdict.name(),
         None if row.no_verdict.is_some() => "no verdict",
@@ -264,8 +267,8 @@ fn verdict(row: &SummaryRow) -> &'static str {
 }
 
 /// The verdict on statements per second; nothing without an interval.
-fn of_rate(row: &SummaryRow) -> String {
-    row.interval.map(|_| verdict(row).to_owned()).unwrap_or_default()
+fn of_rate(run: &Run, row: &SummaryRow) -> String {
+    row.interval.map(|_| verdict(run, row).to_owned()).unwrap_or_default()
 }
 
 /// Why the contender has no figure here, with the reason in a sentence.
@@ -309,11 +312,13 @@ mod tests {
         let row = analysis.rows().iter().find(|row| row.contender == "cdrs-tokio" && row.meter == THROUGHPUT).unwrap();
         let with = |verdict| SummaryRow { ratio: Some(0.81), interval: Some([0.8, 0.82]), verdict, ..row.clone() };
         let said = [Verdict::Slower, Verdict::Same, Verdict::Inconclusive, Verdict::TooNoisy].map(Some);
-        assert_eq!(said.map(|one| of_rate(&with(one))), ["slower", "same", "inconcl.", "too noisy"]);
-        assert_eq!(of_rate(&with(None)), "withheld");
+        assert_eq!(said.map(|one| of_rate(&run, &with(one))), ["slower", "same", "inconcl.", "too noisy"]);
+        assert_eq!(of_rate(&run, &with(None)), "withheld");
         let why = Some("The server limited the reference.".to_owned());
-        assert_eq!(of_rate(&SummaryRow { no_verdict: why, ..with(None) }), "no verdict");
-        assert_eq!(of_rate(&SummaryRow { interval: None, ..with(None) }), "");
+        assert_eq!(of_rate(&run, &SummaryRow { no_verdict: why, ..with(None) }), "no verdict");
+        assert_eq!(of_rate(&run, &SummaryRow { interval: None, ..with(None) }), "");
+        let stopped = Run { interrupted: true, ..run.clone() };
+        assert_eq!(of_rate(&stopped, &with(None)), "");
     }
 
     #[test]

@@ -94,7 +94,8 @@ impl<'a> SideBySide<'a> {
         let analyses: Vec<(String, Analysis)> = named.iter().map(of).collect();
         let (combined, mut remarks) = match Combined::of(&analyses) {
             Ok(combined) => {
-                let remarks = combined.remarks().to_vec();
+                let remarks = combined.remarks().iter().map(String::as_str).chain(combined.further());
+                let remarks = remarks.map(str::to_owned).collect();
                 (Some(combined), remarks)
             }
             Err(why) => (None, vec![NO_RATIOS.to_owned(), why]),

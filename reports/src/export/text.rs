@@ -99,8 +99,13 @@ pub fn label_lines(label: &str, longest: usize) -> String {
     lines
 }
 
+/// The columns that the text takes on a terminal.
+pub fn width_of(text: &str) -> usize {
+    get_string_width(text)
+}
+
 /// As much of the text as has room.
-pub(crate) fn cut(text: &str, room: usize) -> String {
+pub fn cut(text: &str, room: usize) -> String {
     if get_string_width(text) <= room {
         return text.to_owned();
     }

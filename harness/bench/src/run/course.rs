@@ -27,7 +27,7 @@ use crate::plan::{Plan, PlannedCell};
 use crate::record::folder::FolderError;
 use crate::run::BenchError;
 use crate::run::limit::{Clock, Limit};
-use crate::run::observer::{CellStart, Observer, Outlook};
+use crate::run::observer::{CellStart, Observer, Outlook, SoFar};
 
 /// Repeats take at most this many times what the blocks take once.
 pub const REPEATS: f64 = 0.5;
@@ -187,9 +187,32 @@ impl Course<'_> {
                     break;
                 }
             }
+            if block.pass == Pass::Timing {
+                observer.generation_ended(&self.so_far(&block, &left[at..], &ended.cells, &limit));
+            }
         }
         ended.complete = true;
         ended
+    }
+
+    /// Where the run is after `block`, with those that are `left`.
+    fn so_far<'s>(&'s self, block: &Block, left: &[Block], cells: &'s [Cell], limit: &Limit<'_>) -> SoFar<'s> {
+        let mut next = self.fitting(left, cells, limit);
+        if self.begins_lap(&next) && !self.has_time_for(1, left, limit) {
+            next.retain(|other| other.pass != Pass::Timing);
+        }
+        let is_timing = |other: &&Block| other.pass == Pass::Timing;
+        let is_of_lap = |other: &Block| other.pass == Pass::Timing && other.number == block.number;
+        let (lap, others): (Vec<Block>, Vec<Block>) = next.iter().partition(|other| is_of_lap(other));
+        let [lap_time, others] = [&lap, &others].map(|blocks| limit.time_of(self.schedule.first_attempts(blocks)));
+        SoFar {
+            run: self.run,
+            cells,
+            generation: block.number,
+            of: next.iter().filter(is_timing).map(|other| other.number).fold(block.number, u32::max),
+            is_whole: lap.is_empty(),
+            left: limit.left(lap_time, others),
+        }
     }
 
     /// Leaves out the blocks of another pass that are `left` from the one at `at` on.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use cqldyno_builder::Progress;
-use cqldyno_reports::{Cell, Contender, Pass};
+use cqldyno_reports::{Cell, Contender, Pass, Run};
 
 use crate::cell::Stage;
 
@@ -53,6 +53,23 @@ pub struct Outlook {
     pub within: Option<Duration>,
     /// It ends before if no half interval is wider than this share.
     pub until: Option<f64>,
+}
+
+/// A run between two generations.
+#[derive(Clone, Copy, Debug)]
+pub struct SoFar<'a> {
+    /// As its file has it.
+    pub run: &'a Run,
+    /// Those that are there.
+    pub cells: &'a [Cell],
+    /// The generation that ended, from 1; a block where contenders take no turns.
+    pub generation: u32,
+    /// How many there will be, as far as is known now.
+    pub of: u32,
+    /// Whether it ended in every scenario and arrangement.
+    pub is_whole: bool,
+    /// Time that the rest of the run will take.
+    pub left: Duration,
 }
 
 /// Where the build of a worker is.
@@ -134,6 +151,11 @@ pub trait Observer {
     /// The running cell is at this stage, or further within it.
     fn stage(&mut self, stage: Stage) {
         let _ = stage;
+    }
+
+    /// A generation of one scenario in one arrangement has ended, and nothing is measured before this returns.
+    fn generation_ended(&mut self, so_far: &SoFar<'_>) {
+        let _ = so_far;
     }
 
     /// A cell, or the last turn of a contender, has ended, well or not; `left` is what the rest of the run will take.

@@ -74,6 +74,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
         Some(given) => {
             let (folder, access) = (path_of(given)?, conditions.access.read()?);
             measure(conditions.quiet, |progress, cancel| {
+                progress.watch();
                 resume(&folder, access.clone(), conditions.within(), &programs, progress, cancel)
             })?
         }
@@ -92,6 +93,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
                 plan = asked.in_cells(plan, conditions)?;
             }
             measure(conditions.quiet, |progress, cancel| {
+                progress.watch();
                 asked.remark().into_iter().for_each(|remark| progress.say(remark));
                 carry_out(&plan, &programs, progress, cancel)
             })?

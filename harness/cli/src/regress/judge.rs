@@ -90,7 +90,7 @@ fn judged(found: f64, interval: Option<[f64; 2]>, [least, most]: [f64; 2]) -> Ju
         Judged::Fails
     } else {
         Judged::Unknown(format!(
-            "The interval from {} to {} reaches beyond what is expected; more blocks on a quiet machine make it narrower.",
+            "The interval from {} to {} reaches beyond what is expected; four times as many blocks would halve it.",
             three_digits(low),
             three_digits(high)
         ))

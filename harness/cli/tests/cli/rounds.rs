@@ -52,6 +52,39 @@ fn beside_a_busy_loop_on_every_core_no_round_counts_and_there_is_no_verdict() {
     assert!(!shown.contains("do not count"), "nobody looked: {shown}");
 }
 
+/// SIGINT after two generations, as the lines on standard error tell them.
+#[test]
+fn a_run_that_is_stopped_has_a_line_per_generation_and_no_verdict_until_it_is_finished() {
+    use std::io::{BufRead, BufReader, Read};
+
+    drivers();
+    let folder = tempfile::tempdir().unwrap();
+    let asked =
+        ["compare", "scylla", "floor", "--scenario", "writes", "--turn", "5k", "--warmup", "0", "--no-counting"];
+    let limits = ["--within", "10min", "--noise-share", "none", "--out", "kept"];
+    let mut command = cqldyno(folder.path(), &[&asked[..], &limits].concat());
+    let mut running = Running(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
+    let said = BufReader::new(running.0.stderr.take().unwrap());
+    let mut generations = said.lines().map(Result::unwrap).filter(|line| line.starts_with("generation "));
+    for number in 1..=2 {
+        let line = generations.next().unwrap();
+        assert!(line.starts_with(&format!("generation {number} of ")) && line.contains(": writes  scylla "), "{line}");
+    }
+    running.signal(nix::sys::signal::Signal::SIGINT);
+    generations.for_each(drop);
+    let mut shown = String::new();
+    running.0.stdout.take().unwrap().read_to_string(&mut shown).unwrap();
+    assert_eq!(running.code(), Some(130));
+    let why = "The run was stopped, so it gives no verdicts; `cqldyno compare --resume DIR` finishes it.";
+    assert!(words(&shown).contains(why), "{shown}");
+    let output = cqldyno(folder.path(), &["report", "kept"]).output().unwrap();
+    assert!(words(&stdout(&output)).contains(why), "{}", stdout(&output));
+
+    let output = cqldyno(folder.path(), &["compare", "--resume", "kept", "--within", "1s"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(!words(&stdout(&output)).contains(why), "{}", stdout(&output));
+}
+
 #[test]
 fn a_run_holds_what_is_known_of_its_machine_or_why_it_is_not_known() {
     drivers();

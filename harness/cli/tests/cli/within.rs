@@ -146,9 +146,13 @@ fn a_comparison_until_a_width_ends_there_says_so_and_has_nothing_left() {
         "{said}"
     );
     assert!(said.contains(" generations of every scenario and arrangement.") && !said.contains("cell"), "{said}");
-    let lines: Vec<String> = stderr(&output).lines().filter(|line| line.contains("] ")).map(str::to_owned).collect();
+    let lines: Vec<String> =
+        stderr(&output).lines().filter(|line| line.starts_with("generation ")).map(str::to_owned).collect();
     assert_eq!(lines.len(), generations as usize, "a line per generation: {lines:?}");
-    assert!(lines[0].contains("/") && lines[0].contains("] generation 1; about "), "{lines:?}");
+    assert!(
+        lines[0].starts_with("generation 1 of ") && lines[0].contains(" us") && lines[0].ends_with(" left"),
+        "{lines:?}"
+    );
     check_schema(&folder.path().join("kept"));
 
     let output = cqldyno(folder.path(), &["compare", "--resume", "kept"]).output().unwrap();

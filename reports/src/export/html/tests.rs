@@ -219,7 +219,10 @@ fn one_run_each_or_nobody_at_all_is_a_page_too() {
     run.contenders.clear();
     run.interrupted = true;
     let page = html(&run, &[]);
-    assert!(page.contains("Ended early.") && headline_of(&page).contains("nothing to compare"));
+    assert!(
+        page.contains("The run was stopped, so it gives no verdicts;")
+            && headline_of(&page).contains("nothing to compare")
+    );
     let (mut run, cells) = sample::blocks(9);
     run.plan.blocks = 12;
     run.cut_short = Some(CutShort { within_ms: 300_000, blocks: 9, missing_ms: 72_000 });
