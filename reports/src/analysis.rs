@@ -6,6 +6,7 @@ pub(crate) mod bottleneck;
 pub(crate) mod check;
 pub(crate) mod combined;
 pub(crate) mod comparison;
+pub(crate) mod cross_check;
 pub(crate) mod cut_short;
 pub(crate) mod explain;
 pub(crate) mod findings;
@@ -15,7 +16,6 @@ pub(crate) mod rounds;
 pub(crate) mod short_label;
 pub(crate) mod summary;
 pub(crate) mod sweep;
-pub(crate) mod witness;
 
 use cqldyno_statistics::{LogRatio, half_width};
 
@@ -107,7 +107,7 @@ impl<'a> Analysis<'a> {
         mut rows: Vec<SummaryRow>,
         doubts: Vec<String>,
     ) -> Analysis<'a> {
-        witness::contradict(&mut rows, reference.map(|base| base.id.as_str()));
+        cross_check::contradict(&mut rows, reference.map(|base| base.id.as_str()));
         let doubt = doubts.first().map(String::as_str);
         let mut findings = findings::findings(self.run, reference, &rows, doubt, self.rounds.counting().is_some());
         findings.extend(reference.into_iter().flat_map(|base| explanations(self.run, &self.by_place, base, &rows)));

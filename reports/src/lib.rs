@@ -23,7 +23,9 @@ pub use model::measure;
 #[cfg(test)]
 pub(crate) use model::schema;
 
-pub(crate) use analysis::{attempts, bottleneck, check, comparison, cut_short, findings, ranking, rounds};
+pub(crate) use analysis::{
+    attempts, bottleneck, check, comparison, cross_check, cut_short, findings, ranking, rounds, summary,
+};
 pub(crate) use export::{head, quantity, text};
 
 pub use analysis::Analysis;
@@ -39,7 +41,7 @@ pub use analysis::rounds::CountedRounds;
 pub use analysis::short_label::short;
 pub use analysis::summary::{Place, SummaryRow, Verdict, reference};
 pub use analysis::sweep::{Axis, Sweep, Swept, SweptFigures, SweptPoint};
-pub(crate) use analysis::{summary, witness};
+
 pub use cqldyno_statistics::{Growth, LEAST_BLOCKS, growth, student_quantile};
 pub use export::growth::{Curve, growth_chart};
 pub use export::quantity::{lasting, memory, percent, rate, short_count, three_digits, whole};

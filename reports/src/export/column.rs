@@ -7,7 +7,7 @@ use crate::measure::{
     CONNECTIONS, CPU_PER_STATEMENT, ERRORS, PEAK_RSS, SERVER_CPU_PER_STATEMENT, SYS, SYSCALLS_PER_STATEMENT, THREADS,
     THROUGHPUT, TO_REPLICA, TO_SHARD, USER, WALL,
 };
-use crate::witness::{ALLOCATIONS, CALLGRIND};
+use crate::cross_check::{ALLOCATIONS, CALLGRIND};
 use crate::{Bottleneck, Contender, Role, SummaryRow};
 
 /// Below this CPU time, in seconds, its split into user and sys means little: the kernel samples it once per tick.

@@ -10,7 +10,7 @@ use crate::export::quantity::three_digits;
 use crate::measure::{
     CPU_PER_STATEMENT, PEAK_RSS, SERVER_CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT, WALL, definition,
 };
-use crate::witness::{ALLOCATIONS, CALLGRIND};
+use crate::cross_check::{ALLOCATIONS, CALLGRIND};
 use crate::{Better, Run, SummaryRow};
 
 /// The class of a field that keeps the line below its text where ratios are hidden.
