@@ -2,6 +2,7 @@
 
 pub(crate) mod against;
 pub(crate) mod attempts;
+pub(crate) mod band;
 pub(crate) mod bottleneck;
 pub(crate) mod check;
 pub(crate) mod combined;

@@ -24,7 +24,7 @@ pub use model::measure;
 pub(crate) use model::schema;
 
 pub(crate) use analysis::{
-    attempts, bottleneck, check, comparison, cross_check, cut_short, findings, ranking, rounds, summary,
+    attempts, band, bottleneck, check, comparison, cross_check, cut_short, findings, ranking, rounds, summary,
 };
 pub(crate) use export::{head, quantity, text};
 

@@ -3,7 +3,7 @@
 //! Instructions speak for CPU time. System calls and allocations are hints, which speak only where nobody counted instructions, and
 //! system calls only if those of all cells do.
 
-use crate::comparison::BAND;
+use crate::band::BAND;
 use crate::measure::SYSCALLS_PER_STATEMENT;
 use crate::{SummaryRow, Verdict};
 
@@ -17,11 +17,15 @@ const HINTS: [(&str, &str); 2] = [(SYSCALLS_PER_STATEMENT, "system calls"), (ALL
 
 /// Says in each row of CPU time which count contradicts its verdict.
 pub(crate) fn contradict(rows: &mut [SummaryRow], reference: Option<&str>) {
-    let said: Vec<Option<String>> = rows.iter().map(|row| contradiction(rows, row, reference)).collect();
-    rows.iter_mut().zip(said).for_each(|(row, said)| row.contradicted = said);
+    let said: Vec<Option<(String, bool)>> = rows.iter().map(|row| contradiction(rows, row, reference)).collect();
+    for (row, said) in rows.iter_mut().zip(said) {
+        row.doubtful = said.as_ref().is_some_and(|(_, doubtful)| *doubtful);
+        row.contradicted = said.map(|(why, _)| why);
+    }
 }
 
-fn contradiction(rows: &[SummaryRow], row: &SummaryRow, reference: Option<&str>) -> Option<String> {
+/// Which of the counts in `rows` contradicts the verdict of `row`, and whether that makes it doubtful: instructions do.
+pub(crate) fn contradiction(rows: &[SummaryRow], row: &SummaryRow, reference: Option<&str>) -> Option<(String, bool)> {
     let (verdict, more) = match row.verdict.filter(|_| row.is_primary())? {
         verdict @ Verdict::Cheaper => (verdict.name(), true),
         verdict @ Verdict::Dearer => (verdict.name(), false),
@@ -49,7 +53,7 @@ fn contradiction(rows: &[SummaryRow], row: &SummaryRow, reference: Option<&str>)
         let sentence = format!(
             "It is {verdict}, but runs {makes} instructions per statement than the reference. Instructions hardly vary, so doubt the verdict."
         );
-        return is_against(instructions).then_some(sentence);
+        return is_against(instructions).then_some((sentence, true));
     }
     let against: Vec<String> = HINTS
         .into_iter()
@@ -59,10 +63,11 @@ fn contradiction(rows: &[SummaryRow], row: &SummaryRow, reference: Option<&str>)
     let is_counted = rows.iter().any(|one| [PROCESSOR, CALLGRIND].contains(&one.meter.as_str()) && one.ratio.is_some());
     let advice = if is_counted { "" } else { "; `--pass instructions` tells more" };
     (!against.is_empty()).then(|| {
-        format!(
-            "It is {verdict}, but makes {makes} {} per statement than the reference. That is a hint{advice}.",
-            crate::list(&against)
-        )
+        let against = crate::list(&against);
+        let hint = format!(
+            "It is {verdict}, but makes {makes} {against} per statement than the reference. That is a hint{advice}."
+        );
+        (hint, false)
     })
 }
 
@@ -93,7 +98,10 @@ mod tests {
         rows.push(of_reference);
         contradict(&mut rows, Some("scylla"));
         assert!(rows[1..].iter().all(|row| row.contradicted.is_none()));
-        rows.remove(0).contradicted
+        let row = rows.remove(0);
+        let counts_instructions = ratios.iter().any(|(meter, _)| [PROCESSOR, CALLGRIND].contains(meter));
+        assert_eq!(row.doubtful, row.contradicted.is_some() && counts_instructions);
+        row.contradicted
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Against the reference a verdict tells the order. Two others have an order if their intervals do not overlap, even when one is
 //! moved by the band within which two drivers are the same.
 
-use crate::comparison::BAND;
+use crate::band::{self, BAND};
 use crate::measure::CPU_PER_STATEMENT;
 use crate::summary::Place;
 use crate::text::plain;
@@ -21,6 +21,8 @@ pub(crate) struct Standing<'a> {
 /// The order of the drivers by one meter in one place.
 pub(crate) struct Order<'a> {
     pub standings: Vec<Standing<'a>>,
+    run: &'a Run,
+    arrangement: String,
     better: Better,
 }
 
@@ -42,11 +44,13 @@ impl<'a> Order<'a> {
             Some(Standing { contender, interval: row.interval?, verdict: Some(row.verdict.filter(|one| one.holds())?) })
         };
         let better = run.measure(meter).map_or(Better::Lower, |known| known.better);
-        Order { standings: drivers.filter_map(standing).collect(), better }
+        let arrangement = place.arrangement.id.clone();
+        Order { standings: drivers.filter_map(standing).collect(), run, arrangement, better }
     }
 
     fn is_before(&self, one: &Standing, other: &Standing) -> bool {
-        let is_below = |one: [f64; 2], other: [f64; 2]| one[1] * (1.0 + BAND) < other[0];
+        let band = band::between(self.run, &self.arrangement, one.contender, other.contender);
+        let is_below = |one: [f64; 2], other: [f64; 2]| one[1] * (1.0 + band) < other[0];
         match (one.verdict, other.verdict) {
             (_, None) => one.verdict.is_some_and(Verdict::is_better),
             (None, Some(verdict)) => verdict.is_worse(),
@@ -64,6 +68,15 @@ impl<'a> Order<'a> {
     /// Whether all verdicts are that there is no difference.
     pub fn is_same(&self) -> bool {
         self.standings.iter().filter_map(|one| one.verdict).all(|verdict| verdict == Verdict::Same)
+    }
+
+    /// The widest band of a driver and the reference.
+    pub fn band(&self) -> f64 {
+        let reference = self.standings.iter().find(|one| one.verdict.is_none());
+        let band =
+            |one: &Standing, base: &Standing| band::between(self.run, &self.arrangement, one.contender, base.contender);
+        let bands = reference.into_iter().flat_map(|base| self.standings.iter().map(move |one| band(one, base)));
+        bands.fold(BAND, f64::max)
     }
 
     /// Whether the driver is in the order.

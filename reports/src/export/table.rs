@@ -265,7 +265,7 @@ impl Columned {
                 for ((head, width), field) in short.heads.iter().zip(&self.fields).zip(&line.fields) {
                     let text = padded(field, *width, head.right);
                     out.push_str(if head.continues { " " } else { "  " });
-                    let is_claim = ["cheaper", "dearer", "faster", "slower"].contains(&field.as_str());
+                    let is_claim = ["cheaper", "dearer", "faster", "slower"].contains(&field.trim_end_matches('?'));
                     out.push_str(&if is_claim { self.look.styled(&text, BOLD) } else { text });
                 }
             }
