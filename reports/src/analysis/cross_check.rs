@@ -74,7 +74,8 @@ pub(crate) fn contradiction(rows: &[SummaryRow], row: &SummaryRow, reference: Op
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Analysis, sample};
+    use crate::measure::CPU_PER_STATEMENT;
+    use crate::{Analysis, Cell, Look, Measure, Recorded, Run, Unit, exporter, sample};
 
     /// The sentence on cdrs-tokio with that verdict and those ratios of its counts.
     fn said(verdict: Verdict, ratios: &[(&str, f64)]) -> Option<String> {
@@ -117,6 +118,63 @@ mod tests {
             for verdict in [Verdict::Same, Verdict::Inconclusive, Verdict::TooNoisy] {
                 assert_eq!(said(verdict, &[(meter, 1.5)]), None);
             }
+        }
+    }
+
+    /// The sample some days later, in which cdrs-tokio is dearer and runs fewer instructions.
+    fn doubted(days: u32) -> (Run, Vec<Cell>) {
+        let (run, mut cells) = sample::repeated(12, days);
+        for cell in cells.iter_mut().filter(|cell| cell.get(CPU_PER_STATEMENT).is_some()) {
+            let instructions = if cell.contender == "cdrs-tokio" { 1_000.0 } else { 2_000.0 };
+            cell.measures.insert(CALLGRIND.to_owned(), Measure::value(instructions, Unit::Count));
+        }
+        (run, cells)
+    }
+
+    const DOUBT: &str =
+        "Doubt that cdrs-tokio is dearer for writes and reads: it runs fewer instructions per statement than scylla.";
+
+    #[test]
+    fn every_format_with_verdicts_shows_a_doubt_beside_the_verdict_and_says_why() {
+        let (run, cells) = doubted(0);
+        let analysis = Analysis::new(&run, &cells);
+        let text = |format: &str, look| exporter(format).unwrap().one(&analysis, look).unwrap();
+        let short = Look { wide: false, notes: false, ..Look::default() };
+        let shown = text("table", short);
+        let row = shown.lines().find(|line| line.trim_start().starts_with("cdrs-tokio")).unwrap();
+        assert!(row.contains(" dearer? ") && shown.contains(DOUBT), "{shown}");
+        let wide = text("table", Look::default());
+        let why = "It is dearer, but runs fewer instructions per statement than the reference. Instructions hardly vary, so doubt the verdict.";
+        assert!(wide.contains("dearer? [") && wide.contains(why) && wide.contains(DOUBT), "{wide}");
+        let markdown = text("markdown", Look::default());
+        assert!(markdown.contains("| dearer? |") && markdown.contains(DOUBT), "{markdown}");
+        let html = text("html", Look::default());
+        assert_eq!(html.matches("]</a> dearer?</span>").count(), 2, "the first table has a row per scenario");
+        assert!(html.contains("<span class=\"v\">dearer?</span>") && html.contains(DOUBT) && html.contains(why));
+        let json: serde_json::Value = serde_json::from_str(&text("json", Look::default())).unwrap();
+        let rows = json["summary"].as_array().unwrap();
+        let doubtful: Vec<_> = rows.iter().filter(|row| row["doubtful"] == true).collect();
+        assert_eq!(doubtful.len(), 2);
+        assert!(doubtful.iter().all(|row| row["verdict"] == "dearer" && row["contradicted"] == why), "{doubtful:?}");
+        assert_eq!(json["findings"][1], DOUBT);
+        assert!(!text("csv", Look::default()).contains("dearer"), "it has figures of cells and no verdict");
+    }
+
+    #[test]
+    fn a_doubt_about_a_run_stands_beside_the_verdict_of_all_runs_together() {
+        let kept = [0, 1].map(|days| {
+            let (run, cells) = doubted(days);
+            (days.to_string(), Recorded { run, cells, notes: Vec::new() })
+        });
+        let named: Vec<(String, &Recorded)> = kept.iter().map(|(name, one)| (name.clone(), one)).collect();
+        for (format, mark) in [
+            ("table", "dearer?"),
+            ("markdown", "| dearer? |"),
+            ("html", ">dearer?</td>"),
+            ("json", "\"doubtful\": true"),
+        ] {
+            let text = exporter(format).unwrap().several(&named, Look::default()).unwrap().unwrap();
+            assert!(text.contains(mark) && text.contains(DOUBT), "{format}: {text}");
         }
     }
 

@@ -1,8 +1,7 @@
 //! What was run, on what, and how it is judged.
 
-use super::quantity::{memory, percent, short_count, whole};
+use super::quantity::{memory, short_count, whole};
 use super::text::{count, plain, sentence};
-use crate::band::{BAND, wider};
 use crate::{Analysis, ArrangementInfo, Run, why_cut_short, why_passes_left_out};
 
 /// What was run, on one line.
@@ -190,16 +189,14 @@ pub(crate) fn verdicts(analysis: &Analysis) -> Option<String> {
         1 => "The 95 % interval holds for this comparison".to_owned(),
         more => format!("The 95 % intervals hold for all {more} comparisons of CPU time at once"),
     };
-    let differ = |bands| format!(", but {bands}, because their adapters' measured costs differ by that");
-    let wider = wider(analysis.run()).map_or(String::new(), differ);
     Some(format!(
         "Figures of short tables are means over all turns, those of wide tables are medians of the blocks. A ratio is the level of CPU time \
          per statement over that of {}, within blocks. {hold}. Cheaper or dearer means that the whole interval lies beyond the band, \
          or excludes 1 if both are the same driver; same means that all of it lies within. Faster or slower says the same of statements \
-         per second, beyond the band for every driver; their intervals hold all at once, too. The band is {} %{wider}. The smallest difference \
+         per second, beyond the band for every driver; their intervals hold all at once, too. The band is {}. The smallest difference \
          is what this run would have found with a chance of 90 %. Server is the server's CPU us per statement. Every other figure is exploratory.",
         plain(&reference.label),
-        percent(BAND),
+        analysis.bands(),
     ))
 }
 

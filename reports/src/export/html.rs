@@ -367,5 +367,6 @@ fn headline(view: &View) -> Markup {
         @for (at, finding) in view.analysis.findings().iter().enumerate() {
             @if at == 0 { h1 { (finding) } } @else { p.headline { (finding) } }
         }
+        @for worth in view.analysis.worths() { p.headline { (worth) } }
     }
 }

@@ -34,6 +34,7 @@ pub(super) fn parts(named: &[(String, &Recorded)], with_each: bool) -> Vec<Part>
     let mut parts = vec![Part::Text(about_all(&combined)), Part::Short(Short::combined(&combined))];
     parts.extend(warnings);
     parts.extend(combined.analysis().findings().iter().map(|finding| Part::Text(plain(finding))));
+    parts.extend(combined.analysis().worths().into_iter().map(Part::Text));
     parts.extend(Part::list(remarks));
     parts.extend(Part::list(said));
     parts.extend(Part::list(runs));

@@ -113,6 +113,7 @@ impl Exporter for Table {
         }
         parts.extend(doubts);
         parts.extend(findings);
+        parts.extend(analysis.worths().into_iter().map(Part::Text));
         Ok(terminal(&parts, look))
     }
 
