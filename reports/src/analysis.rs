@@ -247,7 +247,7 @@ impl<'a> Analysis<'a> {
 
     /// How far an interval must lie from 1 for a verdict, as a clause.
     pub fn bands(&self) -> String {
-        band::said(self.run)
+        band::said(self.run, self.reference)
     }
 
     /// What a difference of this run is worth, and whose arrangement it is: sentences, none if no driver needed the least anywhere.

@@ -101,7 +101,9 @@ impl<'a> Front<'a> {
             self.findings(),
             table(analysis, self.combined.as_ref()).trim_end(),
             escape(&analysis.bands()),
-            self.combined.as_ref().map_or(String::new(), |one| format!("\n\n{}", of_all(one, "harness/METHOD.md"))),
+            self.combined
+                .as_ref()
+                .map_or(String::new(), |one| format!("\n\n{}", of_all(one, "harness/METHOD.md", false))),
             drivers(analysis.run()).map(|one| escape(&plain(&one.label))).collect::<Vec<_>>().join(", "),
             asked(&self.runs, date),
         )
@@ -129,7 +131,7 @@ impl<'a> Front<'a> {
         };
         let other = |other: &Other| {
             let name = server(other.analysis.run());
-            let said = escape(&other.analysis.findings().join(" "));
+            let said = other.analysis.findings().first().map_or_else(String::new, |one| escape(one));
             format!("- [On {name}]({}), {}: {said}\n", other.folder, arrangements(&other.analysis))
         };
         let of_others: String = std::iter::once(first).chain(self.others.iter().skip(1)).map(other).collect();
@@ -145,17 +147,19 @@ impl<'a> Front<'a> {
             warnings(&self.analysis),
             findings(&self.analysis),
             table(&self.analysis, Some(combined)),
-            of_all(combined, "../../../harness/METHOD.md"),
+            of_all(combined, "../../../harness/METHOD.md", true),
         ))
     }
 }
 
-/// How a combined table is to be read.
-fn of_all(combined: &Combined, method: &str) -> String {
+/// How a combined table is to be read; `with_held` says how many verdicts held in all runs.
+fn of_all(combined: &Combined, method: &str, with_held: bool) -> String {
+    let remarks = combined.remarks().iter().filter(|one| with_held || !one.ends_with("held in all runs."));
+    let remarks: Vec<&str> = remarks.map(String::as_str).collect();
     format!(
         "Every run gave the same verdicts, unless *1 of {}* or the like follows ([does it hold tomorrow?]({method}#does-it-hold-tomorrow)). {}",
         combined.runs(),
-        escape(&combined.remarks().join(" ")),
+        escape(&remarks.join(" ")),
     )
 }
 
@@ -234,11 +238,15 @@ struct Choices<'a> {
     first: Option<Place<'a>>,
 }
 
-/// The label of the driver that needed the least CPU time alone in this place; none if its verdict, or that of another, is in doubt.
+/// The label of the driver that needed the least CPU time alone in this place.
 fn winner(analysis: &Analysis, place: Place) -> Option<String> {
     let [only] = analysis.least(place)[..] else { return None };
-    let mut here = drivers(analysis.run()).filter_map(|one| analysis.row(place, one, CPU_PER_STATEMENT));
-    (!here.any(|row| row.doubtful)).then(|| only.label.clone())
+    Some(only.label.clone())
+}
+
+/// Whether instructions contradict a verdict in this place.
+fn is_doubtful(analysis: &Analysis, place: Place) -> bool {
+    drivers(analysis.run()).filter_map(|one| analysis.row(place, one, CPU_PER_STATEMENT)).any(|row| row.doubtful)
 }
 
 /// A driver is chosen where it needed the least CPU time alone on every server that was asked. Where servers do not agree, a sentence names
@@ -285,6 +293,18 @@ fn choices<'a>(front: &Front<'a>) -> Choices<'a> {
     let mut said = Vec::new();
     if !clauses.is_empty() {
         said.push(format!("By CPU time, {}.", clauses.join("; ")));
+    }
+    let doubtful = run.plan.arrangements.iter().filter_map(|arrangement| {
+        let here = chosen.iter().filter(|place| place.arrangement.id == arrangement.id);
+        let names: Vec<String> = here
+            .filter(|place| is_doubtful(analysis, **place))
+            .map(|place| escape(&plain(&place.scenario.name)))
+            .collect();
+        (!names.is_empty()).then(|| format!("{} on {}", list(&names), code(&arrangement.id)))
+    });
+    let doubtful: Vec<String> = doubtful.collect();
+    if !doubtful.is_empty() {
+        said.push(format!("Instructions contradict a verdict for {}.", list(&doubtful)));
     }
     for other in &front.others {
         let asked_in: Vec<String> = run
@@ -367,10 +387,10 @@ fn side(row: &SummaryRow) -> &'static str {
 /// The same after it.
 fn side_alone(row: &SummaryRow) -> &'static str {
     match row.verdict {
-        Some(one) if one.is_better() => "less",
-        Some(one) if one.is_worse() => "more",
-        Some(Verdict::Same) => "as much",
-        _ => "undecided",
+        Some(one) if one.is_better() => "costs less",
+        Some(one) if one.is_worse() => "costs more",
+        Some(Verdict::Same) => "costs as much",
+        _ => "has no clear difference",
     }
 }
 
@@ -549,6 +569,59 @@ mod tests {
         assert!(text.contains("(1.5") && text.contains("**dearer** | 753k same | 0.300 |"), "{text}");
         assert!(!text.contains("#control") && !text.contains("| floor"), "{text}");
         assert!(text.lines().count() < 60 && text.split_whitespace().count() < 550, "{text}");
+    }
+
+    #[test]
+    fn a_doubtful_verdict_is_marked_in_the_table_and_the_headline_says_so() {
+        let (run, mut cells) = sample::blocks(12);
+        for cell in cells.iter_mut().filter(|cell| cell.get(CPU_PER_STATEMENT).is_some()) {
+            let value = if cell.contender == "cdrs-tokio" { 1_000.0 } else { 2_000.0 };
+            let id = "callgrind_instructions_per_statement".to_owned();
+            cell.measures.insert(id, Measure::value(value, Unit::Count));
+        }
+        let text = shown(run, cells);
+        assert!(text.contains("**dearer?**") && !text.contains("**dearer**"), "{text}");
+        assert!(text.contains("Instructions contradict a verdict for writes and reads on `multi:2`.**"), "{text}");
+        assert!(text.contains("- Doubt that cdrs-tokio is dearer for writes and reads: it runs fewer"), "{text}");
+    }
+
+    /// The front of the sample on two arrangements, beside a server that was asked on one of them, where cdrs-tokio costs `times` as much.
+    fn beside(times: f64) -> String {
+        let (run, cells) = sample::blocks(12);
+        let mut there = Recorded { run: run.clone(), cells: cells.clone(), notes: Vec::new() };
+        there.run.plan.target.embedded = false;
+        there.run.plan.target.id = "cassandra:5.0.9".to_owned();
+        for cell in there.cells.iter_mut().filter(|cell| cell.contender == "cdrs-tokio") {
+            if let Some(cost) = cell.get(CPU_PER_STATEMENT) {
+                cell.measures.insert(CPU_PER_STATEMENT.to_owned(), Measure::value(cost * times, Unit::Microseconds));
+            }
+        }
+        let mut here = Recorded { run, cells, notes: Vec::new() };
+        let mut current = here.run.plan.arrangements[0].clone();
+        (current.id, current.runtime) = ("current".to_owned(), "current".to_owned());
+        here.run.plan.arrangements.push(current);
+        let more: Vec<Cell> =
+            here.cells.iter().map(|cell| Cell { arrangement: "current".to_owned(), ..cell.clone() }).collect();
+        here.cells.extend(more);
+        let front = Front::of(&[Shown { name: "blocks", run: &here }]).unwrap();
+        front.beside(&[("reports/published/2026-01-03/cassandra".to_owned(), &there)]).section("2026-01-02")
+    }
+
+    #[test]
+    fn a_choice_holds_on_every_server_that_was_asked_and_where_it_does_not_both_ratios_are_said() {
+        let agreed = beside(1.0);
+        let said = "**By CPU time, choose scylla for writes and reads. Cassandra:5.0.9 was not run on `current`.**";
+        assert!(agreed.contains(said), "{agreed}");
+        assert!(agreed.contains("multi:2 is tokio's default runtime on 2 cores; current is one thread."), "{agreed}");
+        assert!(agreed.contains("less CPU time per statement than cdrs-tokio: 2"), "{agreed}");
+        let differs = beside(0.4);
+        assert!(differs.contains("choose scylla for writes and reads on `current`."), "{differs}");
+        let said = "On `multi:2`, cdrs-tokio costs more than scylla on the embedded cluster, but costs less on cassandra:5.0.9: writes 1.5";
+        assert!(differs.contains(said) && differs.contains(" (the two differ)"), "{differs}");
+        assert!(
+            differs.contains("- [On cassandra:5.0.9](reports/published/2026-01-03/cassandra), `multi:2`: "),
+            "{differs}"
+        );
     }
 
     #[test]

@@ -234,7 +234,16 @@ impl Story {
 fn doubts(run: &Run, reference: &Contender, drivers: &[&Contender], primary: &[&SummaryRow]) -> Option<String> {
     let said = |(driver, verdict): (&Contender, Verdict)| {
         let is_it = |row: &&&SummaryRow| row.contender == driver.id && row.doubtful && row.verdict == Some(verdict);
-        let places: Vec<String> = primary.iter().filter(is_it).map(|row| place(run, row)).collect();
+        let mut places: Vec<String> = Vec::new();
+        for arrangement in &run.plan.arrangements {
+            let here = primary.iter().filter(is_it).filter(|row| row.arrangement == arrangement.id);
+            let scenarios: Vec<String> = here.map(|row| plain(&row.scenario)).collect();
+            match run.plan.arrangements.len() {
+                _ if scenarios.is_empty() => {}
+                1 => places.push(list(&scenarios)),
+                _ => places.push(format!("{} on {}", list(&scenarios), plain(&arrangement.id))),
+            }
+        }
         let makes = if verdict.is_better() { "more" } else { "fewer" };
         (!places.is_empty()).then(|| {
             format!(
