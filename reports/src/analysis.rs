@@ -2,10 +2,12 @@
 
 pub(crate) mod against;
 pub(crate) mod attempts;
+pub(crate) mod band;
 pub(crate) mod bottleneck;
 pub(crate) mod check;
 pub(crate) mod combined;
 pub(crate) mod comparison;
+pub(crate) mod cross_check;
 pub(crate) mod cut_short;
 pub(crate) mod explain;
 pub(crate) mod findings;
@@ -13,10 +15,10 @@ pub(crate) mod further;
 pub(crate) mod history;
 pub(crate) mod ranking;
 pub(crate) mod rounds;
+pub(crate) mod servers;
 pub(crate) mod short_label;
 pub(crate) mod summary;
 pub(crate) mod sweep;
-pub(crate) mod witness;
 
 use cqldyno_statistics::{LogRatio, half_width};
 
@@ -118,7 +120,7 @@ impl<'a> Analysis<'a> {
         mut rows: Vec<SummaryRow>,
         doubts: Vec<String>,
     ) -> Analysis<'a> {
-        witness::contradict(&mut rows, reference.map(|base| base.id.as_str()));
+        cross_check::contradict(&mut rows, reference.map(|base| base.id.as_str()));
         let doubt = doubts.first().map(String::as_str);
         let mut findings = findings::findings(self.run, reference, &rows, doubt, self.rounds.counting().is_some());
         findings.extend(reference.into_iter().flat_map(|base| explanations(self.run, &self.by_place, base, &rows)));
@@ -249,6 +251,23 @@ impl<'a> Analysis<'a> {
     /// The drivers of which one needed the least CPU time here; none if no difference is known.
     pub fn least(&self, place: Place) -> Vec<&'a Contender> {
         ranking::least(self.run, &self.rows, self.reference, place)
+    }
+
+    /// What the least CPU time here is worth, as a sentence; `None` if no driver needed the least alone.
+    pub fn worth(&self, place: Place) -> Option<String> {
+        ranking::worth(self.run, &self.rows, self.reference, place)
+    }
+
+    /// How far an interval must lie from 1 for a verdict, as a clause.
+    pub fn bands(&self) -> String {
+        band::said(self.run, self.reference)
+    }
+
+    /// What a difference of this run is worth, and whose arrangement it is: sentences, none if no driver needed the least anywhere.
+    pub fn worths(&self) -> Vec<String> {
+        let is_point = self.run.scenarios.iter().any(|one| one.point.is_some());
+        let worth = self.places().find_map(|place| self.worth(place)).filter(|_| !is_point);
+        worth.map_or_else(Vec::new, |worth| std::iter::once(worth).chain(ranking::whose(self.run)).collect())
     }
 
     /// Every scenario in every arrangement, in the order of the run.

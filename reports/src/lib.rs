@@ -23,7 +23,9 @@ pub use model::measure;
 #[cfg(test)]
 pub(crate) use model::schema;
 
-pub(crate) use analysis::{attempts, bottleneck, check, comparison, cut_short, findings, further, ranking, rounds};
+pub(crate) use analysis::{
+    attempts, band, bottleneck, check, comparison, cross_check, cut_short, findings, further, ranking, rounds, summary,
+};
 pub(crate) use export::{head, quantity, text};
 
 pub use analysis::Analysis;
@@ -35,15 +37,17 @@ pub use analysis::combined::{Agreement, Combined, CombinedRow, InRun};
 pub use analysis::cut_short::{CutShort, why_cut_short, why_passes_left_out};
 pub use analysis::explain::{NOTHING_EXPLAINS, explanation, more_calls};
 pub use analysis::history::{By, Cause, Change, Group, History, HistoryLine, LeftOut, Panel, PastRun, Point};
+pub use analysis::ranking::whose;
 pub use analysis::rounds::CountedRounds;
+pub use analysis::servers::Carried;
 pub use analysis::short_label::short;
 pub use analysis::summary::{Place, SummaryRow, Verdict, reference};
 pub use analysis::sweep::{Axis, Sweep, Swept, SweptFigures, SweptPoint};
-pub(crate) use analysis::{summary, witness};
+
 pub use cqldyno_statistics::{Growth, LEAST_BLOCKS, growth, student_quantile};
 pub use export::growth::{Curve, growth_chart};
 pub use export::quantity::{lasting, memory, percent, rate, short_count, three_digits, whole};
-pub use export::text::{count, cut, escape, list, pair, plain, sentence, width_of, wrap};
+pub use export::text::{capital, count, cut, escape, list, pair, plain, sentence, width_of, wrap};
 pub use export::{EXPORTERS, ExportError, Exporter, Look, NO_RATIOS, PAGE_LIMIT, StandIns, exporter, live, live_line};
 pub use measure::{Better, ByName, Declaration, Measure, MeasureInfo, Unit};
 pub use model::cell::{Cell, CoreLoop, ErrorLine, Latency, Pass, RoundCores};

@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 
 use cqldyno_reports::measure::CPU_PER_STATEMENT;
-use cqldyno_reports::{Analysis, Contender, Place, Role, SummaryRow, Verdict, escape, plain, short, three_digits};
+use cqldyno_reports::{Analysis, Carried, Contender, Place, Role, SummaryRow, escape, plain, short, three_digits};
 
-use crate::front::{Shown, code, line, verdict};
+use crate::front::{Shown, code, line, server, verdict};
 
 /// A table for each run on another target, with intervals: beside the run of most blocks on the embedded cluster that has the same
 /// contenders, if there is one.
@@ -22,17 +22,19 @@ fn table(embedded: &Shown, other: &Shown) -> Option<String> {
     let [first, second] = [embedded, other].map(|one| Analysis::new(&one.run.run, &one.run.cells));
     let drivers = |analysis: &Analysis| -> Vec<String> {
         let is_driver = |one: &&Contender| one.role == Role::Driver && !one.control;
-        analysis.run().contenders.iter().filter(is_driver).map(|one| one.id.clone()).collect()
+        analysis.run().contenders.iter().filter(is_driver).map(|one| one.label.clone()).collect()
     };
     let (reference, control) = (first.reference()?, second.reference()?);
-    if drivers(&first) != drivers(&second) || reference.id != control.id {
+    if drivers(&first) != drivers(&second) || reference.label != control.label {
         return None;
     }
+    let carried = first.carried(&second);
     let over = escape(&short(first.run(), reference));
-    let target = escape(&plain(&second.run().plan.target.id));
+    let target = server(second.run());
     let mut out = format!(
         "## Does the embedded cluster decide the ratio?\n\nCPU time per statement on the embedded cluster ([{0}]({0})) and on {target} ([{1}]({1})). \
-         A ratio *carries over* if both runs say the same, and is *reversed* if one says cheaper and the other dearer.\n\n",
+         The last column is the second ratio over the first, with its 95 % interval over all rows at once. A ratio *carries over* if that \
+         interval lies within 2 % of 1, and *differs* if it excludes 1.\n\n",
         embedded.name, other.name
     );
     let heads = [
@@ -43,32 +45,36 @@ fn table(embedded: &Shown, other: &Shown) -> Option<String> {
         &format!("vs {over} (95 %)"),
         &format!("{target}, us"),
         &format!("vs {over} (95 %)"),
-        "carries over",
+        "second ratio / first (95 %)",
     ];
     line(&mut out, &heads.map(str::to_owned));
     line(&mut out, &["---", "---", "---", "---:", "---", "---:", "---", "---"].map(str::to_owned));
     let mut rows = 0;
     for place in first.places() {
-        let same =
-            |found: &Place| found.scenario.name == place.scenario.name && found.arrangement.id == place.arrangement.id;
-        let Some(there) = second.places().find(same) else { continue };
-        for id in drivers(&first) {
+        let Some(there) = second.places().find(|found| is_same(*found, place)) else { continue };
+        for label in drivers(&first) {
             let of = |analysis: &Analysis, place| {
-                let contender = analysis.run().contender(&id)?;
+                let contender = analysis.run().contenders.iter().find(|one| one.label == label)?;
                 analysis.row(place, contender, CPU_PER_STATEMENT).cloned()
             };
             let (here, there) = (of(&first, place), of(&second, there));
-            let carried = match (&here, &there) {
-                _ if id == reference.id => "",
-                (Some(here), Some(there)) => carries(here.verdict, there.verdict),
-                _ => "n/a",
+            let apart = match find(&carried, place, &label) {
+                Some(found) => {
+                    let [low, high] = found.interval;
+                    let word =
+                        if found.differs() { format!("**{}**", found.verdict) } else { found.verdict.to_owned() };
+                    format!("{:.2} ({low:.2}-{high:.2}) {word}", found.ratio)
+                }
+                None if label == reference.label => String::new(),
+                None => "n/a".to_owned(),
             };
             let [[level, ratio], [other_level, other_ratio]] = [here, there].map(fields);
-            let driver = first.run().contender(&id).map_or_else(String::new, |one| escape(&short(first.run(), one)));
+            let is_it = |one: &&Contender| one.label == label;
+            let driver = first.run().contenders.iter().find(is_it).map(|one| escape(&short(first.run(), one)));
             let scenario = escape(&plain(&place.scenario.name));
             let arrangement = code(&place.arrangement.id);
-            let fields = [scenario, arrangement, driver, level, ratio, other_level, other_ratio, carried.to_owned()];
-            line(&mut out, &fields);
+            let driver = driver.unwrap_or_default();
+            line(&mut out, &[scenario, arrangement, driver, level, ratio, other_level, other_ratio, apart]);
             rows += 1;
         }
     }
@@ -76,29 +82,28 @@ fn table(embedded: &Shown, other: &Shown) -> Option<String> {
     (rows > 0).then_some(out)
 }
 
-/// CPU time per statement, and its ratio with interval and verdict.
-fn fields(row: Option<SummaryRow>) -> [String; 2] {
-    let Some(SummaryRow { level: Some(level), ratio, interval, verdict: said, void: None, failed: None, .. }) = row
-    else {
-        return ["n/a".to_owned(), String::new()];
-    };
-    let ratio = match (ratio, interval) {
-        (Some(ratio), Some([low, high])) => format!("{ratio:.2} ({low:.2}-{high:.2}) {}", verdict(said)),
-        _ => String::new(),
-    };
-    [three_digits(level), ratio]
+/// Whether both are one scenario in one arrangement.
+pub(crate) fn is_same(one: Place, other: Place) -> bool {
+    one.scenario.name == other.scenario.name && one.arrangement.id == other.arrangement.id
 }
 
-/// Whether two verdicts on one ratio agree.
-fn carries(here: Option<Verdict>, there: Option<Verdict>) -> &'static str {
-    let (Some(here), Some(there)) = (here, there) else { return "open" };
-    let decided = |one: Verdict| one.is_better() || one.is_worse() || one == Verdict::Same;
-    match (here, there) {
-        _ if !decided(here) || !decided(there) => "open",
-        _ if here == there => "yes",
-        _ if here.is_better() && there.is_worse() || here.is_worse() && there.is_better() => "**reversed**",
-        _ => "**no**",
-    }
+/// The driver's quotient in that place.
+pub(crate) fn find<'a>(carried: &'a [Carried], place: Place, label: &str) -> Option<&'a Carried> {
+    carried.iter().find(|one| {
+        one.label == label && one.scenario == place.scenario.name && one.arrangement == place.arrangement.id
+    })
+}
+
+/// CPU time per statement, and its ratio with interval and verdict.
+fn fields(row: Option<SummaryRow>) -> [String; 2] {
+    let Some(row @ SummaryRow { level: Some(level), void: None, failed: None, .. }) = &row else {
+        return ["n/a".to_owned(), String::new()];
+    };
+    let ratio = match (row.ratio, row.interval) {
+        (Some(ratio), Some([low, high])) => format!("{ratio:.2} ({low:.2}-{high:.2}) {}", verdict(row)),
+        _ => String::new(),
+    };
+    [three_digits(*level), ratio]
 }
 
 #[cfg(test)]
@@ -123,9 +128,9 @@ mod tests {
     }
 
     #[test]
-    fn a_ratio_that_another_target_confirms_carries_over_and_one_that_it_turns_round_is_reversed() {
+    fn a_ratio_that_another_target_confirms_carries_over_and_one_that_it_changes_differs() {
         let embedded = run(sample::blocks(12), None, 1.0);
-        for (times, expected) in [(1.0, "| yes |"), (0.2, "| **reversed** |")] {
+        for (times, expected) in [(1.0, ") carries over |"), (0.2, ") **differs** |")] {
             let there = run(sample::blocks(12), Some("cassandra:5.0.9"), times);
             let shown = [Shown { name: "embedded", run: &embedded }, Shown { name: "cassandra", run: &there }];
             let text = tables(&shown);

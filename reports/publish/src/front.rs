@@ -3,10 +3,10 @@
 use cqldyno_reports::measure::{CPU_PER_STATEMENT, SERVER_CPU_PER_STATEMENT, THROUGHPUT};
 use cqldyno_reports::{
     Analysis, Bottleneck, Combined, Contender, EXPORTERS, Look, PACKED_CELLS, Place, Recorded, Role, Run, SummaryRow,
-    Verdict, count, escape, list, plain, short, three_digits, whole,
+    Verdict, capital, count, escape, list, plain, short, three_digits, whole, whose,
 };
 
-use crate::carried;
+use crate::carried::{self, find, is_same};
 use crate::store::{CELLS, is_of_a_plan, unnumbered};
 
 /// A published run and the name of its folder.
@@ -15,9 +15,18 @@ pub(crate) struct Shown<'a> {
     pub run: &'a Recorded,
 }
 
+/// A run of the front's drivers on another server.
+struct Other<'a> {
+    /// Where it is published, from the repository's root.
+    folder: String,
+    analysis: Analysis<'a>,
+}
+
 /// What a date is shown by: its run of most blocks, or all runs of that plan together.
 pub(crate) struct Front<'a> {
     analysis: Analysis<'a>,
+    /// The same drivers on other servers.
+    others: Vec<Other<'a>>,
     /// All runs of the plan.
     runs: Vec<&'a Run>,
     /// If there are several.
@@ -37,13 +46,35 @@ impl<'a> Front<'a> {
                 analysis: combined.analysis().clone(),
                 runs: named.iter().map(|(_, one)| one.run()).collect(),
                 combined: Some(combined),
+                others: Vec::new(),
             },
             Err(_) => Front {
                 analysis: Analysis::new(&most.run.run, &most.run.cells),
                 runs: vec![&most.run.run],
                 combined: None,
+                others: Vec::new(),
             },
         })
+    }
+
+    /// With the newest of the runs `published`, the oldest first and each with its folder, on every other server: those that have intervals,
+    /// and the same drivers against the same reference.
+    pub fn beside(mut self, published: &[(String, &'a Recorded)]) -> Front<'a> {
+        let labels = |run: &Run| drivers(run).map(|one| one.label.clone()).collect::<Vec<_>>();
+        for (folder, Recorded { run, cells, .. }) in published.iter().rev() {
+            let target = &run.plan.target.id;
+            let is_known = std::iter::once(self.analysis.run())
+                .chain(self.others.iter().map(|other| other.analysis.run()))
+                .any(|known| known.plan.target.id == *target);
+            if is_known || run.plan.blocks < 2 || labels(run) != labels(self.analysis.run()) {
+                continue;
+            }
+            let analysis = Analysis::new(run, cells);
+            if !self.analysis.carried(&analysis).is_empty() {
+                self.others.push(Other { folder: folder.clone(), analysis });
+            }
+        }
+        self
     }
 
     /// That of the run, or of all together.
@@ -62,17 +93,49 @@ impl<'a> Front<'a> {
         let analysis = &self.analysis;
         format!(
             "{}{}{}{}\n{}\n\nCPU us is CPU time per statement, and server us is the server's: less is better. By CPU time a driver is *cheaper* or *dearer*, \
-             by statements per second *faster* or *slower*, if the whole interval lies more than 2 % from 1 ([how verdicts are read](harness/METHOD.md#what-does-a-verdict-mean)). `current` is tokio on one thread, `multi:2` on two; cassandra-cpp has an I/O thread of its own on both.{}\n\n\
+             by statements per second *faster* or *slower*, if the whole interval lies beyond the band: {} ([how verdicts are read](harness/METHOD.md#what-does-a-verdict-mean)). cassandra-cpp has an I/O thread of its own on both arrangements.{}\n\n\
              {}. {} [Raw data, all columns and a page with charts]({folder}).",
             picture(&format!("{folder}/chart.svg")),
             warnings(analysis),
-            choices(analysis).map_or(String::new(), |text| format!("**{text}**\n\n")),
-            findings(analysis),
+            self.headline(),
+            self.findings(),
             table(analysis, self.combined.as_ref()).trim_end(),
-            self.combined.as_ref().map_or(String::new(), |one| format!("\n\n{}", of_all(one, "harness/METHOD.md"))),
+            escape(&analysis.bands()),
+            self.combined
+                .as_ref()
+                .map_or(String::new(), |one| format!("\n\n{}", of_all(one, "harness/METHOD.md", false))),
             drivers(analysis.run()).map(|one| escape(&plain(&one.label))).collect::<Vec<_>>().join(", "),
             asked(&self.runs, date),
         )
+    }
+
+    /// Which driver to choose where, in bold, and what that is worth.
+    fn headline(&self) -> String {
+        let Choices { said, first } = choices(self);
+        if said.is_empty() {
+            return String::new();
+        }
+        let run = self.analysis.run();
+        let worth = first.and_then(|place| self.analysis.worth(place));
+        let more: Vec<String> = worth.into_iter().chain(whose(run)).map(|one| escape(&one)).collect();
+        let more = if more.is_empty() { String::new() } else { format!("{}\n\n", more.join(" ")) };
+        format!("**{}**\n\n{more}", said.join(" "))
+    }
+
+    /// What was found on each server.
+    fn findings(&self) -> String {
+        let Some(first) = self.others.first() else { return findings(&self.analysis) };
+        let arrangements = |analysis: &Analysis| {
+            let all: Vec<String> = analysis.run().plan.arrangements.iter().map(|one| code(&one.id)).collect();
+            list(&all)
+        };
+        let other = |other: &Other| {
+            let name = server(other.analysis.run());
+            let said = other.analysis.findings().first().map_or_else(String::new, |one| escape(one));
+            format!("- [On {name}]({}), {}: {said}\n", other.folder, arrangements(&other.analysis))
+        };
+        let of_others: String = std::iter::once(first).chain(self.others.iter().skip(1)).map(other).collect();
+        format!("On {}:\n\n{}{of_others}", server(self.analysis.run()), findings(&self.analysis))
     }
 
     /// The part of a date's README on all runs of the plan.
@@ -84,17 +147,19 @@ impl<'a> Front<'a> {
             warnings(&self.analysis),
             findings(&self.analysis),
             table(&self.analysis, Some(combined)),
-            of_all(combined, "../../../harness/METHOD.md"),
+            of_all(combined, "../../../harness/METHOD.md", true),
         ))
     }
 }
 
-/// How a combined table is to be read.
-fn of_all(combined: &Combined, method: &str) -> String {
+/// How a combined table is to be read; `with_held` says how many verdicts held in all runs.
+fn of_all(combined: &Combined, method: &str, with_held: bool) -> String {
+    let remarks = combined.remarks().iter().filter(|one| with_held || !one.ends_with("held in all runs."));
+    let remarks: Vec<&str> = remarks.map(String::as_str).collect();
     format!(
         "Every run gave the same verdicts, unless *1 of {}* or the like follows ([does it hold tomorrow?]({method}#does-it-hold-tomorrow)). {}",
         combined.runs(),
-        escape(&combined.remarks().join(" ")),
+        escape(&remarks.join(" ")),
     )
 }
 
@@ -160,16 +225,55 @@ fn findings(analysis: &Analysis) -> String {
     analysis.findings().iter().map(|finding| format!("- {}\n", escape(finding))).collect()
 }
 
-/// Which driver to choose for what: the ones that needed the least CPU time alone.
-fn choices(analysis: &Analysis) -> Option<String> {
+/// The server of a run, as sentences name it.
+pub(crate) fn server(run: &Run) -> String {
+    if run.plan.target.embedded { "the embedded cluster".to_owned() } else { escape(&plain(&run.plan.target.id)) }
+}
+
+/// Which driver to choose for what.
+struct Choices<'a> {
+    /// Sentences.
+    said: Vec<String>,
+    /// The first place that they name.
+    first: Option<Place<'a>>,
+}
+
+/// The label of the driver that needed the least CPU time alone in this place.
+fn winner(analysis: &Analysis, place: Place) -> Option<String> {
+    let [only] = analysis.least(place)[..] else { return None };
+    Some(only.label.clone())
+}
+
+/// Whether instructions contradict a verdict in this place.
+fn is_doubtful(analysis: &Analysis, place: Place) -> bool {
+    drivers(analysis.run()).filter_map(|one| analysis.row(place, one, CPU_PER_STATEMENT)).any(|row| row.doubtful)
+}
+
+/// A driver is chosen where it needed the least CPU time alone on every server that was asked. Where servers do not agree, a sentence names
+/// both sides.
+fn choices<'a>(front: &Front<'a>) -> Choices<'a> {
+    let analysis = &front.analysis;
     let run = analysis.run();
-    let choice = |driver: &Contender| {
-        let is_first = |place: &Place| matches!(analysis.least(*place)[..], [only] if only.id == driver.id);
-        // Scenarios by the arrangements in which the driver is first.
+    let there = |other: &'_ Other, place: Place| other.analysis.places().any(|found| is_same(found, place));
+    let is_chosen = |place: Place, label: &str| {
+        let agrees = |other: &Other| {
+            let found = other.analysis.places().find(|found| is_same(*found, place));
+            found.is_none_or(|found| winner(&other.analysis, found).as_deref() == Some(label))
+        };
+        winner(analysis, place).as_deref() == Some(label) && front.others.iter().all(agrees)
+    };
+    let mut first = None;
+    let mut chosen: Vec<Place> = Vec::new();
+    let mut clauses = Vec::new();
+    for driver in drivers(run) {
+        // Scenarios by the arrangements in which the driver is chosen.
         let mut won: Vec<(Vec<String>, Vec<String>)> = Vec::new();
         for scenario in &run.scenarios {
-            let places = analysis.places().filter(|place| place.scenario.name == scenario.name).filter(is_first);
-            let on: Vec<String> = places.map(|place| code(&place.arrangement.id)).collect();
+            let here = analysis.places().filter(|place| place.scenario.name == scenario.name);
+            let places: Vec<Place> = here.filter(|place| is_chosen(*place, &driver.label)).collect();
+            first = first.or(places.first().copied());
+            let on: Vec<String> = places.iter().map(|place| code(&place.arrangement.id)).collect();
+            chosen.extend(places);
             let name = escape(&plain(&scenario.name));
             match won.iter_mut().find(|(known, _)| *known == on) {
                 Some((_, names)) => names.push(name),
@@ -182,10 +286,112 @@ fn choices(analysis: &Analysis) -> Option<String> {
             _ => Some(format!("{} on {}", list(names), list(on))),
         };
         let places: Vec<String> = won.iter().filter_map(of).collect();
-        (!places.is_empty()).then(|| format!("choose {} for {}", escape(&short(run, driver)), places.join(" and for ")))
-    };
-    let said = drivers(run).filter_map(choice).collect::<Vec<_>>().join("; ");
-    (!said.is_empty()).then(|| format!("By CPU time, {said}."))
+        if !places.is_empty() {
+            clauses.push(format!("choose {} for {}", escape(&short(run, driver)), places.join(" and for ")));
+        }
+    }
+    let mut said = Vec::new();
+    if !clauses.is_empty() {
+        said.push(format!("By CPU time, {}.", clauses.join("; ")));
+    }
+    let doubtful = run.plan.arrangements.iter().filter_map(|arrangement| {
+        let here = chosen.iter().filter(|place| place.arrangement.id == arrangement.id);
+        let names: Vec<String> = here
+            .filter(|place| is_doubtful(analysis, **place))
+            .map(|place| escape(&plain(&place.scenario.name)))
+            .collect();
+        (!names.is_empty()).then(|| format!("{} on {}", list(&names), code(&arrangement.id)))
+    });
+    let doubtful: Vec<String> = doubtful.collect();
+    if !doubtful.is_empty() {
+        said.push(format!("Instructions contradict a verdict for {}.", list(&doubtful)));
+    }
+    for other in &front.others {
+        let asked_in: Vec<String> = run
+            .plan
+            .arrangements
+            .iter()
+            .filter(|one| chosen.iter().any(|place| place.arrangement.id == one.id && !there(other, *place)))
+            .map(|one| code(&one.id))
+            .collect();
+        if !asked_in.is_empty() {
+            said.push(format!("{} was not run on {}.", capital(&server(other.analysis.run())), list(&asked_in)));
+        }
+        said.extend(disagreements(analysis, &other.analysis));
+    }
+    Choices { said, first }
+}
+
+/// Where one server has a driver that needed the least CPU time alone and the other does not: a sentence per pair of drivers and
+/// arrangement, with the ratios on both.
+fn disagreements(first: &Analysis, second: &Analysis) -> Vec<String> {
+    let Some(reference) = first.reference() else { return Vec::new() };
+    let carried = first.carried(second);
+    let mut found: Vec<(String, Vec<String>)> = Vec::new();
+    for place in first.places() {
+        let Some(there) = second.places().find(|one| is_same(*one, place)) else { continue };
+        let (here, other) = (winner(first, place), winner(second, there));
+        if here == other {
+            continue;
+        }
+        for driver in drivers(first.run()).filter(|one| one.label != reference.label) {
+            let is_in_it = |label: &Option<String>| label.as_ref().is_some_and(|one| *one == driver.label);
+            let of_reference = |label: &Option<String>| label.as_ref().is_some_and(|one| *one == reference.label);
+            let Some(there_too) = second.run().contenders.iter().find(|one| one.label == driver.label) else {
+                continue;
+            };
+            let rows = [first.row(place, driver, CPU_PER_STATEMENT), second.row(there, there_too, CPU_PER_STATEMENT)];
+            let [Some(one), Some(two)] = rows else { continue };
+            let is_named = is_in_it(&here) || is_in_it(&other) || of_reference(&here) || of_reference(&other);
+            let (Some(ratio), Some(ratio_there), true) = (one.ratio, two.ratio, is_named && one.verdict != two.verdict)
+            else {
+                continue;
+            };
+            let names = [driver, reference].map(|one| escape(&short(first.run(), one)));
+            let head = format!(
+                "On {}, {} costs {} {} on {}, but {} on {}:",
+                code(&place.arrangement.id),
+                names[0],
+                side(one),
+                names[1],
+                server(first.run()),
+                side_alone(two),
+                server(second.run()),
+            );
+            let word = find(&carried, place, &driver.label).map_or("n/a", |one| match one.verdict {
+                "differs" => "the two differ",
+                "carries over" => "the two agree within 2 %",
+                "inconclusive" => "too close to tell the two apart",
+                other => other,
+            });
+            let ratios = format!("{} {ratio:.2} and {ratio_there:.2} ({word})", escape(&plain(&place.scenario.name)));
+            match found.iter_mut().find(|(known, _)| *known == head) {
+                Some((_, all)) => all.push(ratios),
+                None => found.push((head, vec![ratios])),
+            }
+        }
+    }
+    found.into_iter().map(|(head, ratios)| format!("{head} {}.", ratios.join(", "))).collect()
+}
+
+/// What a verdict says of a driver beside the reference's name.
+fn side(row: &SummaryRow) -> &'static str {
+    match row.verdict {
+        Some(one) if one.is_better() => "less than",
+        Some(one) if one.is_worse() => "more than",
+        Some(Verdict::Same) => "as much as",
+        _ => "neither clearly more nor less than",
+    }
+}
+
+/// The same after it.
+fn side_alone(row: &SummaryRow) -> &'static str {
+    match row.verdict {
+        Some(one) if one.is_better() => "costs less",
+        Some(one) if one.is_worse() => "costs more",
+        Some(Verdict::Same) => "costs as much",
+        _ => "has no clear difference",
+    }
 }
 
 /// What was asked, with which command, on what; the runs have one plan.
@@ -202,7 +408,7 @@ fn asked(runs: &[&Run], date: &str) -> String {
         (None, 1) => run.statements(|number| whole(number as f64)),
         (None, blocks) => format!("{blocks} blocks of {}", run.statements(|number| whole(number as f64))),
     };
-    let target = if plan.target.embedded { "the embedded cluster".to_owned() } else { escape(&plain(&plan.target.id)) };
+    let target = server(run);
     let with = run.command.as_ref().map_or(String::new(), |command| format!(" with `{}`", command.replace('`', "'")));
     let mut machines: Vec<String> = Vec::new();
     for machine in runs.iter().map(|run| machine(run)) {
@@ -293,7 +499,7 @@ fn judgement(cpu: Option<&SummaryRow>, rate: Option<&SummaryRow>) -> [String; 3]
         _ => return instead("missing"),
     };
     let ratio = match (row.ratio, row.interval) {
-        (Some(ratio), Some([low, high])) => format!("{ratio:.2} ({low:.2}-{high:.2}) {}", verdict(row.verdict)),
+        (Some(ratio), Some([low, high])) => format!("{ratio:.2} ({low:.2}-{high:.2}) {}", verdict(row)),
         _ => String::new(),
     };
     let rate = rate.and_then(|row| {
@@ -301,7 +507,7 @@ fn judgement(cpu: Option<&SummaryRow>, rate: Option<&SummaryRow>) -> [String; 3]
             SummaryRow { interval: Some(_), verdict: None, bottleneck: Some(Bottleneck::Server), .. } => {
                 "server-bound".to_owned()
             }
-            SummaryRow { interval: Some(_), .. } => verdict(row.verdict),
+            SummaryRow { interval: Some(_), .. } => verdict(row),
             _ => String::new(),
         };
         Some(format!("{} {verdict}", rounded(row.level?)).trim_end().to_owned())
@@ -309,11 +515,11 @@ fn judgement(cpu: Option<&SummaryRow>, rate: Option<&SummaryRow>) -> [String; 3]
     [three_digits(level), ratio, rate.unwrap_or_default()]
 }
 
-pub(crate) fn verdict(verdict: Option<Verdict>) -> String {
-    match verdict {
-        Some(one) if one.is_better() || one.is_worse() => format!("**{}**", one.name()),
-        Some(one) => one.name().to_owned(),
-        None => "no verdict".to_owned(),
+pub(crate) fn verdict(row: &SummaryRow) -> String {
+    match (row.verdict, row.verdict_name()) {
+        (Some(one), Some(name)) if one.differs() => format!("**{name}**"),
+        (_, Some(name)) => name,
+        (_, None) => "no verdict".to_owned(),
     }
 }
 
@@ -363,6 +569,59 @@ mod tests {
         assert!(text.contains("(1.5") && text.contains("**dearer** | 753k same | 0.300 |"), "{text}");
         assert!(!text.contains("#control") && !text.contains("| floor"), "{text}");
         assert!(text.lines().count() < 60 && text.split_whitespace().count() < 550, "{text}");
+    }
+
+    #[test]
+    fn a_doubtful_verdict_is_marked_in_the_table_and_the_headline_says_so() {
+        let (run, mut cells) = sample::blocks(12);
+        for cell in cells.iter_mut().filter(|cell| cell.get(CPU_PER_STATEMENT).is_some()) {
+            let value = if cell.contender == "cdrs-tokio" { 1_000.0 } else { 2_000.0 };
+            let id = "callgrind_instructions_per_statement".to_owned();
+            cell.measures.insert(id, Measure::value(value, Unit::Count));
+        }
+        let text = shown(run, cells);
+        assert!(text.contains("**dearer?**") && !text.contains("**dearer**"), "{text}");
+        assert!(text.contains("Instructions contradict a verdict for writes and reads on `multi:2`.**"), "{text}");
+        assert!(text.contains("- Doubt that cdrs-tokio is dearer for writes and reads: it runs fewer"), "{text}");
+    }
+
+    /// The front of the sample on two arrangements, beside a server that was asked on one of them, where cdrs-tokio costs `times` as much.
+    fn beside(times: f64) -> String {
+        let (run, cells) = sample::blocks(12);
+        let mut there = Recorded { run: run.clone(), cells: cells.clone(), notes: Vec::new() };
+        there.run.plan.target.embedded = false;
+        there.run.plan.target.id = "cassandra:5.0.9".to_owned();
+        for cell in there.cells.iter_mut().filter(|cell| cell.contender == "cdrs-tokio") {
+            if let Some(cost) = cell.get(CPU_PER_STATEMENT) {
+                cell.measures.insert(CPU_PER_STATEMENT.to_owned(), Measure::value(cost * times, Unit::Microseconds));
+            }
+        }
+        let mut here = Recorded { run, cells, notes: Vec::new() };
+        let mut current = here.run.plan.arrangements[0].clone();
+        (current.id, current.runtime) = ("current".to_owned(), "current".to_owned());
+        here.run.plan.arrangements.push(current);
+        let more: Vec<Cell> =
+            here.cells.iter().map(|cell| Cell { arrangement: "current".to_owned(), ..cell.clone() }).collect();
+        here.cells.extend(more);
+        let front = Front::of(&[Shown { name: "blocks", run: &here }]).unwrap();
+        front.beside(&[("reports/published/2026-01-03/cassandra".to_owned(), &there)]).section("2026-01-02")
+    }
+
+    #[test]
+    fn a_choice_holds_on_every_server_that_was_asked_and_where_it_does_not_both_ratios_are_said() {
+        let agreed = beside(1.0);
+        let said = "**By CPU time, choose scylla for writes and reads. Cassandra:5.0.9 was not run on `current`.**";
+        assert!(agreed.contains(said), "{agreed}");
+        assert!(agreed.contains("multi:2 is tokio's default runtime on 2 cores; current is one thread."), "{agreed}");
+        assert!(agreed.contains("less CPU time per statement than cdrs-tokio: 2"), "{agreed}");
+        let differs = beside(0.4);
+        assert!(differs.contains("choose scylla for writes and reads on `current`."), "{differs}");
+        let said = "On `multi:2`, cdrs-tokio costs more than scylla on the embedded cluster, but costs less on cassandra:5.0.9: writes 1.5";
+        assert!(differs.contains(said) && differs.contains(" (the two differ)"), "{differs}");
+        assert!(
+            differs.contains("- [On cassandra:5.0.9](reports/published/2026-01-03/cassandra), `multi:2`: "),
+            "{differs}"
+        );
     }
 
     #[test]

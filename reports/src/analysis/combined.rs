@@ -11,12 +11,13 @@ use std::collections::BTreeMap;
 use cqldyno_statistics::{self as statistics, Comparison, Estimate, LogRatio, Repeated, student_quantile};
 use serde::{Deserialize, Serialize};
 
+use crate::band::{self, BAND};
 use crate::bottleneck::Bottleneck;
-use crate::comparison::{BAND, JUDGED, Table, adapter, is_control, withhold};
+use crate::comparison::{JUDGED, Table, adapter, is_control, withhold};
 use crate::measure::{CPU_PER_STATEMENT, SERVER_CPU_PER_STATEMENT, THROUGHPUT};
 use crate::summary::{Place, comparable};
 use crate::text::count;
-use crate::{Analysis, Better, Contender, SummaryRow, Unit, Verdict, findings, further, plain};
+use crate::{Analysis, Better, Contender, SummaryRow, Unit, Verdict, cross_check, findings, further, plain};
 
 /// The meters that are combined; the primary one first.
 const METERS: [&str; 3] = [CPU_PER_STATEMENT, THROUGHPUT, SERVER_CPU_PER_STATEMENT];
@@ -52,6 +53,12 @@ pub struct CombinedRow {
     /// Why a rate has no verdict although it has an interval, as a full sentence.
     #[serde(default)]
     pub no_verdict: Option<String>,
+    /// Which count of a run speaks against the verdict on CPU time, as in one run.
+    #[serde(default)]
+    pub contradicted: Option<String>,
+    /// Whether instructions of a run contradict the verdict.
+    #[serde(default)]
+    pub doubtful: bool,
     /// In how many of the runs the verdict was the same; absent without a verdict.
     pub held: Option<usize>,
     /// Whether the interval holds by itself only.
@@ -127,7 +134,10 @@ impl<'a> Combined<'a> {
             tables.extend(of_meter);
         }
         let doubts = withhold(first.run, reference, &mut tables);
-        let rows: Vec<SummaryRow> = tables.into_iter().flat_map(|table| table.rows).collect();
+        let of_row = |table: &Table| (0..table.rows.len()).map(|row| table.logs.get(&row).copied()).collect::<Vec<_>>();
+        let logs = tables.iter().flat_map(of_row).collect();
+        let mut rows: Vec<SummaryRow> = tables.into_iter().flat_map(|table| table.rows).collect();
+        rows.iter_mut().for_each(|row| contradict(row, named));
         let warned = named
             .iter()
             .flat_map(|(name, one)| one.warnings.iter().map(move |warning| format!("{}: {warning}", plain(name))));
@@ -137,7 +147,6 @@ impl<'a> Combined<'a> {
             false => vec!["These runs together give no verdict.".to_owned()],
         };
         let combined: Vec<CombinedRow> = rows.iter().map(|row| CombinedRow::of(row, named)).collect();
-        let logs = vec![None; rows.len()];
         let analysis = Analysis { rows, logs, doubts, warnings, findings, repeats: None, until: None, ..first.clone() };
         let mut all = Combined {
             analysis,
@@ -276,6 +285,7 @@ fn tables_of(named: &[(String, Analysis)], reference: &Contender, meter: &str) -
                     contender: c,
                     is_control: is_control(&contender.id, contender.control, reference),
                     is_sibling: is_primary && adapter(contender) == adapter(reference),
+                    band: Some(band::between(run, &place.arrangement.id, contender, reference)),
                     runs: logs,
                 });
             }
@@ -292,10 +302,10 @@ fn tables_of(named: &[(String, Analysis)], reference: &Contender, meter: &str) -
         ..Comparison::default()
     };
     let Some(found) = statistics::combine(&comparisons, &how) else { return (tables, None) };
-    for (comparison, estimate) in comparisons.iter().zip(&found.estimates) {
+    for ((comparison, estimate), log) in comparisons.iter().zip(&found.estimates).zip(&found.logs) {
         let place = places[comparison.place];
         let contender = &run.contenders[comparison.contender];
-        let rows = &mut tables[comparison.place].rows;
+        let Table { rows, logs, .. } = &mut tables[comparison.place];
         let base = rows.iter().find(|row| row.contender == reference.id).and_then(|row| row.level);
         let each = named.iter().filter_map(|(_, one)| find(one, place, &contender.label, meter)?.0.verdict);
         let verdicts: Vec<Verdict> = each.collect();
@@ -304,7 +314,9 @@ fn tables_of(named: &[(String, Analysis)], reference: &Contender, meter: &str) -
         let is_judged = !comparison.is_control
             && named.iter().all(|(_, one)| one.run.is_complete())
             && (is_primary || (meter == THROUGHPUT && verdicts.len() == named.len()));
-        let Some(row) = rows.iter_mut().find(|row| row.contender == contender.id) else { continue };
+        let Some(at) = rows.iter().position(|row| row.contender == contender.id) else { continue };
+        logs.insert(at, *log);
+        let row = &mut rows[at];
         let Estimate { ratio, interval, verdict, detectable } = *estimate;
         if !comparison.is_control {
             row.level = base.map(|base| base * ratio);
@@ -353,6 +365,8 @@ fn together(own: &SummaryRow, rows: &[&SummaryRow], named: &[(String, Analysis)]
         detectable: None,
         blocks: rows.iter().map(|row| row.blocks).sum(),
         rounds: rows.iter().map(|row| row.rounds).sum(),
+        contradicted: None,
+        doubtful: false,
         no_verdict: rows.iter().find_map(|row| row.no_verdict.clone()),
         no_interval: rows.iter().find_map(|row| row.no_interval.clone()),
         bottleneck: if is_server_bound { Some(Bottleneck::Server) } else { own.bottleneck },
@@ -361,6 +375,19 @@ fn together(own: &SummaryRow, rows: &[&SummaryRow], named: &[(String, Analysis)]
         n: rows.iter().map(|row| row.n).sum(),
         unavailable: said,
         ..own.clone()
+    }
+}
+
+/// Says which count contradicts the verdict of all runs, by the counts of the first run that has such a one.
+fn contradict(row: &mut SummaryRow, named: &[(String, Analysis)]) {
+    let in_run = |(_, one): &(String, Analysis)| {
+        let place = one.places().find(|place| row.is_in(*place))?;
+        let (own, _) = find(one, place, &row.label, &row.meter)?;
+        let judged = SummaryRow { verdict: row.verdict, ..own.clone() };
+        cross_check::contradiction(&one.rows, &judged, one.reference.map(|base| base.id.as_str()))
+    };
+    if let Some((why, doubtful)) = named.iter().find_map(in_run) {
+        (row.contradicted, row.doubtful) = (Some(why), doubtful);
     }
 }
 
@@ -393,6 +420,8 @@ impl CombinedRow {
             interval: row.interval,
             verdict: row.verdict,
             no_verdict: row.no_verdict.clone(),
+            contradicted: row.contradicted.clone(),
+            doubtful: row.doubtful,
             held: row.verdict.map(held),
             exploratory: row.exploratory,
             detectable: row.detectable,

@@ -10,14 +10,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use cqldyno_statistics as statistics;
 use cqldyno_statistics::{Comparison, Fitted, Group, LogRatio, Repetition};
 
+use crate::band::{self, BAND};
 use crate::bottleneck::Bottleneck;
 use crate::cut_short::too_few;
 use crate::measure::{CPU_PER_STATEMENT, THROUGHPUT};
 use crate::summary::{Figures, comparable};
 use crate::{Better, Contender, Role, Run, SummaryRow, Verdict, plain};
-
-/// The share on both sides of 1 within which two contenders are the same, and that an adapter may be off by.
-pub(crate) const BAND: f64 = 0.02;
 
 /// The meters with verdicts, the primary one first. The intervals of each hold all at once.
 pub(crate) const JUDGED: [&str; 2] = [CPU_PER_STATEMENT, THROUGHPUT];
@@ -215,7 +213,13 @@ impl Table {
         let is_sibling =
             |row: &SummaryRow| run.contender(&row.contender).is_some_and(|one| adapter(one) == adapter(reference));
         let siblings = if self.meter() == CPU_PER_STATEMENT { column(&is_sibling) } else { Vec::new() };
-        let group = Group { rows, reference: references.first().copied().unwrap_or(usize::MAX), controls, siblings };
+        let band_of = |column: usize| {
+            let row = &self.rows[columns[column]];
+            Some((column, band::between(run, &row.arrangement, run.contender(&row.contender)?, reference)))
+        };
+        let bands = (0..columns.len()).filter_map(band_of).collect();
+        let reference = references.first().copied().unwrap_or(usize::MAX);
+        let group = Group { rows, reference, controls, siblings, bands };
         Prepared { group, columns, too_noisy }
     }
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::cross_check::ALLOCATIONS;
 use crate::measure::{CPU_BY_FUNCTION, OTHER_FUNCTIONS, SYSCALLS_BY_NAME};
 use crate::summary::{Places, cells_of};
-use crate::witness::ALLOCATIONS;
 use crate::{Analysis, Cell, Contender, Pass, Place, Run, SummaryRow, Verdict, plain, short, three_digits};
 
 /// So many functions and system calls are named.

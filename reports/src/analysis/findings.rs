@@ -4,7 +4,7 @@
 
 use crate::comparison::is_control;
 use crate::measure::{CPU_PER_STATEMENT, THROUGHPUT};
-use crate::quantity::three_digits;
+use crate::quantity::{percent, three_digits};
 use crate::ranking::Order;
 use crate::summary::Place;
 use crate::{ArrangementInfo, Contender, Role, Run, SummaryRow, Verdict, list, plain, short};
@@ -77,6 +77,7 @@ pub(crate) fn findings(
             story.told(run, (!holds_for_all).then_some(on.as_str()))
         })
         .collect();
+    findings.extend(doubts(run, reference, &drivers, &primary));
     findings.extend(without_verdict(run, &drivers, &primary));
     if findings.is_empty() {
         findings.push("This run gives no verdict.".to_owned());
@@ -103,8 +104,8 @@ fn alone(run: &Run, driver: &Contender, primary: &[&SummaryRow]) -> String {
 enum Outcome {
     /// One of these is first, and others are behind.
     First(Vec<String>),
-    /// Every interval lies within 2 %.
-    Same,
+    /// Every interval lies within the band, of which this is the widest.
+    Same(f64),
     /// No order is known.
     NoDifference,
 }
@@ -117,7 +118,7 @@ impl Outcome {
         let first = order.first();
         Some(match first.len() < order.standings.len() {
             true => Outcome::First(first.into_iter().map(|one| short(run, one)).collect()),
-            false if order.is_same() => Outcome::Same,
+            false if order.is_same() => Outcome::Same(order.band()),
             false => Outcome::NoDifference,
         })
     }
@@ -189,9 +190,9 @@ impl Story {
                     }
                     (_, false) => format!("{} for {scenarios}, too close to call", list(names)),
                 },
-                Outcome::Same => {
+                Outcome::Same(band) => {
                     let all = if starts { "All" } else { "all" };
-                    format!("{all} needed the same CPU time within 2 % for {scenarios}")
+                    format!("{all} needed the same CPU time within {} % for {scenarios}", percent(*band))
                 }
                 Outcome::NoDifference => {
                     let no = if starts { "No" } else { "no" };
@@ -230,6 +231,36 @@ impl Story {
             _ => None,
         }
     }
+}
+
+/// The verdicts that instructions contradict, in one entry.
+fn doubts(run: &Run, reference: &Contender, drivers: &[&Contender], primary: &[&SummaryRow]) -> Option<String> {
+    let said = |(driver, verdict): (&Contender, Verdict)| {
+        let is_it = |row: &&&SummaryRow| row.contender == driver.id && row.doubtful && row.verdict == Some(verdict);
+        let mut places: Vec<String> = Vec::new();
+        for arrangement in &run.plan.arrangements {
+            let here = primary.iter().filter(is_it).filter(|row| row.arrangement == arrangement.id);
+            let scenarios: Vec<String> = here.map(|row| plain(&row.scenario)).collect();
+            match run.plan.arrangements.len() {
+                _ if scenarios.is_empty() => {}
+                1 => places.push(list(&scenarios)),
+                _ => places.push(format!("{} on {}", list(&scenarios), plain(&arrangement.id))),
+            }
+        }
+        let makes = if verdict.is_better() { "more" } else { "fewer" };
+        (!places.is_empty()).then(|| {
+            format!(
+                "Doubt that {} is {} for {}: it runs {makes} instructions per statement than {}.",
+                short(run, driver),
+                verdict.name(),
+                list(&places),
+                short(run, reference)
+            )
+        })
+    };
+    let all = drivers.iter().flat_map(|driver| [Verdict::Cheaper, Verdict::Dearer].map(|verdict| (*driver, verdict)));
+    let sentences: Vec<String> = all.filter_map(said).collect();
+    (!sentences.is_empty()).then(|| sentences.join(" "))
 }
 
 /// The drivers that are missing or have no verdict somewhere, in one entry.

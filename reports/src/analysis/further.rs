@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::comparison::{BAND, adapter};
+use crate::band;
+use crate::comparison::adapter;
 use crate::measure::{CPU_PER_STATEMENT, THROUGHPUT};
 use crate::quantity::{lasting, percent};
 use crate::{Analysis, Cell, Pass, SummaryRow, Verdict};
@@ -46,9 +47,13 @@ pub(crate) fn further(analysis: &Analysis, time: Option<Duration>, more: &str) -
 
 /// The share that the row's whole interval must lie beyond.
 pub(crate) fn beyond(analysis: &Analysis, row: &SummaryRow) -> f64 {
-    let own = analysis.run().contender(&row.contender).map(adapter);
-    let is_sibling = row.meter == CPU_PER_STATEMENT && own.is_some() && own == analysis.reference().map(adapter);
-    if is_sibling { 0.0 } else { BAND }
+    let run = analysis.run();
+    match run.contender(&row.contender).zip(analysis.reference()) {
+        Some((own, reference)) if row.meter != CPU_PER_STATEMENT || adapter(own) != adapter(reference) => {
+            band::between(run, &row.arrangement, own, reference)
+        }
+        _ => 0.0,
+    }
 }
 
 /// What it takes to show a difference of the share that is `asked` for, or of [`SHOWN`] beyond the row's band, as a clause. `None` if it

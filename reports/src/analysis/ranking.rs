@@ -3,11 +3,12 @@
 //! Against the reference a verdict tells the order. Two others have an order if their intervals do not overlap, even when one is
 //! moved by the band within which two drivers are the same.
 
-use crate::comparison::BAND;
+use crate::band::{self, BAND};
 use crate::measure::CPU_PER_STATEMENT;
+use crate::quantity::{fixed, whole};
 use crate::summary::Place;
-use crate::text::plain;
-use crate::{Better, Contender, Role, Run, SummaryRow, Verdict};
+use crate::text::{count, plain};
+use crate::{ArrangementInfo, Better, Contender, Role, Run, SummaryRow, Verdict, short};
 
 /// One driver in one scenario and arrangement.
 pub(crate) struct Standing<'a> {
@@ -21,6 +22,8 @@ pub(crate) struct Standing<'a> {
 /// The order of the drivers by one meter in one place.
 pub(crate) struct Order<'a> {
     pub standings: Vec<Standing<'a>>,
+    run: &'a Run,
+    arrangement: String,
     better: Better,
 }
 
@@ -42,11 +45,13 @@ impl<'a> Order<'a> {
             Some(Standing { contender, interval: row.interval?, verdict: Some(row.verdict.filter(|one| one.holds())?) })
         };
         let better = run.measure(meter).map_or(Better::Lower, |known| known.better);
-        Order { standings: drivers.filter_map(standing).collect(), better }
+        let arrangement = place.arrangement.id.clone();
+        Order { standings: drivers.filter_map(standing).collect(), run, arrangement, better }
     }
 
     fn is_before(&self, one: &Standing, other: &Standing) -> bool {
-        let is_below = |one: [f64; 2], other: [f64; 2]| one[1] * (1.0 + BAND) < other[0];
+        let band = band::between(self.run, &self.arrangement, one.contender, other.contender);
+        let is_below = |one: [f64; 2], other: [f64; 2]| one[1] * (1.0 + band) < other[0];
         match (one.verdict, other.verdict) {
             (_, None) => one.verdict.is_some_and(Verdict::is_better),
             (None, Some(verdict)) => verdict.is_worse(),
@@ -64,6 +69,15 @@ impl<'a> Order<'a> {
     /// Whether all verdicts are that there is no difference.
     pub fn is_same(&self) -> bool {
         self.standings.iter().filter_map(|one| one.verdict).all(|verdict| verdict == Verdict::Same)
+    }
+
+    /// The widest band of a driver and the reference.
+    pub fn band(&self) -> f64 {
+        let reference = self.standings.iter().find(|one| one.verdict.is_none());
+        let band =
+            |one: &Standing, base: &Standing| band::between(self.run, &self.arrangement, one.contender, base.contender);
+        let bands = reference.into_iter().flat_map(|base| self.standings.iter().map(move |one| band(one, base)));
+        bands.fold(BAND, f64::max)
     }
 
     /// Whether the driver is in the order.
@@ -96,6 +110,48 @@ pub(crate) fn least<'a>(
     let order = Order::of(run, rows, reference, place, CPU_PER_STATEMENT);
     let first = order.first();
     if first.len() < order.standings.len() { first } else { Vec::new() }
+}
+
+/// What the driver that needed the least CPU time alone saves against the next one, as a sentence.
+pub(crate) fn worth(run: &Run, rows: &[SummaryRow], reference: Option<&Contender>, place: Place) -> Option<String> {
+    let order = Order::of(run, rows, reference, place, CPU_PER_STATEMENT);
+    let [first] = order.first()[..] else { return None };
+    let level = |one: &Contender| rows.iter().find(|row| row.is_primary() && row.is_of(place, one))?.level;
+    let others = order.standings.iter().filter(|one| one.contender.id != first.id);
+    let next = others.filter_map(|one| Some((level(one.contender)?, one.contender))).min_by(|a, b| a.0.total_cmp(&b.0));
+    let (cost, next) = next?;
+    let saved = cost - level(first)?;
+    let of_a_core = saved * RATE / 1e6 * 100.0;
+    Some(format!(
+        "For {} on {}, {} takes {} us less CPU time per statement than {}: {} % of a core at {} statements per second.",
+        plain(&place.scenario.name),
+        plain(&place.arrangement.id),
+        short(run, first),
+        fixed(saved, 2),
+        short(run, next),
+        fixed(of_a_core, usize::from(of_a_core < 0.95)),
+        whole(RATE),
+    ))
+    .filter(|_| saved > 0.0)
+}
+
+/// The rate at which a difference is shown as a share of a core.
+const RATE: f64 = 100_000.0;
+
+/// Which of the arrangements a program usually has, as a sentence; `None` for a run of one.
+pub fn whose(run: &Run) -> Option<String> {
+    let of = |arrangement: &ArrangementInfo| {
+        let id = plain(&arrangement.id);
+        match (arrangement.runtime.strip_prefix("multi:"), arrangement.worker_cores.len()) {
+            (Some(threads), cores) if threads == cores.to_string() => {
+                Some(format!("{id} is tokio's default runtime on {}", count(cores as u64, "core")))
+            }
+            (None, _) if arrangement.runtime == "current" => Some(format!("{id} is one thread")),
+            _ => None,
+        }
+    };
+    let known: Vec<String> = run.plan.arrangements.iter().filter_map(of).collect();
+    (run.plan.arrangements.len() > 1 && !known.is_empty()).then(|| format!("{}.", known.join("; ")))
 }
 
 /// One line per driver whose place changes, or one that says why there is none; nothing for a run of one arrangement.
@@ -199,6 +255,33 @@ mod tests {
         assert_eq!(lines(4.0, 12), none);
         assert_eq!(lines(6.0, 12), none);
         assert!(lines(2.0, 3)[0].starts_with("No two arrangements have verdicts"));
+    }
+
+    #[test]
+    fn what_a_difference_is_worth_is_said_of_the_first_place_that_one_driver_won() {
+        let (run, cells) = sample::blocks(12);
+        let analysis = Analysis::new(&run, &cells);
+        let [said] = &analysis.worths()[..] else { panic!("one arrangement needs no sentence on others") };
+        let rest = said.strip_prefix("For writes on multi:2, scylla takes 2.").unwrap_or_else(|| panic!("{said}"));
+        assert!(rest.contains(" us less CPU time per statement than cdrs-tokio: 2"), "{said}");
+        assert!(rest.ends_with(" % of a core at 100,000 statements per second."), "{said}");
+        let (run, cells) = sample::blocks(3);
+        assert_eq!(Analysis::new(&run, &cells).worths(), [""; 0], "nobody won without intervals");
+    }
+
+    #[test]
+    fn the_arrangement_that_a_program_usually_has_is_named() {
+        let (mut run, _) = sample::run();
+        assert_eq!(whose(&run), None);
+        let current = ArrangementInfo {
+            id: "current".to_owned(),
+            runtime: "current".to_owned(),
+            ..run.plan.arrangements[0].clone()
+        };
+        run.plan.arrangements.push(current);
+        assert_eq!(whose(&run).unwrap(), "multi:2 is tokio's default runtime on 2 cores; current is one thread.");
+        run.plan.arrangements[0].worker_cores = vec![0, 1, 2, 3];
+        assert_eq!(whose(&run).unwrap(), "current is one thread.");
     }
 
     #[test]

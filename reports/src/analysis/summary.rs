@@ -79,6 +79,9 @@ pub struct SummaryRow {
     /// Which count speaks against a verdict on CPU time, as a full sentence: instructions, or without them system calls or allocations.
     #[serde(default)]
     pub contradicted: Option<String>,
+    /// Whether instructions per statement contradict the verdict: they hardly vary, so it is in doubt. Tables then show it as `cheaper?`.
+    #[serde(default)]
+    pub doubtful: bool,
     /// Whether the row's interval holds by itself only: any meter but CPU time per statement and statements per second.
     #[serde(default)]
     pub exploratory: bool,
@@ -110,6 +113,11 @@ pub struct SummaryRow {
 }
 
 impl SummaryRow {
+    /// The verdict as tables show it, for example `cheaper`, or `cheaper?` if it is doubtful.
+    pub fn verdict_name(&self) -> Option<String> {
+        Some(format!("{}{}", self.verdict?.name(), if self.doubtful { "?" } else { "" }))
+    }
+
     /// Whether the row is of CPU time per statement.
     pub(crate) fn is_primary(&self) -> bool {
         self.meter == CPU_PER_STATEMENT
@@ -129,15 +137,15 @@ impl SummaryRow {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// It needs less CPU time: the whole interval lies beyond 2 %, or below 1 if both are the same driver.
+    /// It needs less CPU time: the whole interval lies beyond the band, or below 1 if both are the same driver.
     Cheaper,
-    /// It needs more CPU time: the whole interval lies beyond 2 %, or above 1 if both are the same driver.
+    /// It needs more CPU time: the whole interval lies beyond the band, or above 1 if both are the same driver.
     Dearer,
-    /// It serves more statements per second: the whole interval lies beyond 2 %.
+    /// It serves more statements per second: the whole interval lies beyond the band.
     Faster,
-    /// It serves fewer statements per second: the whole interval lies beyond 2 %.
+    /// It serves fewer statements per second: the whole interval lies beyond the band.
     Slower,
-    /// The whole interval lies within 2 %.
+    /// The whole interval lies within the band.
     Same,
     /// Neither.
     Inconclusive,
@@ -327,6 +335,7 @@ impl<'a> Mine<'a> {
             verdict: None,
             no_verdict: None,
             contradicted: None,
+            doubtful: false,
             exploratory: !JUDGED.contains(&id),
             detectable: None,
             blocks: None,

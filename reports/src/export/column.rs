@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::quantity::{mebibytes, three_digits, time, whole};
+use crate::cross_check::{ALLOCATIONS, CALLGRIND};
 use crate::measure::{
     CONNECTIONS, CPU_PER_STATEMENT, ERRORS, PEAK_RSS, SERVER_CPU_PER_STATEMENT, SYS, SYSCALLS_PER_STATEMENT, THREADS,
     THROUGHPUT, TO_REPLICA, TO_SHARD, USER, WALL,
 };
-use crate::witness::{ALLOCATIONS, CALLGRIND};
 use crate::{Bottleneck, Contender, Role, SummaryRow};
 
 /// Below this CPU time, in seconds, its split into user and sys means little: the kernel samples it once per tick.
@@ -253,13 +253,15 @@ fn ratio(row: &Row, meter: &str) -> Entry {
 /// The verdict, with the count that contradicts it; or why there is none.
 fn verdict(row: &Row, meter: &str) -> Entry {
     let figure = row.figures.get(meter).copied();
-    Entry::figure(match (row.standing, figure.and_then(|figure| figure.verdict)) {
+    Entry::figure(match (row.standing, figure.and_then(SummaryRow::verdict_name)) {
         (Standing::Reference, _) => "reference",
         (Standing::Control, _) => "control",
-        (_, Some(verdict)) => match figure.and_then(|figure| figure.contradicted.clone()) {
-            Some(why) => return Entry::Noted(verdict.name().to_owned(), why),
-            None => verdict.name(),
-        },
+        (_, Some(verdict)) => {
+            return match figure.and_then(|figure| figure.contradicted.clone()) {
+                Some(why) => Entry::Noted(verdict, why),
+                None => Entry::Figure(verdict),
+            };
+        }
         (Standing::Apart, None) => "-",
         (Standing::Compared, None) => match figure {
             Some(SummaryRow { no_verdict: Some(why), bottleneck, .. }) => {

@@ -2,7 +2,6 @@
 
 use super::quantity::{memory, short_count, whole};
 use super::text::{count, plain, sentence};
-use crate::comparison::BAND;
 use crate::{Analysis, ArrangementInfo, Run, why_cut_short, why_passes_left_out};
 
 /// What was run, on one line.
@@ -192,12 +191,12 @@ pub(crate) fn verdicts(analysis: &Analysis) -> Option<String> {
     };
     Some(format!(
         "Figures of short tables are means over all turns, those of wide tables are medians of the blocks. A ratio is the level of CPU time \
-         per statement over that of {}, within blocks. {hold}. Cheaper or dearer means that the whole interval lies beyond {band:.0} %, \
+         per statement over that of {}, within blocks. {hold}. Cheaper or dearer means that the whole interval lies beyond the band, \
          or excludes 1 if both are the same driver; same means that all of it lies within. Faster or slower says the same of statements \
-         per second, beyond {band:.0} % for every driver; their intervals hold all at once, too. The smallest difference is what this run would \
-         have found with a chance of 90 %. Server is the server's CPU us per statement. Every other figure is exploratory.",
+         per second, beyond the band for every driver; their intervals hold all at once, too. The band is {}. The smallest difference \
+         is what this run would have found with a chance of 90 %. Server is the server's CPU us per statement. Every other figure is exploratory.",
         plain(&reference.label),
-        band = BAND * 100.0,
+        analysis.bands(),
     ))
 }
 

@@ -306,7 +306,7 @@ impl<'a> Page<'a> {
                     "CPU time per statement is how long the driver's process kept processors busy, for each statement with a correct \
                      answer. A ratio of 0.93 is 7 % less than the reference. All 95 % intervals of CPU time hold at once, and so do \
                      all of statements per second. By CPU time a driver is cheaper or dearer, by statements per second faster or slower, \
-                     only if its whole interval lies beyond 2 %. It is the same if all of it lies within. For CPU time of versions or \
+                     only if its whole interval lies beyond the band, which is 2 % or more. It is the same if all of it lies within. For CPU time of versions or \
                      settings of one driver an interval that excludes 1 is enough. Otherwise the run is inconclusive about it. Every other \
                      figure is exploratory: its interval holds by itself."
                 } }
@@ -346,7 +346,7 @@ impl<'a> Page<'a> {
 /// The fields of all tables against the reference of one view.
 fn fields_of(view: &View, columns: &[&'static Column], notes: &mut Notes) -> Fields {
     let mut all = Fields::new();
-    first::fields(view, &mut all);
+    first::fields(view, notes, &mut all);
     let analysis = view.analysis;
     for (p, place) in analysis.places().enumerate() {
         let at = At { analysis, columns, place };
@@ -364,5 +364,6 @@ fn headline(view: &View) -> Markup {
         @for (at, finding) in view.analysis.findings().iter().enumerate() {
             @if at == 0 { h1 { (finding) } } @else { p.headline { (finding) } }
         }
+        @for worth in view.analysis.worths() { p.headline { (worth) } }
     }
 }

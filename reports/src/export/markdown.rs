@@ -30,6 +30,7 @@ impl Exporter for Markdown {
         let mut document = Document::of(analysis);
         let [mut parts, doubts] = doubts(analysis);
         parts.extend(analysis.findings().iter().map(|finding| Part::Text(plain(finding))));
+        parts.extend(analysis.worths().into_iter().map(Part::Text));
         parts.extend(doubts);
         parts.push(Part::Text(title(analysis.run())));
         parts.extend(sized(analysis).into_iter().map(Part::Text));

@@ -8,8 +8,8 @@ use super::document::At;
 use super::part::{Field, Notes, Sheet, TableRow};
 use super::quantity::{figure, three_digits};
 use super::text::plain;
+use crate::cross_check::{ALLOCATIONS, CALLGRIND};
 use crate::measure::SYSCALLS_PER_STATEMENT;
-use crate::witness::{ALLOCATIONS, CALLGRIND};
 use crate::{Contender, MeasureInfo, Pass, Role, SummaryRow, Unit};
 
 /// A cell's breakdowns by kind and name.

@@ -234,7 +234,7 @@ fn line(
             };
             let rate = row(THROUGHPUT).and_then(|row| row.level).map_or("-".to_owned(), rate);
             let server = row(SERVER_CPU_PER_STATEMENT).and_then(|row| row.level).map_or("-".to_owned(), three_digits);
-            vec![server, ratio, verdict.to_owned(), rate, of_rate]
+            vec![server, ratio, verdict, rate, of_rate]
         }
     };
     Line {
@@ -246,7 +246,7 @@ fn line(
 }
 
 /// The ratio with its interval, and the verdict in short.
-fn against(run: &Run, row: &SummaryRow, digits: usize) -> (String, &'static str) {
+fn against(run: &Run, row: &SummaryRow, digits: usize) -> (String, String) {
     match (row.ratio, row.interval) {
         (Some(ratio), Some([low, high])) => {
             (format!("{ratio:.digits$} ({low:.digits$}-{high:.digits$})"), verdict(run, row))
@@ -255,20 +255,20 @@ fn against(run: &Run, row: &SummaryRow, digits: usize) -> (String, &'static str)
     }
 }
 
-fn verdict(run: &Run, row: &SummaryRow) -> &'static str {
-    match row.verdict {
+fn verdict(run: &Run, row: &SummaryRow) -> String {
+    match (row.verdict, row.verdict_name()) {
         // Said once, and not on every row.
-        None if !run.is_complete() => "",
-        Some(Verdict::Inconclusive) => "inconcl.",
-        Some(verdict) => verdict.name(),
-        None if row.no_verdict.is_some() => "no verdict",
-        None => "withheld",
+        (None, _) if !run.is_complete() => String::new(),
+        (Some(Verdict::Inconclusive), _) => "inconcl.".to_owned(),
+        (_, Some(name)) => name,
+        (_, None) if row.no_verdict.is_some() => "no verdict".to_owned(),
+        (_, None) => "withheld".to_owned(),
     }
 }
 
 /// The verdict on statements per second; nothing without an interval.
 fn of_rate(run: &Run, row: &SummaryRow) -> String {
-    row.interval.map(|_| verdict(run, row).to_owned()).unwrap_or_default()
+    row.interval.map(|_| verdict(run, row)).unwrap_or_default()
 }
 
 /// Why the contender has no figure here, with the reason in a sentence.

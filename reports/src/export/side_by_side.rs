@@ -8,7 +8,7 @@ use super::quantity::{three_digits, whole};
 use super::short::Short;
 use super::text::{count, plain};
 use crate::measure::{CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT};
-use crate::{Analysis, Combined, Recorded, Run, SummaryRow, Verdict};
+use crate::{Analysis, Combined, Recorded, Run, SummaryRow};
 
 pub(super) use self::page::page;
 
@@ -34,6 +34,7 @@ pub(super) fn parts(named: &[(String, &Recorded)], with_each: bool) -> Vec<Part>
     let mut parts = vec![Part::Text(about_all(&combined)), Part::Short(Short::combined(&combined))];
     parts.extend(warnings);
     parts.extend(combined.analysis().findings().iter().map(|finding| Part::Text(plain(finding))));
+    parts.extend(combined.analysis().worths().into_iter().map(Part::Text));
     parts.extend(Part::list(remarks));
     parts.extend(Part::list(said));
     parts.extend(Part::list(runs));
@@ -84,7 +85,7 @@ const SHOWN: [Shown; 3] = [
 /// What the combined table is made of; shown with it only.
 const RATIO: Shown = (CPU_PER_STATEMENT, "CPU time over the reference's, within the run", |row| {
     let ([low, high], ratio) = (row.interval?, row.ratio?);
-    let verdict = row.verdict.map_or("", Verdict::name);
+    let verdict = row.verdict_name().unwrap_or_default();
     Some(format!("{ratio:.3} ({low:.3}-{high:.3}) {verdict}").trim_end().to_owned())
 });
 
@@ -180,7 +181,7 @@ impl Together {
     }
 }
 
-/// Why a contender has no figure, once per run.
+/// Why a contender has no figure, or its verdict is in doubt, once per run.
 fn troubles(place: (&str, &str), labels: &[&str], sides: &[Side]) -> Vec<String> {
     let mut said: Vec<String> = Vec::new();
     for side in sides {
@@ -189,6 +190,7 @@ fn troubles(place: (&str, &str), labels: &[&str], sides: &[Side]) -> Vec<String>
                 let (what, why) = match row {
                     SummaryRow { void: Some(why), .. } => ("void", why),
                     SummaryRow { median: None, failed: Some(why), .. } => ("failed", why),
+                    SummaryRow { doubtful: true, contradicted: Some(why), .. } => ("in doubt", why),
                     _ => continue,
                 };
                 let (label, run) = (plain(label), plain(side.name));

@@ -113,6 +113,7 @@ impl Exporter for Table {
         }
         parts.extend(doubts);
         parts.extend(findings);
+        parts.extend(analysis.worths().into_iter().map(Part::Text));
         Ok(terminal(&parts, look))
     }
 
@@ -265,7 +266,7 @@ impl Columned {
                 for ((head, width), field) in short.heads.iter().zip(&self.fields).zip(&line.fields) {
                     let text = padded(field, *width, head.right);
                     out.push_str(if head.continues { " " } else { "  " });
-                    let is_claim = ["cheaper", "dearer", "faster", "slower"].contains(&field.as_str());
+                    let is_claim = ["cheaper", "dearer", "faster", "slower"].contains(&field.trim_end_matches('?'));
                     out.push_str(&if is_claim { self.look.styled(&text, BOLD) } else { text });
                 }
             }

@@ -120,7 +120,7 @@ pub fn cut(text: &str, room: usize) -> String {
 }
 
 /// With a capital first.
-pub(crate) fn capital(text: &str) -> String {
+pub fn capital(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }

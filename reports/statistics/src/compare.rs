@@ -28,6 +28,8 @@ pub struct Group {
     /// Columns that share the reference's adapter, such as other versions of its driver. They differ from it if their interval
     /// excludes 1; others do if all of it lies beyond the band.
     pub siblings: Vec<usize>,
+    /// Columns with a band of their own in place of [`Comparison::band`].
+    pub bands: BTreeMap<usize, f64>,
 }
 
 /// What is compared, and how surely.
@@ -47,6 +49,14 @@ impl Default for Comparison {
     /// 95 % for all intervals at once, a band of 2 %, less is better.
     fn default() -> Comparison {
         Comparison { confidence: 0.95, band: 0.02, lower_is_better: true, simultaneous: true }
+    }
+}
+
+impl Comparison {
+    /// How often each of so many intervals may miss the truth, if all are to hold at once.
+    pub(crate) fn tail(&self, comparisons: usize) -> f64 {
+        // By logarithms: 1 - confidence^(1 / comparisons) without losing digits.
+        -(self.confidence.ln() / comparisons.max(1) as f64).exp_m1()
     }
 }
 
@@ -164,8 +174,7 @@ pub fn compare(groups: &[Group], how: &Comparison) -> Vec<Result<Fitted, NoInter
         true => checked.iter().flatten().map(|group| contenders(group) - 1).sum(),
         false => 1,
     };
-    // By logarithms: 1 - confidence^(1 / comparisons) without losing digits.
-    let tail = -(how.confidence.ln() / comparisons.max(1) as f64).exp_m1();
+    let tail = how.tail(comparisons);
     checked.into_iter().map(|group| group.map(|group| group.fitted(tail, how))).collect()
 }
 
@@ -231,8 +240,9 @@ impl Group {
             (0..contenders).map(|column| (column != self.reference).then(|| log(column))).collect();
         let estimate = |(column, log): (usize, &Option<LogRatio>)| {
             let LogRatio { value, variance, freedom, .. } = (*log)?;
+            let how = Comparison { band: self.bands.get(&column).copied().unwrap_or(how.band), ..*how };
             let beyond = if self.siblings.contains(&column) { 0.0 } else { how.band };
-            Some(Estimate::of(value, variance.sqrt(), freedom, wide, beyond, how))
+            Some(Estimate::of(value, variance.sqrt(), freedom, wide, beyond, &how))
         };
         let estimates: Vec<Option<Estimate>> = logs.iter().enumerate().map(estimate).collect();
         let mean = |columns: &[usize]| {
@@ -399,6 +409,18 @@ mod tests {
         assert_eq!((other.interval, other.verdict), (sibling.interval, Verdict::Inconclusive));
         assert!(sibling.interval[0] > 1.0 && sibling.verdict == Verdict::Worse, "{sibling:?}");
         assert!(sibling.detectable < other.detectable - 0.019, "{sibling:?}");
+    }
+
+    #[test]
+    fn a_column_with_a_wider_band_needs_more_to_differ_and_less_to_be_the_same() {
+        let of = |factor: f64, band: Option<f64>| {
+            let mut near = group(12);
+            near.rows.values_mut().for_each(|row| row[1] *= factor / 1.5);
+            near.bands = band.map(|band| (1, band)).into_iter().collect();
+            compare(&[near], &Comparison::default()).remove(0).unwrap().estimates[1].unwrap().verdict
+        };
+        assert_eq!([None, Some(0.1)].map(|band| of(1.06, band)), [Verdict::Worse, Verdict::Same]);
+        assert_eq!([None, Some(0.1)].map(|band| of(1.2, band)), [Verdict::Worse; 2]);
     }
 
     #[test]

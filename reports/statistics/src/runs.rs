@@ -7,7 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::compare::{Comparison, Estimate, LogRatio};
-use crate::quantile::modulus_quantile;
+use crate::interval::Verdict;
+use crate::quantile::{modulus_quantile, student_quantile};
 
 /// One contender against the reference in one scenario and arrangement, in every run.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +21,8 @@ pub struct Repeated {
     pub is_control: bool,
     /// Whether it shares the reference's adapter: see [`crate::Group::siblings`].
     pub is_sibling: bool,
+    /// A band of its own in place of [`Comparison::band`].
+    pub band: Option<f64>,
     /// One per run, in the same order everywhere.
     pub runs: Vec<LogRatio>,
 }
@@ -29,6 +32,8 @@ pub struct Repeated {
 pub struct Combined {
     /// One per comparison, in their order.
     pub estimates: Vec<Estimate>,
+    /// The logarithms of their ratios.
+    pub logs: Vec<LogRatio>,
     /// The standard deviation of what a run adds to a ratio, as a share.
     pub spread: f64,
 }
@@ -50,21 +55,48 @@ pub fn combine(comparisons: &[Repeated], how: &Comparison) -> Option<Combined> {
         *known.entry(freedom.to_bits()).or_insert_with(|| modulus_quantile(1.0 - how.confidence, at_once, freedom))
     };
     let count = runs as f64;
-    let estimate = |one: &Repeated| {
+    let log = |one: &Repeated| {
         let within: f64 = one.runs.iter().map(|run| run.variance).sum();
         let uncertainty: f64 = one.runs.iter().map(|run| run.variance.powi(2) / run.freedom).sum();
         let of_within = if uncertainty > 0.0 { within * within / uncertainty } else { f64::INFINITY };
         // Both sides have an excess of their own. A control has none beyond its reference's.
-        let (variance, freedom) = match one.is_control {
-            true => (within / count, of_within),
-            false => (within / count + 2.0 * excess, freedom.min(of_within)),
-        };
-        let freedom = freedom.clamp(1.0, MOST_FREEDOM);
-        let log = one.runs.iter().map(|run| run.value).sum::<f64>() / count;
-        let beyond = if one.is_sibling { 0.0 } else { how.band };
-        Estimate::of(log, (variance / count).sqrt(), freedom, wide(freedom), beyond, how)
+        let (own, freedom) = if one.is_control { (0.0, of_within) } else { (excess, freedom.min(of_within)) };
+        let of_reference: f64 = one.runs.iter().map(|run| run.of_reference).sum();
+        LogRatio {
+            value: one.runs.iter().map(|run| run.value).sum::<f64>() / count,
+            variance: (within / count + 2.0 * own) / count,
+            of_reference: (of_reference / count + own) / count,
+            freedom: freedom.clamp(1.0, MOST_FREEDOM),
+        }
     };
-    Some(Combined { estimates: comparisons.iter().map(estimate).collect(), spread: (2.0 * excess).sqrt().exp_m1() })
+    let logs: Vec<LogRatio> = comparisons.iter().map(log).collect();
+    let estimate = |(one, log): (&Repeated, &LogRatio)| {
+        let how = Comparison { band: one.band.unwrap_or(how.band), ..*how };
+        let beyond = if one.is_sibling { 0.0 } else { how.band };
+        Estimate::of(log.value, log.variance.sqrt(), log.freedom, wide(log.freedom), beyond, &how)
+    };
+    let estimates = comparisons.iter().zip(&logs).map(estimate).collect();
+    Some(Combined { estimates, logs, spread: (2.0 * excess).sqrt().exp_m1() })
+}
+
+/// What the second ratio of each pair is over the first, where the two come from runs that share nothing, such as one on another server.
+///
+/// The logarithms' difference has the variances of both together, and degrees of freedom by B. L. Welch (Biometrika 34, 1947). The intervals
+/// hold all at once if `how` says so. A pair is the same if its interval lies within the band, and else differs if it excludes 1.
+pub fn ratios_of_ratios(pairs: &[[LogRatio; 2]], how: &Comparison) -> Vec<Estimate> {
+    let tail = how.tail(if how.simultaneous { pairs.len() } else { 1 });
+    let estimate = |[first, second]: &[LogRatio; 2]| {
+        let variance = first.variance + second.variance;
+        let uncertainty = [first, second].map(|one| one.variance.powi(2) / one.freedom).iter().sum::<f64>();
+        let freedom = if uncertainty > 0.0 { variance * variance / uncertainty } else { MOST_FREEDOM };
+        let freedom = freedom.clamp(1.0, MOST_FREEDOM);
+        let of = |beyond| {
+            let wide = student_quantile(tail, freedom);
+            Estimate::of(second.value - first.value, variance.sqrt(), freedom, wide, beyond, how)
+        };
+        Some(of(how.band)).filter(|one| one.verdict == Verdict::Same).unwrap_or_else(|| of(0.0))
+    };
+    pairs.iter().map(estimate).collect()
 }
 
 /// Student's distribution is the normal one from here on.
@@ -133,7 +165,6 @@ fn off_mean(runs: &[LogRatio]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Verdict;
 
     /// Two drivers and a control in two places; each run is known to a variance of 1e-5.
     fn comparisons(costs: [&[f64]; 2]) -> Vec<Repeated> {
@@ -142,6 +173,7 @@ mod tests {
             contender,
             is_control,
             is_sibling: false,
+            band: None,
             runs: costs
                 .iter()
                 .map(|cost| LogRatio { value: cost.ln(), variance: 1e-5, of_reference: 3e-6, freedom: 40.0 })
@@ -241,5 +273,41 @@ mod tests {
         all[0].is_sibling = true;
         let sibling = combine(&all, &Comparison::default()).unwrap().estimates[0];
         assert_eq!((at_once.verdict, sibling.verdict), (Verdict::Inconclusive, Verdict::Worse));
+    }
+
+    #[test]
+    fn a_comparison_with_a_wider_band_needs_more_to_differ() {
+        let mut all = comparisons([&[1.05, 1.05, 1.05], &[0.9, 0.9, 0.9]]);
+        let verdict = |all: &[Repeated]| combine(all, &Comparison::default()).unwrap().estimates[0].verdict;
+        let usual = verdict(&all);
+        all[0].band = Some(0.08);
+        assert_eq!((usual, verdict(&all)), (Verdict::Worse, Verdict::Same));
+    }
+
+    #[test]
+    fn the_logarithms_of_all_runs_are_what_the_intervals_are_made_of() {
+        let found = of([&[1.05, 1.1, 1.152], &[0.9, 0.9, 0.9]]);
+        for (one, log) in found.estimates.iter().zip(&found.logs) {
+            assert_eq!(one.ratio, crate::rounded(log.value.exp()));
+            assert!(log.variance > 0.0 && log.of_reference > 0.0 && log.of_reference < log.variance, "{log:?}");
+        }
+    }
+
+    #[test]
+    fn two_ratios_carry_over_within_the_band_and_differ_if_their_quotient_excludes_1() {
+        let log = |ratio: f64, variance| LogRatio { value: ratio.ln(), variance, of_reference: 0.0, freedom: 30.0 };
+        let of = |first: f64, second: f64, variance| {
+            ratios_of_ratios(&[[log(first, variance), log(second, variance)]], &Comparison::default()).remove(0)
+        };
+        assert_eq!((of(1.5, 1.5, 1e-5).verdict, of(1.5, 1.5, 1e-3).verdict), (Verdict::Same, Verdict::Inconclusive));
+        let apart = of(0.86, 1.07, 5e-4);
+        assert_eq!((apart.ratio, apart.verdict), (1.244, Verdict::Worse));
+        assert_eq!(of(1.07, 0.86, 5e-4).verdict, Verdict::Better);
+        assert_eq!(of(1.0, 1.01, 1e-6).verdict, Verdict::Same, "it excludes 1 and lies within the band");
+        // Student's quantile for 60 degrees of freedom, which two equal variances with 30 each have.
+        let half = (apart.interval[1] / apart.interval[0]).sqrt().ln();
+        assert!((half - 2.0003 * 1e-3_f64.sqrt()).abs() < 1e-3, "{apart:?}");
+        let both = ratios_of_ratios(&[[log(0.86, 5e-4), log(1.07, 5e-4)]; 6], &Comparison::default())[5];
+        assert!(both.interval[0] < apart.interval[0] && both.interval[1] > apart.interval[1], "{both:?}");
     }
 }

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use crate::cross_check::{ALLOCATIONS, CALLGRIND};
 use crate::export::column::{Column, Entry, Kind, Row, Standing};
 use crate::export::part::Notes;
 use crate::export::quantity::three_digits;
 use crate::measure::{
     CPU_PER_STATEMENT, PEAK_RSS, SERVER_CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT, WALL, definition,
 };
-use crate::witness::{ALLOCATIONS, CALLGRIND};
 use crate::{Better, Run, SummaryRow};
 
 /// The class of a field that keeps the line below its text where ratios are hidden.
@@ -71,11 +71,11 @@ pub fn is_shown_first(column: &Column) -> bool {
 pub fn meaning(column: &Column) -> &'static str {
     match column.kind {
         Kind::Verdict if column.meter == THROUGHPUT => {
-            "What the interval of statements per second says. Faster or slower: all of it lies beyond 2 %. Same: all of it lies within. \
+            "What the interval of statements per second says. Faster or slower: all of it lies beyond the band. Same: all of it lies within. \
              Otherwise inconclusive. No verdict if the server limited the row or the reference."
         }
         Kind::Verdict => {
-            "What the interval of CPU time says. Cheaper or dearer: all of it lies beyond 2 %, or excludes 1 for versions and settings of \
+            "What the interval of CPU time says. Cheaper or dearer: all of it lies beyond the band, or excludes 1 for versions and settings of \
              one driver. Same: all of it lies within. Otherwise inconclusive. Too noisy: more than half of the blocks were disturbed. Withheld: the control or a remark makes it doubtful."
         }
         Kind::Smallest => "The smallest difference in CPU time that this run would have found with a chance of 90 %.",

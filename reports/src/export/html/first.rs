@@ -6,6 +6,7 @@ use super::fields::{Field, Fields, verdict};
 use super::sections::{field, who};
 use super::view::{Faces, View};
 use crate::Place;
+use crate::export::part::Notes;
 use crate::export::quantity::{three_digits, whole};
 use crate::export::short::shown;
 use crate::measure::{CPU_PER_STATEMENT, SERVER_CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT};
@@ -67,7 +68,7 @@ pub const LENSES: [Lens; 5] = [
 ];
 
 /// The fields of one view: per contender the figure (`o-`) and its comparison (`r-`).
-pub fn fields(view: &View, all: &mut Fields) {
+pub fn fields(view: &View, notes: &mut Notes, all: &mut Fields) {
     let analysis = view.analysis;
     for (l, lens) in LENSES.iter().enumerate() {
         for (p, place) in analysis.places().enumerate() {
@@ -75,7 +76,7 @@ pub fn fields(view: &View, all: &mut Fields) {
                 let row = analysis.row(place, contender, lens.meter);
                 let is_reference = analysis.reference().is_some_and(|one| one.id == contender.id);
                 all.insert(format!("o-{l}-{p}-{c}"), figure(lens, row));
-                all.insert(format!("r-{l}-{p}-{c}"), comparison(row, is_reference));
+                all.insert(format!("r-{l}-{p}-{c}"), comparison(row, is_reference, notes));
             }
         }
     }
@@ -90,7 +91,7 @@ fn figure(lens: &Lens, row: Option<&SummaryRow>) -> Field {
     }
 }
 
-fn comparison(row: Option<&SummaryRow>, is_reference: bool) -> Field {
+fn comparison(row: Option<&SummaryRow>, is_reference: bool, notes: &mut Notes) -> Field {
     match row {
         Some(SummaryRow { level: None, .. }) | None => Field::default(),
         Some(_) if is_reference => Field { sub: "reference".to_owned(), ..Field::default() },
@@ -103,7 +104,9 @@ fn comparison(row: Option<&SummaryRow>, is_reference: bool) -> Field {
                 .filter(|one| !row.exploratory && one.holds())
                 .map(|one| one.name().to_owned())
                 .unwrap_or_default();
-            Field { sub: verdict(row).to_owned(), class, ..Field::of(format!("{ratio:.3} ({low:.3} to {high:.3})")) }
+            let sub = row.verdict_name().unwrap_or_else(|| verdict(row).to_owned());
+            let note = row.contradicted.as_ref().filter(|_| row.doubtful).map(|why| notes.number(why));
+            Field { sub, note, class, ..Field::of(format!("{ratio:.3} ({low:.3} to {high:.3})")) }
         }
     }
 }

@@ -14,7 +14,7 @@
     link.href = '#note-' + note;
     link.ariaLabel = 'note ' + note;
     link.textContent = '[' + note + ']';
-    element.replaceChildren(link, text);
+    element.replaceChildren(link, text && ' ' + text);
   };
 
   // The reference: everything is computed already, here it is only put in place.

@@ -38,7 +38,7 @@ pub fn field(id: &str, class: &str, name: &str, field: Option<&Field>) -> Markup
         td.num.(class).(field.class) id=(id) data-name=[(!name.is_empty()).then_some(name)] data-sort=[field.sort] {
             span.v { (field.text) }
             span.sub {
-                @if let Some(note) = field.note { (reference_to(note)) }
+                @if let Some(note) = field.note { (reference_to(note)) @if !field.sub.is_empty() { " " } }
                 (field.sub)
             }
         }

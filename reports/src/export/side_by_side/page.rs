@@ -24,8 +24,11 @@ pub fn page(named: &[(String, &Recorded)]) -> String {
         header {
             p.brand { "cqldyno" span { (brand) } }
             @match &combined {
-                Some(combined) => @for (at, finding) in combined.analysis().findings().iter().enumerate() {
-                    @if at == 0 { h1 { (finding) } } @else { p.headline { (finding) } }
+                Some(combined) => {
+                    @for (at, finding) in combined.analysis().findings().iter().enumerate() {
+                        @if at == 0 { h1 { (finding) } } @else { p.headline { (finding) } }
+                    }
+                    @for worth in combined.analysis().worths() { p.headline { (worth) } }
                 },
                 None => {
                     h1 { (number) " beside each other" }

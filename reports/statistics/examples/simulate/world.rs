@@ -139,6 +139,7 @@ impl World {
             contender: *contender,
             is_control: self.costs.len() > 2 && contender + 1 == self.costs.len(),
             is_sibling: false,
+            band: None,
             runs: all.iter().map(|run| run[nth].2).collect(),
         };
         all[0].iter().enumerate().map(of).collect()

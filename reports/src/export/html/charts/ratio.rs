@@ -3,7 +3,7 @@
 use super::super::svg::{Picture, Scale, Stands};
 use super::super::view::View;
 use super::{Chart, Here, Kind};
-use crate::comparison::BAND as SAME;
+use crate::band::{BAND, between};
 use crate::measure::CPU_PER_STATEMENT;
 use crate::{Bottleneck, Role, SummaryRow};
 
@@ -38,8 +38,8 @@ impl Here<'_> {
             format!("{}: {ratio:.3} ({low:.3} to {high:.3})", label(row))
         };
         let titles: Vec<String> = shown.iter().map(title).collect();
-        let low = shown.iter().map(|(_, _, [low, _])| *low).fold(1.0 - 2.0 * SAME, f64::min);
-        let high = shown.iter().map(|(_, _, [_, high])| *high).fold(1.0 + 2.0 * SAME, f64::max);
+        let low = shown.iter().map(|(_, _, [low, _])| *low).fold(1.0 - 2.0 * BAND, f64::min);
+        let high = shown.iter().map(|(_, _, [_, high])| *high).fold(1.0 + 2.0 * BAND, f64::max);
         let pad = (high - low) * 0.06;
         let (left, right) = ((low - pad).max(0.0), high + pad);
         let is_cpu = meter == CPU_PER_STATEMENT;
@@ -58,7 +58,13 @@ impl Here<'_> {
         let mut picture =
             Picture::rows(shown.len(), ROW, Scale::linear(left, right), self.with_titles(), |x| format!("{x:.2}"));
         let end = shown.len() as f64;
-        picture.bar([((1.0 - SAME).max(left), 0.0), ((1.0 + SAME).min(right), end)], "band", None);
+        for (nth, (row, ..)) in shown.iter().enumerate() {
+            let run = view.analysis.run();
+            let both = run.contender(&row.contender).zip(view.analysis.reference());
+            let same = both.map_or(BAND, |(one, base)| between(run, &row.arrangement, one, base));
+            let (top, below) = (nth as f64, nth as f64 + 1.0);
+            picture.bar([((1.0 - same).max(left), top), ((1.0 + same).min(right), below)], "band", None);
+        }
         picture.line(&[(1.0, 0.0), (1.0, end)], "ink", 2.0, None);
         for (nth, (row, ratio, [low, high])) in shown.iter().enumerate() {
             let (y, class) = (nth as f64 + 0.68, self.class(self.faces.place(&row.contender), ""));
@@ -71,8 +77,8 @@ impl Here<'_> {
             kind: if is_cpu { Kind::Cpu } else { Kind::Throughput },
             title,
             about: format!(
-                "{better}. Lines are 95 % intervals, {holds}; the strip around 1 is the 2 % within which two drivers count as \
-                 the same."
+                "{better}. Lines are 95 % intervals, {holds}; the strip around 1 is the band within which two drivers count \
+                 as the same."
             ),
             view: Some(at),
             picture: Ok(picture.finished(&alternative)),

@@ -3,7 +3,7 @@
 //! Instructions speak for CPU time. System calls and allocations are hints, which speak only where nobody counted instructions, and
 //! system calls only if those of all cells do.
 
-use crate::comparison::BAND;
+use crate::band::BAND;
 use crate::measure::SYSCALLS_PER_STATEMENT;
 use crate::{SummaryRow, Verdict};
 
@@ -17,11 +17,15 @@ const HINTS: [(&str, &str); 2] = [(SYSCALLS_PER_STATEMENT, "system calls"), (ALL
 
 /// Says in each row of CPU time which count contradicts its verdict.
 pub(crate) fn contradict(rows: &mut [SummaryRow], reference: Option<&str>) {
-    let said: Vec<Option<String>> = rows.iter().map(|row| contradiction(rows, row, reference)).collect();
-    rows.iter_mut().zip(said).for_each(|(row, said)| row.contradicted = said);
+    let said: Vec<Option<(String, bool)>> = rows.iter().map(|row| contradiction(rows, row, reference)).collect();
+    for (row, said) in rows.iter_mut().zip(said) {
+        row.doubtful = said.as_ref().is_some_and(|(_, doubtful)| *doubtful);
+        row.contradicted = said.map(|(why, _)| why);
+    }
 }
 
-fn contradiction(rows: &[SummaryRow], row: &SummaryRow, reference: Option<&str>) -> Option<String> {
+/// Which of the counts in `rows` contradicts the verdict of `row`, and whether that makes it doubtful: instructions do.
+pub(crate) fn contradiction(rows: &[SummaryRow], row: &SummaryRow, reference: Option<&str>) -> Option<(String, bool)> {
     let (verdict, more) = match row.verdict.filter(|_| row.is_primary())? {
         verdict @ Verdict::Cheaper => (verdict.name(), true),
         verdict @ Verdict::Dearer => (verdict.name(), false),
@@ -49,7 +53,7 @@ fn contradiction(rows: &[SummaryRow], row: &SummaryRow, reference: Option<&str>)
         let sentence = format!(
             "It is {verdict}, but runs {makes} instructions per statement than the reference. Instructions hardly vary, so doubt the verdict."
         );
-        return is_against(instructions).then_some(sentence);
+        return is_against(instructions).then_some((sentence, true));
     }
     let against: Vec<String> = HINTS
         .into_iter()
@@ -59,17 +63,19 @@ fn contradiction(rows: &[SummaryRow], row: &SummaryRow, reference: Option<&str>)
     let is_counted = rows.iter().any(|one| [PROCESSOR, CALLGRIND].contains(&one.meter.as_str()) && one.ratio.is_some());
     let advice = if is_counted { "" } else { "; `--pass instructions` tells more" };
     (!against.is_empty()).then(|| {
-        format!(
-            "It is {verdict}, but makes {makes} {} per statement than the reference. That is a hint{advice}.",
-            crate::list(&against)
-        )
+        let against = crate::list(&against);
+        let hint = format!(
+            "It is {verdict}, but makes {makes} {against} per statement than the reference. That is a hint{advice}."
+        );
+        (hint, false)
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Analysis, sample};
+    use crate::measure::CPU_PER_STATEMENT;
+    use crate::{Analysis, Cell, Look, Measure, Recorded, Run, Unit, exporter, sample};
 
     /// The sentence on cdrs-tokio with that verdict and those ratios of its counts.
     fn said(verdict: Verdict, ratios: &[(&str, f64)]) -> Option<String> {
@@ -93,7 +99,10 @@ mod tests {
         rows.push(of_reference);
         contradict(&mut rows, Some("scylla"));
         assert!(rows[1..].iter().all(|row| row.contradicted.is_none()));
-        rows.remove(0).contradicted
+        let row = rows.remove(0);
+        let counts_instructions = ratios.iter().any(|(meter, _)| [PROCESSOR, CALLGRIND].contains(meter));
+        assert_eq!(row.doubtful, row.contradicted.is_some() && counts_instructions);
+        row.contradicted
     }
 
     #[test]
@@ -109,6 +118,63 @@ mod tests {
             for verdict in [Verdict::Same, Verdict::Inconclusive, Verdict::TooNoisy] {
                 assert_eq!(said(verdict, &[(meter, 1.5)]), None);
             }
+        }
+    }
+
+    /// The sample some days later, in which cdrs-tokio is dearer and runs fewer instructions.
+    fn doubted(days: u32) -> (Run, Vec<Cell>) {
+        let (run, mut cells) = sample::repeated(12, days);
+        for cell in cells.iter_mut().filter(|cell| cell.get(CPU_PER_STATEMENT).is_some()) {
+            let instructions = if cell.contender == "cdrs-tokio" { 1_000.0 } else { 2_000.0 };
+            cell.measures.insert(CALLGRIND.to_owned(), Measure::value(instructions, Unit::Count));
+        }
+        (run, cells)
+    }
+
+    const DOUBT: &str =
+        "Doubt that cdrs-tokio is dearer for writes and reads: it runs fewer instructions per statement than scylla.";
+
+    #[test]
+    fn every_format_with_verdicts_shows_a_doubt_beside_the_verdict_and_says_why() {
+        let (run, cells) = doubted(0);
+        let analysis = Analysis::new(&run, &cells);
+        let text = |format: &str, look| exporter(format).unwrap().one(&analysis, look).unwrap();
+        let short = Look { wide: false, notes: false, ..Look::default() };
+        let shown = text("table", short);
+        let row = shown.lines().find(|line| line.trim_start().starts_with("cdrs-tokio")).unwrap();
+        assert!(row.contains(" dearer? ") && shown.contains(DOUBT), "{shown}");
+        let wide = text("table", Look::default());
+        let why = "It is dearer, but runs fewer instructions per statement than the reference. Instructions hardly vary, so doubt the verdict.";
+        assert!(wide.contains("dearer? [") && wide.contains(why) && wide.contains(DOUBT), "{wide}");
+        let markdown = text("markdown", Look::default());
+        assert!(markdown.contains("| dearer? |") && markdown.contains(DOUBT), "{markdown}");
+        let html = text("html", Look::default());
+        assert_eq!(html.matches("]</a> dearer?</span>").count(), 2, "the first table has a row per scenario");
+        assert!(html.contains("<span class=\"v\">dearer?</span>") && html.contains(DOUBT) && html.contains(why));
+        let json: serde_json::Value = serde_json::from_str(&text("json", Look::default())).unwrap();
+        let rows = json["summary"].as_array().unwrap();
+        let doubtful: Vec<_> = rows.iter().filter(|row| row["doubtful"] == true).collect();
+        assert_eq!(doubtful.len(), 2);
+        assert!(doubtful.iter().all(|row| row["verdict"] == "dearer" && row["contradicted"] == why), "{doubtful:?}");
+        assert_eq!(json["findings"][1], DOUBT);
+        assert!(!text("csv", Look::default()).contains("dearer"), "it has figures of cells and no verdict");
+    }
+
+    #[test]
+    fn a_doubt_about_a_run_stands_beside_the_verdict_of_all_runs_together() {
+        let kept = [0, 1].map(|days| {
+            let (run, cells) = doubted(days);
+            (days.to_string(), Recorded { run, cells, notes: Vec::new() })
+        });
+        let named: Vec<(String, &Recorded)> = kept.iter().map(|(name, one)| (name.clone(), one)).collect();
+        for (format, mark) in [
+            ("table", "dearer?"),
+            ("markdown", "| dearer? |"),
+            ("html", ">dearer?</td>"),
+            ("json", "\"doubtful\": true"),
+        ] {
+            let text = exporter(format).unwrap().several(&named, Look::default()).unwrap().unwrap();
+            assert!(text.contains(mark) && text.contains(DOUBT), "{format}: {text}");
         }
     }
 
