@@ -57,8 +57,8 @@ impl Bench<'_> {
         }
     }
 
-    /// Measures the versions at these places side by side, in the folder `runs`. A run in turns ends early once intervals tell such a
-    /// ratio from 1.
+    /// Measures the versions at these places side by side, in the folder `runs`. A run that takes times ends early once intervals tell
+    /// such a ratio from 1.
     ///
     /// # Errors
     /// When a run cannot be made.
@@ -66,8 +66,6 @@ impl Bench<'_> {
         let meter = log.asked.meter;
         if meter == Meter::Cpu {
             let plan = in_turns(log, places, runs)?.with_turns(None);
-            // A run in cells ends after its blocks, whatever its intervals are.
-            let ratio = ratio.filter(|_| plan.unfit_for_turns().is_none());
             let until = ratio.map(|ratio| ((ratio - 1.0).abs() / 3.0).clamp(WIDTHS.0, WIDTHS.1));
             let plan = Plan { until, ..plan };
             return self.run(&plan, |analysis| Ok(Compared::of_times(analysis, meter.figures(analysis)?)));

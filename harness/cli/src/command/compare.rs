@@ -11,7 +11,7 @@ use crate::command::drivers;
 use crate::format::{Format, explained, formats, names};
 use crate::known::Known;
 use crate::measure::{measure, show};
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, usage};
 use crate::plan::{Asked, Conditions};
 use crate::recorded::path_of;
 use crate::terminal::{self, Detail};
@@ -88,8 +88,10 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
             }
             let mut plan = asked.plan(&contenders, reference.clone(), conditions, &programs, true)?;
             plan.named = !contender.is_empty();
-            if format.name() == "time" {
-                plan = asked.in_cells(plan, conditions)?;
+            if format.name() == "time" && plan.exact {
+                return Err(usage(
+                    "--format time was given, and NAME@all is compared by counts; add --time, or choose another format",
+                ));
             }
             measure(conditions.quiet, |progress, cancel| {
                 asked.remark().into_iter().for_each(|remark| progress.say(remark));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow};
 use clap::builder::PossibleValuesParser;
 use cqldyno_bench::builder::Builder;
-use cqldyno_bench::{Arrangement, BLOCKS, Cancel, Contender, Plan, Programs, drivers, run as carry_out};
+use cqldyno_bench::{Arrangement, Cancel, Contender, Plan, Programs, drivers, run as carry_out};
 use cqldyno_driver_api::Settings;
 use cqldyno_reports::{Analysis, Pass, Recorded, escape, plain, wrap};
 use serde_json::json;
@@ -36,8 +36,6 @@ Exit codes: 0 done, 1 nothing could be measured, 2 wrong usage, 130 Ctrl-C.";
 
 /// The passes that count.
 const PASSES: [Pass; 3] = [Pass::Counting, Pass::Allocations, Pass::Instructions];
-/// How often a block runs at most because of noise.
-const MOST_ATTEMPTS: u32 = 2;
 /// Statements of a turn: a round of so many settings takes a few seconds.
 const TURN_COUNT: u64 = 30_000;
 
@@ -192,19 +190,16 @@ fn measured(
     let scenarios = names.iter().map(|name| scenarios::find(name)).collect::<Result<Vec<_>>>()?.concat();
     let plan = Plan {
         arrangements: vec![arguments.arrangement],
-        count: arguments.count,
         concurrency: usize::try_from(arguments.concurrency).map_err(usage)?,
-        blocks: arguments.blocks.unwrap_or(BLOCKS),
         passes: PASSES.to_vec(),
         control: true,
         noise_share: Some(NOISE_SHARE),
-        most_attempts: MOST_ATTEMPTS,
         reference: Some(given),
         out: arguments.out.clone(),
         ..Plan::new(std::iter::once(base).chain(others).collect(), scenarios)
     };
     let plan = match arguments.blocks {
-        Some(_) => plan,
+        Some(blocks) => plan.with_blocks(blocks, arguments.count),
         None => Plan { within: Some(arguments.within), ..plan }.with_turns(Some(TURN_COUNT)),
     };
     let finished = measure(arguments.quiet, |progress, cancel| carry_out(&plan, programs, progress, cancel))?;

@@ -110,7 +110,6 @@ impl Change {
         let contenders = [&self.base, &self.base, &self.head, &self.head].map(|side| side.contender.clone());
         let plan = Plan {
             arrangements: vec![arrangement],
-            count: COUNT,
             counting_count: Some(COUNT),
             passes: PASSES.to_vec(),
             reference: Some(self.base.contender.to_string()),
@@ -119,7 +118,7 @@ impl Change {
             ..Plan::new(contenders.to_vec(), scenarios)
         };
         match time {
-            None => plan,
+            None => plan.with_blocks(1, COUNT),
             Some(_) => Plan { within: time, noise_share: Some(NOISE_SHARE), ..plan }.with_turns(None),
         }
     }

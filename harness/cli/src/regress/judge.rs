@@ -1,7 +1,5 @@
 //! What a run says of each expectation, and of the regression.
 
-use std::collections::BTreeSet;
-
 use cqldyno_reports::measure::SYSCALLS_BY_NAME;
 use cqldyno_reports::{Analysis, Contender, Pass, Place, SummaryRow, growth, list, three_digits};
 use cqldyno_scenarios::{Claim, Expected, Trial};
@@ -110,8 +108,8 @@ type Found = Result<(f64, Option<[f64; 2]>), String>;
 impl Measured<'_> {
     fn found(&self) -> Found {
         let exact = is_exact(&self.expected.meter);
-        if !exact && self.is_too_noisy() {
-            return Err("Other processes disturbed more than half of the blocks, so times say nothing.".to_owned());
+        if !exact && self.analysis.has_too_few_rounds() {
+            return Err("Other processes disturbed more than half of the rounds, so times say nothing.".to_owned());
         }
         if let Some(doubt) = self.analysis.doubts().first().filter(|_| !exact) {
             return Err(doubt.clone());
@@ -135,16 +133,6 @@ impl Measured<'_> {
                 Ok((fitted.exponent, Some(fitted.interval)))
             }
         }
-    }
-
-    /// Whether others disturbed more than half of the blocks in the attempt that counts.
-    fn is_too_noisy(&self) -> bool {
-        let timed = || self.analysis.cells().iter().filter(|cell| cell.pass == Pass::Timing);
-        let blocks = |noisy: bool| -> usize {
-            let of = timed().filter(|cell| !noisy || cell.noisy.is_some());
-            of.map(|cell| (&cell.scenario, cell.block)).collect::<BTreeSet<_>>().len()
-        };
-        2 * blocks(true) > blocks(false)
     }
 
     /// The figure that is shown for a contender; of an exponent, that of the most in flight.
