@@ -542,7 +542,7 @@ impl Asked {
             .then_some("--quick gives figures in about 30 s, without intervals and verdicts; leave it out for those.")
     }
 
-    /// The passes after the timing blocks, in the order in which they run.
+    /// The passes after the generations, in the order in which they run.
     fn passes(&self, releases: bool) -> Vec<Pass> {
         let is_asked = |pass: &Pass| match pass {
             // A sweep is long without them.

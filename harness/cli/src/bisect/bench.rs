@@ -148,7 +148,6 @@ fn plan(log: &Log, places: &[usize], runs: &str) -> Result<Plan> {
     let reference = contenders.first().map(ToString::to_string);
     Ok(Plan {
         arrangements: vec![asked.arrangement.parse().map_err(usage)?],
-        count: asked.count,
         counting_count: Some(asked.count),
         concurrency: usize::try_from(asked.concurrency).map_err(usage)?,
         passes: asked.meter.pass().into_iter().collect(),
@@ -156,10 +155,11 @@ fn plan(log: &Log, places: &[usize], runs: &str) -> Result<Plan> {
         reference,
         out: Some(log.folder().join(Path::new(runs))),
         ..Plan::new(contenders, vec![scenario(&asked.scenario)?])
-    })
+    }
+    .with_blocks(1, asked.count))
 }
 
-/// The same for a run in turns, which has a time limit.
+/// The same for a run that takes times, which has a time limit.
 fn in_turns(log: &Log, places: &[usize], runs: &str) -> Result<Plan> {
     Ok(Plan { within: Some(Duration::from_secs(log.asked.within_s)), ..plan(log, places, runs)? })
 }

@@ -57,7 +57,7 @@ pub struct Arguments {
     /// Only these settings, as KEY=VALUE
     #[arg(long, value_name = "KEY=VALUE", help_heading = WHAT)]
     only: Vec<String>,
-    /// Statements per cell of --blocks
+    /// Statements per generation of --blocks
     #[arg(short = 'n', long, value_name = "N", value_parser = count, default_value = "100k", help_heading = SIZE)]
     count: u64,
     /// Statements in flight

@@ -110,6 +110,7 @@ impl Change {
         let contenders = [&self.base, &self.base, &self.head, &self.head].map(|side| side.contender.clone());
         let plan = Plan {
             arrangements: vec![arrangement],
+            count: COUNT,
             counting_count: Some(COUNT),
             passes: PASSES.to_vec(),
             reference: Some(self.base.contender.to_string()),

@@ -88,7 +88,7 @@ fn judged(found: f64, interval: Option<[f64; 2]>, [least, most]: [f64; 2]) -> Ju
         Judged::Fails
     } else {
         Judged::Unknown(format!(
-            "The interval from {} to {} reaches beyond what is expected; more blocks on a quiet machine make it narrower.",
+            "The interval from {} to {} reaches beyond what is expected; more generations on a quiet machine make it narrower.",
             three_digits(low),
             three_digits(high)
         ))
@@ -171,7 +171,7 @@ impl Measured<'_> {
         match (row.ratio, row.interval) {
             (Some(ratio), Some(interval)) => Ok((ratio, Some(interval))),
             _ => Err(row.no_interval.clone().unwrap_or_else(|| {
-                "There is no interval of a time: so few blocks give none, or a block failed.".to_owned()
+                "There is no interval of a time: so few generations give none, or one failed.".to_owned()
             })),
         }
     }
