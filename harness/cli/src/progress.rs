@@ -267,13 +267,11 @@ impl Observer for Progress {
     fn starts(&mut self, outlook: &Outlook) {
         let Outlook { estimate, preparation, within, until, generations, turns: (rounds, count), .. } = *outlook;
         let cells = cqldyno_reports::count(outlook.cells as u64, "cell");
-        let size = |what: String| match rounds {
-            1 => format!("{what} of {} statements", whole(count as f64)),
-            _ => format!("{what} of {rounds} rounds of {} statements", whole(count as f64)),
-        };
         let generations = (generations > 0).then(|| {
-            let generations = size(cqldyno_reports::count(generations.into(), "generation"));
-            format!("{generations} of every scenario and arrangement")
+            let [generations, rounds] = [(generations, "generation"), (rounds, "round")]
+                .map(|(number, noun)| cqldyno_reports::count(number.into(), noun));
+            let statements = cqldyno_reports::count(count, "statement");
+            format!("{generations} of {rounds} of {statements} of every scenario and arrangement")
         });
         let cells = Some(cells).filter(|_| generations.is_none() || outlook.cells > 0);
         let cells = generations.into_iter().chain(cells).collect::<Vec<_>>().join(" and ");
