@@ -102,7 +102,8 @@ pub fn show(finished: &Finished, format: Format, look: Look, quiet: bool, named:
         let has_enough = |cut: CutShort| run.plan.is_open() && cut.blocks as usize >= LEAST_BLOCKS;
         let is_wide = run.plan.until.is_some_and(|until| !analysis.is_within(until));
         let is_short = is_wide || run.cut_short.is_some_and(|cut| !has_enough(cut));
-        if run.interrupted || analysis.has_too_few_rounds() || is_short || !run.passes_left_out.is_empty() {
+        let can_make_up = analysis.has_too_few_rounds() && run.plan.is_open();
+        if run.interrupted || can_make_up || is_short || !run.passes_left_out.is_empty() {
             lines.push(resume);
         }
         if !is_table(format) {
