@@ -98,3 +98,28 @@ fn field(analysis: &Analysis, place: Place, contender: &Contender, notes: &mut N
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Measure, Run, TurnsInfo, Unit, exporter, sample};
+
+    #[test]
+    fn what_a_total_took_is_the_sum_over_its_turns_in_every_table() {
+        let (mut run, mut cells) = sample::blocks(12);
+        for cell in cells.iter_mut().filter(|cell| cell.pass == Pass::Timing) {
+            cell.measures.insert(WALL.to_owned(), Measure::value(1.5, Unit::Seconds));
+            cell.round = Some(1);
+        }
+        (run.plan.turns, run.plan.total) = (Some(TurnsInfo { count: 500_000, rounds: 1 }), Some(6_000_000));
+        let shown = |run: &Run, format: &str| {
+            let look = Look { wide: true, ..Look::default() };
+            exporter(format).unwrap().one(&Analysis::new(run, &cells), look).unwrap()
+        };
+        for format in ["time", "table", "markdown"] {
+            assert!(shown(&run, format).contains("0m18.000s"), "{format}: {}", shown(&run, format));
+        }
+        run.plan.total = None;
+        assert!(shown(&run, "markdown").contains("0m1.500s") && shown(&run, "time").contains("0m18.000s"));
+    }
+}
