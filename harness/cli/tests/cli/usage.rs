@@ -176,7 +176,10 @@ fn numbers_that_are_none_are_refused_with_how_to_write_them() {
     assert!(refused(&["compare", "--page-size", "3G"]).contains("at most 2147483647"));
     for blocks in ["100001", "99999999999"] {
         let error = refused(&["compare", "--blocks", blocks]);
-        assert!(error.contains("at most 100000 generations; ask for fewer, and for more statements of each"), "{error}");
+        assert!(
+            error.contains("at most 100000 generations; ask for fewer, and for more statements of each"),
+            "{error}"
+        );
     }
     assert!(refused(&["compare", "--stall", "soon"]).contains("write a time from 1s to a day"));
     assert!(refused(&["compare", "-n", "0"]).contains("'--count <N>'"));
@@ -367,9 +370,7 @@ fn a_run_for_publication_has_generations_and_a_count_of_its_own() {
     let both = refused(&["compare", "--publish", "--count", "1M", "--blocks", "3"]);
     assert!(both.contains("together with --count and --blocks, and"), "{both}");
     let help = words(&stdout(&run(&["compare", "--help"])));
-    for part in
-        ["20 minutes on multi:2 and current", "Issue --count in one piece, as `time` would", "--resume <RUN>"]
-    {
+    for part in ["20 minutes on multi:2 and current", "Issue --count in one piece, as `time` would", "--resume <RUN>"] {
         assert!(help.contains(part), "{part}: {help}");
     }
 }
@@ -462,9 +463,10 @@ fn a_width_is_refused_where_the_size_is_fixed_and_where_it_is_none() {
         );
     }
     let publish = ["compare", "noop", "--target", "127.0.0.1:9042", "--publish"];
-    for (fixed, instead) in
-        [(&["run", "noop"][..], "use `compare`, which runs as long as there is time"), (&publish, "leave out --publish")]
-    {
+    for (fixed, instead) in [
+        (&["run", "noop"][..], "use `compare`, which runs as long as there is time"),
+        (&publish, "leave out --publish"),
+    ] {
         let said = refused(&[fixed, &["--until", "2%"]].concat());
         assert_eq!(said, format!("Error: --until was given for a run of a fixed size; leave it out, or {instead}\n"));
     }

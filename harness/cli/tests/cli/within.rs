@@ -84,7 +84,9 @@ fn a_run_for_whose_blocks_there_is_no_time_is_done_says_how_many_there_are_and_c
     let (whole, all) = resume(&[]);
     assert_eq!((whole.cut_short, whole.interrupted, whole.plan.within_ms), (None, false, Some(1_000)));
     assert_eq!(of_pass(&all, Pass::Timing), (1..=more + 2).collect::<Vec<_>>());
-    assert!(!std::fs::read_to_string(folder.path().join("kept/table.txt")).unwrap().contains("generations ran, because"));
+    assert!(
+        !std::fs::read_to_string(folder.path().join("kept/table.txt")).unwrap().contains("generations ran, because")
+    );
 }
 
 #[test]
@@ -202,5 +204,8 @@ fn one_generation_is_said_as_one() {
     let asked =
         ["run", "noop", "--scenario", "writes", "--count", "1k", "--warmup", "0", "--blocks", "1", "--no-counting"];
     let said = words(&stderr(&run(&asked)));
-    assert!(said.contains(": 1 generation of 1 round of 1,000 statements of every scenario and arrangement."), "{said}");
+    assert!(
+        said.contains(": 1 generation of 1 round of 1,000 statements of every scenario and arrangement."),
+        "{said}"
+    );
 }
