@@ -317,12 +317,15 @@ mod tests {
     }
 
     #[test]
-    fn noise_in_more_than_half_of_the_blocks_leaves_times_unjudged_and_counts_as_they_are() {
-        let (run, mut cells) = sample::blocks(12);
-        cells
-            .iter_mut()
-            .filter(|cell| cell.block < 8)
-            .for_each(|cell| cell.noisy = Some("Others used 30 %.".to_owned()));
+    fn noise_in_more_than_half_of_the_rounds_leaves_times_unjudged_and_counts_as_they_are() {
+        let (mut run, mut cells) = sample::blocks(12);
+        run.plan.noise_share = Some(0.1);
+        for cell in cells.iter_mut().filter(|cell| cell.pass == cqldyno_reports::Pass::Timing) {
+            let (others_s, witness_us) = (if cell.block < 8 { 0.6 } else { 0.0 }, Some(1.0));
+            let (loops, cores, wall_s, steal_s) = (Vec::new(), 2, 1.0, 0.0);
+            let found = cqldyno_reports::RoundCores::Found { loops, cores, wall_s, others_s, steal_s, witness_us };
+            (cell.round, cell.cores) = (Some(1), Some(found));
+        }
         let judged = |expectation: String| {
             let trial = expecting(&expectation);
             judge(&trial.expectations[0], &trial, &Analysis::new(&run, &cells)).judged
