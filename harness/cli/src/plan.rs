@@ -128,13 +128,11 @@ pub struct Asked {
     quick: bool,
     /// Statements of each contender and scenario, such as 10M
     ///
-    /// In turns of 50k over generations; `--turn` sets it. From 400k on there are intervals. No time limit unless --within is set.
+    /// In turns of 50k (--turn), with intervals from 400k on.
     #[arg(short = 'n', long, value_name = "N", value_parser = count, help_heading = SIZE, allow_hyphen_values = true)]
     count: Option<u64>,
     /// Issue --count in one piece, as `time` would
-    ///
-    /// One generation of one turn, or as many as --blocks says. The ratios then compare stretches of time as well as drivers.
-    #[arg(long, requires = "count", conflicts_with_all = ["quick", "publish"], help_heading = SIZE)]
+    #[arg(long, requires = "count", conflicts_with_all = ["quick", "publish"], help_heading = SIZE, hide_short_help = true)]
     whole: bool,
     /// Statements in flight, or several [default: 1024]
     ///
@@ -142,8 +140,6 @@ pub struct Asked {
     #[arg(short, long, value_name = "N", value_parser = numbers, help_heading = SIZE, allow_hyphen_values = true)]
     concurrency: Option<Numbers>,
     /// Generations of one turn of --count each [`run`: 3]
-    ///
-    /// Without --count such a turn has 250k statements. With three or more generations the reference runs twice.
     #[arg(long, value_name = "N", value_parser = blocks, help_heading = SIZE, allow_hyphen_values = true)]
     blocks: Option<u32>,
     /// 20 minutes on multi:2 and current, with more counts

@@ -24,7 +24,6 @@ const EXAMPLES: &str = "\
 Examples:
   cqldyno compare --quick                 all drivers, figures in 30 seconds
   cqldyno compare                         all drivers, with intervals, in 5 minutes
-  cqldyno compare -n 10M --format time    10M statements each, as `time` prints it
   cqldyno compare --target 10.0.0.1,10.0.0.2 --user ada --password-file ~/.ada
 
 A contender is NAME[@VERSION][+KEY=VALUE]..., for example scylla@0.3.1,
