@@ -249,8 +249,7 @@ pub struct Asked {
 pub struct Conditions {
     /// Time limit [default: 5min without --count or --blocks]
     ///
-    /// Or `none`. One generation of everything always runs; passes for which there is no time are left out. --quick has 30s, --until and
-    /// --publish 20min, --target none.
+    /// Or `none`. One generation of everything always runs. --quick has 30s, --until and --publish 20min, --target none.
     #[arg(long, value_name = "TIME", value_parser = or_none(patience), help_heading = SIZE)]
     #[arg(allow_hyphen_values = true)]
     within: Option<Limit<Duration>>,
