@@ -126,9 +126,7 @@ pub struct Asked {
     /// About 30 s: figures, no verdicts
     #[arg(long, conflicts_with_all = ["blocks", "publish"], help_heading = SIZE)]
     quick: bool,
-    /// Statements of each contender and scenario, such as 10M
-    ///
-    /// In turns of 50k (--turn), with intervals from 400k on.
+    /// Statements per contender, in turns, such as 10M
     #[arg(short = 'n', long, value_name = "N", value_parser = count, help_heading = SIZE, allow_hyphen_values = true)]
     count: Option<u64>,
     /// Issue --count in one piece, as `time` would
