@@ -55,6 +55,6 @@ pub use model::checksum::Checksum;
 pub use model::recorded::{PACKED_CELLS, Recorded, RecordedError, foreign, read_cells};
 pub use model::run::{
     ArrangementInfo, BuiltOnDemand, Contender, Environment, Library, ModelError, PlanInfo, PointInfo, Role, Run,
-    SCHEMA_VERSION, ScenarioInfo, Setting, TargetInfo, TlsInfo, TurnsInfo,
+    SCHEMA_VERSION, ScenarioInfo, Setting, TargetInfo, TlsInfo, TurnsInfo, share,
 };
 pub use model::series::Series;

@@ -1,8 +1,9 @@
 //! Cells and turns with real processes.
 //!
 //! A worker's life is a sequence of stages. Each is made of the one before, so that none runs without what it needs: `Served` (who
-//! answers), `Loaded` (tables and rows are there), `Waiting` (the contender waits for `go`). Then it takes its turns: one in a cell
-//! of its own, several in a generation, whose contenders are alive at once. Its last turn closes it.
+//! answers), `Loaded` (tables and rows are there), `Waiting` (the contender waits for `go`). Then it takes its turns: several in a
+//! generation whose contenders are alive at once, one if they live one after the other or the cell is one of another pass. Its last
+//! turn closes it.
 
 mod floor;
 mod keyspaces;
@@ -80,7 +81,7 @@ pub(crate) enum RunEnds {
 /// Takes each cell as it ends.
 pub(crate) type Take<'a> = &'a mut dyn FnMut(Cell) -> Result<(), RunEnds>;
 
-/// Runs contenders that are alive at once. Tests have one without processes.
+/// Runs contenders that take turns. Tests have one without processes.
 pub(crate) trait Executor {
     /// A guess of how long [`Executor::prepare`] takes.
     fn preparation(&self) -> Duration {
@@ -250,46 +251,9 @@ impl Executor for CellBench<'_> {
         for (planned, number) in group.cells.iter().zip(numbers) {
             setups.push(bench.set_up(planned, number, cells, take)?);
         }
-        // All tables are there before anyone connects: on a shared cluster the others would hear of their making.
-        let mut loaded = Vec::with_capacity(setups.len());
-        for setup in &setups {
-            loaded.push(match setup {
-                None => None,
-                Some(setup) => bench.taken(&setup.cell, setup.load(stage), take)?.map(|loaded| (setup, loaded)),
-            });
-        }
-        let mut alive: Vec<Option<Waiting<'_>>> = Vec::with_capacity(setups.len());
-        for one in loaded {
-            alive.push(match one {
-                None => None,
-                Some((setup, loaded)) => bench.taken(&setup.cell, loaded.connect(setup, stage), take)?,
-            });
-        }
-        let restless = bench.restless();
-        let mut watch = bench.watch(group, &alive)?;
-        for (order, number) in group.rounds.iter().zip(1..) {
-            let takers: Vec<usize> = order.iter().copied().filter(|at| alive[*at].is_some()).collect();
-            // A turn is settled when the next one has ended: it owns what its worker uses for a while after it.
-            let mut unsettled: Option<Unsettled<'_>> = None;
-            for (nth, at) in takers.iter().enumerate() {
-                let between = watch.as_mut().map_or(Ok(()), Watch::between);
-                let Some(mut waiting) = alive[*at].take() else { continue };
-                let ended = between.and_then(|()| waiting.turn(stage));
-                let mut cell = waiting.setup.cell_of(number);
-                if let Some(watch) = watch.as_mut().filter(|_| nth + 1 == takers.len()) {
-                    cell.findings.extend(watch.without_witness());
-                    cell.cores = Some(watch.round());
-                }
-                cell.findings.extend(restless.clone());
-                if let Some(before) = unsettled.take() {
-                    bench.settle(before, cells, &mut alive, take)?;
-                }
-                let turn = bench.taken(&cell, ended, take)?;
-                unsettled = turn.map(|turn| Unsettled { at: *at, waiting, cell, turn });
-            }
-            if let Some(last) = unsettled {
-                bench.settle(last, cells, &mut alive, take)?;
-            }
+        let mut watch = bench.watch(group, &setups)?;
+        for life in group.lives() {
+            bench.live(group, &life, &setups, watch.as_mut(), cells, stage, take)?;
         }
         Ok(())
     }
@@ -304,6 +268,61 @@ struct Unsettled<'a> {
 }
 
 impl CellBench<'_> {
+    /// The turns of those contenders of the group that are alive together, from the start of their processes to their end.
+    #[expect(clippy::too_many_arguments, reason = "they are what a life consists of")]
+    fn live<'a>(
+        &'a self,
+        group: &Group,
+        life: &[usize],
+        setups: &'a [Option<Setup<'a>>],
+        mut watch: Option<&mut Watch<'_>>,
+        cells: &[Cell],
+        stage: &mut dyn FnMut(Stage),
+        take: Take<'_>,
+    ) -> Result<(), RunEnds> {
+        // All tables are there before anyone connects: on a shared cluster the others would hear of their making.
+        let mut loaded = Vec::with_capacity(life.len());
+        for at in life {
+            loaded.push(match &setups[*at] {
+                None => None,
+                Some(setup) => self.taken(&setup.cell, setup.load(stage), take)?.map(|loaded| (*at, setup, loaded)),
+            });
+        }
+        let mut alive: Vec<Option<Waiting<'_>>> = setups.iter().map(|_| None).collect();
+        for (at, setup, loaded) in loaded.into_iter().flatten() {
+            alive[at] = self.taken(&setup.cell, loaded.connect(setup, stage), take)?;
+        }
+        let restless = self.restless();
+        if let Some(watch) = &mut watch {
+            watch.begin(self.processes(&alive));
+        }
+        for (order, number) in group.rounds.iter().zip(1..) {
+            let takers: Vec<usize> = order.iter().copied().filter(|at| alive[*at].is_some()).collect();
+            // A turn is settled when the next one has ended: it owns what its worker uses for a while after it.
+            let mut unsettled: Option<Unsettled<'_>> = None;
+            for (nth, at) in takers.iter().enumerate() {
+                let between = watch.as_mut().map_or(Ok(()), |watch| watch.between());
+                let Some(mut waiting) = alive[*at].take() else { continue };
+                let ended = between.and_then(|()| waiting.turn(stage));
+                let mut cell = waiting.setup.cell_of(number);
+                if let Some(watch) = watch.as_mut().filter(|_| nth + 1 == takers.len()) {
+                    cell.findings.extend(watch.without_witness());
+                    cell.cores = Some(watch.round());
+                }
+                cell.findings.extend(restless.clone());
+                if let Some(before) = unsettled.take() {
+                    self.settle(before, cells, &mut alive, take)?;
+                }
+                let turn = self.taken(&cell, ended, take)?;
+                unsettled = turn.map(|turn| Unsettled { at: *at, waiting, cell, turn });
+            }
+            if let Some(last) = unsettled {
+                self.settle(last, cells, &mut alive, take)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Takes the figures of a turn. The contender waits for its next one, or ends.
     fn settle<'a>(
         &self,
@@ -341,23 +360,31 @@ impl CellBench<'_> {
     }
 
     /// Watches the cores of a generation, unless no noise matters.
-    fn watch<'a>(&self, group: &Group, alive: &[Option<Waiting<'a>>]) -> Result<Option<Watch<'a>>, RunEnds> {
-        let of_turns = || alive.iter().flatten().filter(|one| one.setup.planned.rounds.is_some());
-        let first = self.context.plan.noise_share.and_then(|_| of_turns().next());
+    fn watch<'a>(&self, group: &Group, setups: &'a [Option<Setup<'a>>]) -> Result<Option<Watch<'a>>, RunEnds> {
+        let mut in_turns = setups.iter().flatten().filter(|one| one.planned.rounds.is_some());
+        let first = self.context.plan.noise_share.and_then(|_| in_turns.next());
         let Some(first) = first else { return Ok(None) };
         let turns = group.rounds.iter().map(Vec::len).sum::<usize>();
-        let witness = match Witness::begin(first.setup, u32::try_from(turns).unwrap_or(u32::MAX)) {
+        let witness = match Witness::begin(first, u32::try_from(turns).unwrap_or(u32::MAX)) {
             Err(CellFailure::Cancelled) => return Err(RunEnds::Cancelled),
             begun => begun.map_err(|failure| self.redaction.apply(&failure.to_string())),
         };
-        let cores = first.setup.cores();
-        let mut ours: Vec<i32> = of_turns().map(|one| one.worker.pid()).collect();
+        Ok(Some(Watch::new(first.cores(), witness, first.planned.apart)))
+    }
+
+    /// The processes of those that are alive, and of what answers them.
+    fn processes(&self, alive: &[Option<Waiting<'_>>]) -> Vec<i32> {
+        let alive = || alive.iter().flatten();
+        let mut ours: Vec<i32> = alive().map(|one| one.worker.pid()).collect();
         match &self.context.plan.target {
-            Target::Addresses { .. } => ours.extend(local_servers(&ours, &cores)),
-            Target::Embedded => ours.extend(of_turns().filter_map(|one| one.served.processes().ok()).flatten()),
+            Target::Addresses { .. } => {
+                let cores = alive().next().map_or_else(Vec::new, |one| one.setup.cores());
+                ours.extend(local_servers(&ours, &cores));
+            }
+            Target::Embedded => ours.extend(alive().filter_map(|one| one.served.processes().ok()).flatten()),
             Target::Cassandra(_) => ours.extend(self.cassandra.iter().flat_map(Cluster::processes)),
         }
-        Ok(Some(Watch::begin(cores, ours, witness)))
+        ours
     }
 
     /// What the cell with this number runs; `None` for one without processes, of which all is said.

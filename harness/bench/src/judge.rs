@@ -3,7 +3,6 @@
 pub(crate) mod agreement;
 pub(crate) mod due;
 pub(crate) mod latency;
-pub(crate) mod noise;
 pub(crate) mod readings;
 pub(crate) mod redaction;
 

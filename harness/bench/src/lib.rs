@@ -1,7 +1,7 @@
 //! The plan, the supervision of workers and the files of a run.
 //!
-//! [`run()`] carries out a [`Plan`]. It asks each [`Contender`]'s worker who it is, and runs cell after cell, or
-//! generation after generation of turns, with fresh servers and workers. It compares what the server counted with what the worker issued, and keeps everything in a [`RunFolder`].
+//! [`run()`] carries out a [`Plan`]. It asks each [`Contender`]'s worker who it is, and runs generation after generation of turns,
+//! and cell after cell of the other passes, with fresh servers and workers. It compares what the server counted with what the worker issued, and keeps everything in a [`RunFolder`].
 //!
 //! There are seven rooms, and each uses only those before it:
 //! - `plan`: what is run, and in which order;
@@ -40,7 +40,6 @@ pub use process::load_generator::OtherGenerator;
 pub use process::programs::{COMPARED, KNOWN, NoWorker, Programs, WORKER_PREFIX, WORKERS_VARIABLE};
 pub use record::folder::{DEFAULT_PARENT, FolderError, RunFolder};
 pub use record::resume::ResumeError;
-pub use run::course::REPEATS;
 pub use run::introductions::Workshop;
 pub use run::observer::{Building, CellStart, Observer, Outlook, Silent, SoFar};
 pub use run::{BenchError, Finished, resume, run};

@@ -13,6 +13,7 @@ pub(crate) mod target;
 pub(crate) mod topology;
 pub(crate) mod turns;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -35,7 +36,7 @@ use crate::plan::turns::Turns;
 /// The most statements of a counting cell: the count per statement does not change with more.
 pub const COUNTING_COUNT: u64 = 250_000;
 
-/// The fewest blocks with a control: with fewer it could say nothing.
+/// The fewest generations with a control: with fewer it could say nothing.
 pub const CONTROL_BLOCKS: u32 = 3;
 
 /// The most statements in flight on a connection: protocol v4 has 32,768 stream ids, and cdrs-tokio leaves out 0.
@@ -66,34 +67,38 @@ pub struct Plan {
     pub arrangements: Vec<Arrangement>,
     /// Whether worker and server have cores of their own.
     pub pin: Pin,
-    /// Statements of a timing cell.
+    /// The statements that were asked for, by which the other passes are sized.
     pub count: u64,
-    /// How the timing cells take turns; `None` where they run one after the other.
-    pub turns: Option<Turns>,
+    /// The turns of a generation.
+    pub turns: Turns,
+    /// Statements of each contender in all generations together; `None` for whole turns, in as many generations as there is time for.
+    pub total: Option<u64>,
+    /// Whether the user wants all statements of a generation in one turn, however many they are.
+    pub whole: bool,
+    /// The scenarios whose contenders live one after the other, each by its label, and why, as a sentence; `None` before that is known.
+    pub apart: Option<BTreeMap<String, String>>,
     /// Statements in flight.
     pub concurrency: usize,
     /// Statements before the window.
     pub warmup: u64,
     /// The orders of functions that generations of the drivers' workers take turns with; 0 for workers as they are.
     pub layouts: u32,
-    /// Blocks of every scenario and arrangement: a timing cell of each contender, or a generation of turns.
+    /// Generations of every scenario and arrangement; the most of them without [`Plan::total`].
     pub blocks: u32,
-    /// The passes after the timing blocks, each with a block of every scenario and arrangement.
+    /// The passes after the generations, each with a cell of every contender, scenario and arrangement.
     pub passes: Vec<Pass>,
     /// Statements per second of the latency pass; `None` for half of what the slowest driver reached.
     pub rate: Option<u64>,
-    /// Statements of a counting cell; `None` for those of two turns, or of a timing cell, but at most [`COUNTING_COUNT`].
+    /// Statements of a counting cell; `None` for those of two turns, but at most [`COUNTING_COUNT`].
     pub counting_count: Option<u64>,
-    /// Whether the reference runs a second time under another name if there are [`CONTROL_BLOCKS`] blocks or more.
+    /// Whether the reference runs a second time under another name if there are [`CONTROL_BLOCKS`] generations or more.
     pub control: bool,
-    /// The share of the cores' time, from 0 to 1, that others may use in a timing cell; above it the block runs again. `None` for no
+    /// The share of the cores' time, from 0 to 1, that others may use in a round; above it the round does not count. `None` for no
     /// limit.
     pub noise_share: Option<f64>,
-    /// The most attempts at a block because of noise.
-    pub most_attempts: u32,
-    /// No round and no repeat starts that would not finish in this time; `None` for no limit.
+    /// No generation starts that would not finish in this time; `None` for no limit.
     pub within: Option<Duration>,
-    /// A run in turns ends once no half interval of CPU time is wider, as a share; `None` if widths do not end it.
+    /// The run ends once no half interval of CPU time is wider, as a share; `None` if widths do not end it.
     pub until: Option<f64>,
     /// Data connections per node.
     pub connections: usize,
@@ -156,9 +161,6 @@ pub enum PlanError {
     /// A scenario or an arrangement of one name twice.
     #[error("the {0} {1} is asked for twice; name it once")]
     Twice(&'static str, String),
-    /// A run without turns that is to end at a width, and why it has none.
-    #[error("--until was given, and {0}; leave --until out, or compare what takes turns")]
-    NoTurns(String),
     /// A reference that is not among the contenders, and who is.
     #[error("the reference {0:?} is none of the contenders: {1}; name one of them")]
     NoReference(String, String),
@@ -198,9 +200,9 @@ pub enum PlanError {
     /// A scenario in a keyspace that its schema does not make.
     #[error(
         "the scenario {0} names tables in a keyspace that its schema does not create, or not under a plain name of at most 28 characters, \
-         so it would use one of the cluster's; create the keyspace in its schema{1}"
+         so it would use one of the cluster's; create the keyspace in its schema, or give --keep"
     )]
-    OthersKeyspace(String, &'static str),
+    OthersKeyspace(String),
     /// The count makes no workload.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
@@ -263,12 +265,14 @@ pub struct PlannedCell {
     pub pass: Pass,
     /// Index into the steps of its pass.
     pub step: usize,
-    /// From 1; more when its block runs again.
+    /// From 1; more when its generation was broken off.
     pub attempt: u32,
     /// Statements of all its turns.
     pub count: u64,
-    /// The rounds in which it takes turns; `None` for a cell, which has one.
+    /// The rounds in which it takes turns; `None` for a cell of another pass.
     pub rounds: Option<Rounds>,
+    /// Whether it lives for its turn alone, and not beside the others of its generation.
+    pub apart: bool,
 }
 
 /// Rounds of a generation, from 1.
@@ -288,8 +292,8 @@ impl PlannedCell {
 }
 
 impl Plan {
-    /// A start for struct update syntax: one block of 250,000 statements and a counting pass on the embedded cluster, without repeats,
-    /// control or limit of time.
+    /// A start for struct update syntax: one generation with a turn of 250,000 statements and a counting pass on the embedded cluster,
+    /// without control or limit of time.
     pub fn new(contenders: Vec<Contender>, scenarios: Vec<Scenario>) -> Plan {
         Plan {
             contenders,
@@ -297,7 +301,10 @@ impl Plan {
             arrangements: vec![Arrangement { runtime: Runtime::Multi { workers: 2 }, pinned: false }],
             pin: Pin::Auto,
             count: 250_000,
-            turns: None,
+            turns: Turns { count: 250_000, rounds: 1 },
+            total: Some(250_000),
+            whole: false,
+            apart: None,
             layouts: 0,
             concurrency: 1_024,
             warmup: 20_000,
@@ -307,7 +314,6 @@ impl Plan {
             counting_count: None,
             control: false,
             noise_share: None,
-            most_attempts: 1,
             within: None,
             until: None,
             connections: 1,
@@ -348,10 +354,9 @@ impl Plan {
         let numbers = [
             ("the count", self.count == 0),
             ("the concurrency", self.concurrency == 0),
-            ("the number of blocks", self.blocks == 0),
-            ("the number of statements of a turn", self.turns.is_some_and(|turns| turns.count == 0)),
-            ("the number of rounds", self.turns.is_some_and(|turns| turns.rounds == 0)),
-            ("the number of attempts at a block", self.most_attempts == 0),
+            ("the number of generations", self.blocks == 0),
+            ("the number of statements of a turn", self.turns.count == 0),
+            ("the number of rounds", self.turns.rounds == 0),
             ("the count of a counting cell", self.counting_count == Some(0)),
             ("the rate", self.rate == Some(0)),
             ("the time of the run", self.within.is_some_and(|time| time.is_zero())),
@@ -371,21 +376,16 @@ impl Plan {
             for cql in scenario.schema.iter().filter(|_| self.target.is_embedded()) {
                 check_keyspace(cql, self.ring()).map_err(|why| PlanError::Replication(scenario.label(), why))?;
             }
-            if let (Target::Addresses { .. }, None) = (&self.target, scenario.with_own_keyspaces(LONGEST_SUFFIX)) {
-                match (self.turns, self.keep) {
-                    (None, true) => {}
-                    (None, false) => return Err(PlanError::OthersKeyspace(scenario.label(), ", or give --keep")),
-                    (Some(_), _) => {
-                        return Err(PlanError::OthersKeyspace(scenario.label(), ", or give --keep and --count"));
-                    }
-                }
+            let is_others = !self.keep && matches!(self.target, Target::Addresses { .. });
+            if is_others && scenario.with_own_keyspaces(LONGEST_SUFFIX).is_none() {
+                return Err(PlanError::OthersKeyspace(scenario.label()));
             }
             if self.passes.contains(&Pass::Latency) && !scenario.submit.has_slots() {
                 return Err(PlanError::NoRate(scenario.label(), scenario.submit));
             }
             let others = self.passes.iter().flat_map(|pass| (kind(*pass).steps)(self));
-            let turns = self.turns.map(|turns| turns.count.saturating_mul(turns.rounds.into()));
-            for count in turns.into_iter().chain([self.count]).chain(others.map(|step| step.load.count)) {
+            let ends = [1, self.blocks].map(|number| self.issued_in(number));
+            for count in ends.into_iter().chain(others.map(|step| step.load.count)) {
                 let limits = &scenario.limits;
                 Workload::new(scenario, limits.count(count), limits.warmup(self.warmup), self.seed)?;
             }
@@ -395,9 +395,6 @@ impl Plan {
             if !ids.contains(reference) {
                 return Err(PlanError::NoReference(reference.clone(), ids.join(", ")));
             }
-        }
-        if let Some(why) = self.until.and_then(|_| self.unfit_for_turns()) {
-            return Err(PlanError::NoTurns(why));
         }
         let placements = place(&self.arrangements, &self.pin, topology, self.target.is_embedded())?;
         let pinned = placements.iter().find(|one| one.arrangement.pinned);
@@ -474,7 +471,7 @@ impl Plan {
 pub(crate) fn plan(contenders: &[&str], scenarios: &[&str]) -> Plan {
     let contenders = contenders.iter().map(|text| text.parse().unwrap()).collect();
     let scenarios = scenarios.iter().map(|name| cqldyno_scenarios::builtin(name).unwrap()).collect();
-    Plan { count: 1_000, concurrency: 8, warmup: 10, blocks: 2, seed: 7, ..Plan::new(contenders, scenarios) }
+    Plan { concurrency: 8, warmup: 10, seed: 7, ..Plan::new(contenders, scenarios) }.with_blocks(2, 1_000)
 }
 
 #[cfg(test)]
@@ -558,8 +555,10 @@ mod tests {
         assert!(plan(&["a"], &["writes"]).check(&Topology::sample(1, 1)).is_ok());
         assert!(error(plan(&[], &["writes"])).contains("at least one contender"));
         assert!(error(plan(&["a"], &["writes", "writes"])).contains("writes is asked for twice"));
-        assert!(error(Plan { blocks: 0, ..plan(&["a"], &["writes"]) }).contains("the number of blocks was set to 0"));
-        assert!(error(Plan { count: 1, ..plan(&["a"], &["mixed"]) }).contains("ask for at least 2"));
+        assert!(
+            error(Plan { blocks: 0, ..plan(&["a"], &["writes"]) }).contains("the number of generations was set to 0")
+        );
+        assert!(error(plan(&["a"], &["mixed"]).with_blocks(1, 1)).contains("ask for at least 2"));
         let uncounted = Plan { passes: Vec::new(), ..plan(&["a"], &["mixed"]) };
         assert!(uncounted.check(&Topology::sample(1, 1)).is_ok(), "there is no counting cell to be too short");
         assert!(

@@ -1,4 +1,4 @@
-//! A run: contenders introduced, blocks run one after the other, everything kept as it ends.
+//! A run: contenders introduced, generations and cells run one after the other, everything kept as it ends.
 
 pub(crate) mod course;
 pub(crate) mod introductions;
@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use cqldyno_builder::BuildError;
 use cqldyno_driver_api::DriverInfo;
-use cqldyno_meter::{crowding, in_words};
-use cqldyno_reports::{Cell, Checksum, Contender as Row, PlanInfo, PointInfo, Role, Run, SCHEMA_VERSION, ScenarioInfo};
+use cqldyno_meter::{available_memory, crowding, in_words};
+use cqldyno_reports::{Cell, Checksum, Contender as Row, PointInfo, Role, Run, SCHEMA_VERSION, ScenarioInfo};
 use cqldyno_scenarios::Scenario;
 
 use crate::cell::{CellBench, CellContext, Left, own_keyspaces};
@@ -126,10 +126,10 @@ pub fn run(
     bench.carry_out(begun, Vec::new(), observer)
 }
 
-/// Goes on with the run in `folder`: whole blocks stay, the one under way starts again. A run that lacks nothing stays as it is.
+/// Goes on with the run in `folder`: whole generations stay, the one under way starts again. A run that lacks nothing stays as it is.
 ///
-/// `access` is in no file and is needed again. `within` takes the place of the time that the run had before; without it a run in
-/// turns has as much time again if it had a limit, and one in cells has none.
+/// `access` is in no file and is needed again. `within` takes the place of the time that the run had before; without it the run has as
+/// much time again if it had a limit.
 ///
 /// # Errors
 /// [`ResumeError`] when there is no run, its files are damaged, or machine, cqldyno or a worker changed. Else as [`run`].
@@ -143,7 +143,7 @@ pub fn resume(
 ) -> Result<Finished, BenchError> {
     let clock = Instant::now();
     let Reopened { folder, run: began, cells, plan, placements, torn } = reopen(folder, access)?;
-    let within = within.unwrap_or_else(|| plan.turns.and(plan.within));
+    let within = within.unwrap_or(plan.within);
     let plan = Plan { within, ..plan };
     let left_as_it_is = |run: Run, cells: Vec<Cell>, nothing_left: bool| Finished {
         run,
@@ -228,26 +228,16 @@ impl Bench<'_> {
         let differences = differences(workers());
 
         let mut plan = plan.clone();
-        let unfit = plan.turns.and_then(|_| {
+        if plan.apart.is_none() {
             let takes_none = |(_, found): &(&Row, &Result<Introduced, CellFailure>)| {
                 found.as_ref().is_ok_and(|one| !one.hello.turns)
             };
-            let worker = rows.iter().zip(&introduced).find(takes_none);
-            plan.unfit_for_turns().or_else(|| Some(format!("the worker of {} takes no turns", worker?.0.label)))
-        });
-        let without_turns =
-            unfit.as_ref().map(|why| format!("Contenders run in cells and take no turns, because {why}."));
-        plan = match (plan.turns, unfit) {
-            (Some(_), Some(why)) if plan.until.is_some() => return Err(PlanError::NoTurns(why).into()),
-            // A disturbance reaches all contenders of a round, and another generation is as good as the same one again.
-            (Some(_), None) => Plan { most_attempts: 1, ..plan },
-            _ => plan.with_cells(),
-        };
-        if plan.turns.is_none() {
-            rows.iter_mut().for_each(|row| row.layouts.clear());
+            let worker = rows.iter().zip(&introduced).find(takes_none).map(|(row, _)| row.label.as_str());
+            plan = plan.with_apart(worker, available_memory());
         }
-        let fewer: Vec<String> = plan.scenarios.iter().filter_map(|scenario| dropped(&plan, scenario)).collect();
-        without_turns.iter().chain(&fewer).chain(&paced(&plan)).for_each(|sentence| observer.differs(sentence));
+        let apart = plan.apart.iter().flat_map(BTreeMap::values).cloned();
+        let fewer = plan.scenarios.iter().filter_map(|scenario| dropped(&plan, scenario));
+        apart.chain(fewer).chain(paced(&plan)).for_each(|sentence| observer.differs(&sentence));
         let reference = reference(&plan, &rows);
         plan.reference = plan.reference.or_else(|| reference.map(|at| rows[at].id.clone()));
         // A run that is ended while contenders are introduced has no cells to compare.
@@ -267,7 +257,7 @@ impl Bench<'_> {
             resumed: Vec::new(),
             command: None,
             executable: Executable::read(&self.programs.cqldyno).hash,
-            plan: PlanInfo { without_turns, ..plan.info(self.placements) },
+            plan: plan.info(self.placements),
             environment: environment(machine),
             scenarios: scenarios(&plan, &rows, &introduced),
             contenders: rows,
@@ -388,7 +378,8 @@ fn scenarios(plan: &Plan, rows: &[Row], introduced: &[Result<Introduced, CellFai
             waiting
         };
         let point = info.point.map(|point| PointInfo { waits: waiting(), ..point });
-        ScenarioInfo { asked: asked(plan, scenario), left_out: said(left_out), point, ..info }
+        let apart = plan.why_apart(scenario).cloned();
+        ScenarioInfo { asked: asked(plan, scenario), apart, left_out: said(left_out), point, ..info }
     };
     plan.scenarios.iter().map(of).collect()
 }

@@ -57,7 +57,6 @@ impl Place {
         let contenders = contenders.iter().map(|text| text.parse().unwrap()).collect();
         Plan {
             arrangements: vec!["current".parse().unwrap()],
-            count: 1_000,
             concurrency: 4,
             warmup: 0,
             passes: Vec::new(),
@@ -67,6 +66,7 @@ impl Place {
             out: Some(self.out()),
             ..Plan::new(contenders, vec![cqldyno_scenarios::builtin("writes").unwrap()])
         }
+        .with_blocks(1, 1_000)
     }
 }
 
@@ -142,7 +142,8 @@ fn an_honest_worker_has_every_measure_or_the_reason_why_not() {
 /// With turns of 500 statements, in generations of two rounds.
 fn in_turns(plan: Plan) -> Plan {
     let serve_arguments = vec!["--turns".to_owned(), "2".to_owned()];
-    Plan { turns: Some(Turns { count: 500, rounds: 2 }), noise_share: Some(0.1), serve_arguments, ..plan }
+    let turns = Turns { count: 500, rounds: 2 };
+    Plan { turns, total: None, noise_share: Some(0.1), serve_arguments, ..plan }
 }
 
 #[test]
@@ -168,7 +169,7 @@ fn contenders_take_turns_that_have_readings_of_their_own_and_the_last_one_is_tol
     assert_eq!(order, [1, 1, 2, 2].map(Some), "round after round");
     let cores: Vec<bool> = two.cells.iter().map(|cell| cell.cores.is_some()).collect();
     assert_eq!(cores, [false, true, false, true], "with the last turn of each round");
-    assert!(one.cells[0].round.is_none() && one.run.plan.turns.is_none() && two.run.plan.turns.is_some());
+    assert!(one.cells[0].round == Some(1) && one.cells[0].cores.is_none(), "nobody asked what others used");
     let logs: Vec<_> = fs::read_dir(place.out().join("logs")).unwrap().map(|log| log.unwrap().file_name()).collect();
     assert!(logs.iter().all(|log| log == "turns.log" || log.to_str().unwrap().starts_with("hello-")), "{logs:?}");
     nothing_left(&place.out());
@@ -192,24 +193,20 @@ fn a_worker_that_ends_after_its_first_turn_is_a_row_with_the_reason_and_the_othe
 }
 
 #[test]
-fn a_run_with_a_worker_that_takes_no_turns_has_cells() {
+fn with_a_worker_that_takes_no_turns_contenders_live_one_after_the_other() {
     let place = Place::new(&["turnless", "honest"]);
-    let plan = in_turns(place.plan(&["turnless", "honest"]));
+    let plan = Plan { blocks: 2, ..in_turns(place.plan(&["turnless", "honest"])) };
     let finished = place.run(&Plan { serve_arguments: Vec::new(), ..plan });
-    assert!(finished.run.plan.turns.is_none() && finished.cells.iter().all(|cell| cell.round.is_none()));
-    assert_eq!(finished.cells.iter().filter(|cell| cell.counts()).count(), 2);
-    let why = finished.run.plan.without_turns.unwrap();
-    assert!(why.starts_with("Contenders run in cells and take no turns, because the worker of turnless"), "{why}");
-
-    let place = Place::new(&["turnless"]);
-    let plan = Plan { until: Some(0.02), ..in_turns(place.plan(&["turnless"])) };
-    let refused = run(&plan, &place.programs, &mut Silent, &Cancel::new()).unwrap_err().to_string();
+    let shown: Vec<_> = finished.cells.iter().map(|cell| (cell.block, cell.round, cell.counts())).collect();
+    assert_eq!(shown, [(1, Some(1), true), (1, Some(1), true), (2, Some(1), true), (2, Some(1), true)]);
+    assert!(finished.cells.iter().all(|cell| cell.get("verified") == Some(1_000.0)), "all of a generation in one turn");
+    assert!(finished.cells.iter().all(|cell| cell.cores.is_some()), "the round until then");
+    let why = finished.run.scenarios[0].apart.as_ref().unwrap();
     assert!(
-        refused.starts_with("--until was given, and the worker of turnless")
-            && refused.contains(" takes no turns; leave"),
-        "{refused}"
+        why.starts_with("The contenders of writes live one after the other, because the worker of turnless"),
+        "{why}"
     );
-    assert!(!place.out().exists(), "nothing is kept");
+    nothing_left(&place.out());
 }
 
 #[test]
@@ -450,14 +447,15 @@ fn the_first_refused_password_ends_the_run_without_another_login_and_leaves_what
     let access = login(PASSWORD);
     let node = TcpListener::bind("127.0.0.1:0").unwrap();
     let target = Target::parse(&node.local_addr().unwrap().to_string()).unwrap();
-    let plan = Plan { access, target, blocks: 5, ..place.plan(&["refused"]) };
+    let plan = Plan { access, target, ..place.plan(&["refused"]).with_blocks(5, 1_000) };
     let error = run(&plan, &place.programs, &mut Silent, &Cancel::new()).unwrap_err();
     let sentence = error.to_string();
     assert!(matches!(error, BenchError::Refused(_)), "{sentence}");
     assert!(sentence.contains("the server refused the password ***. Nothing more was tried"), "{sentence}");
     let kept = Run::from_json(&fs::read_to_string(place.out().join("run.json")).unwrap()).unwrap();
     assert_eq!(kept.plan.keyspaces.len(), 1, "{:?}", kept.plan.keyspaces);
-    let has_log = |of: &str| place.out().join(format!("logs/keyspaces-{of}.log")).exists();
+    let log = fs::read_to_string(place.out().join("logs/turns.log")).unwrap();
+    let has_log = |of: &str| log.contains(&format!("keyspaces-{of}: "));
     assert_eq!(["login", "create", "drop"].map(has_log), [true, true, false], "floor does not log in again");
 }
 
@@ -495,16 +493,15 @@ fn a_password_that_is_refused_when_a_run_goes_on_leaves_its_folder_as_it_was() {
 #[test]
 fn a_contender_that_is_named_twice_is_its_own_control_and_nobody_joins() {
     let place = Place::new(&["honest"]);
-    let finished = place.run(&Plan { control: true, blocks: 3, ..place.plan(&["honest", "honest"]) });
+    let finished = place.run(&Plan { control: true, ..place.plan(&["honest", "honest"]).with_blocks(3, 1_000) });
     let rows = &finished.run.contenders;
     let shown: Vec<(&str, bool)> = rows.iter().map(|row| (row.label.as_str(), row.control)).collect();
     assert_eq!(shown, [("honest@1.2.3", false), ("honest@1.2.3#2", true)]);
     assert_eq!(finished.cells.len(), 2 * 3);
     let one = place.run(&Plan {
         control: true,
-        blocks: 3,
         out: Some(place.dir.path().join("one")),
-        ..place.plan(&["honest"])
+        ..place.plan(&["honest"]).with_blocks(3, 1_000)
     });
     assert_eq!(one.run.contenders[1].label, "honest@1.2.3#control");
 }
@@ -536,7 +533,7 @@ fn the_password_is_in_no_file_of_the_run_whatever_a_worker_prints() {
             assert!(!text.contains(PASSWORD) && !text.contains(&escaped), "{} has the password", path.display());
         }
     }
-    assert!(files >= 6, "{files} files");
+    assert!(files >= 5, "{files} files");
     let shown = format!("{finished:?}");
     assert!(!shown.contains("tr0ub4dor"));
 }
@@ -576,19 +573,19 @@ fn ending_a_run_while_contenders_are_introduced_leaves_nothing_that_could_be_gon
     assert!(!place.out().exists());
 }
 
-/// Ends the run in the second cell's window.
+/// Ends the run in the window of the second generation.
 struct EndInWindow {
     cancel: Cancel,
-    cells: usize,
+    generations: usize,
 }
 
 impl Observer for EndInWindow {
-    fn cell_starts(&mut self, _: &cqldyno_bench::CellStart<'_>) {
-        self.cells += 1;
+    fn cell_starts(&mut self, _: &CellStart<'_>) {
+        self.generations += 1;
     }
 
     fn stage(&mut self, stage: Stage) {
-        if self.cells == 2 && matches!(stage, Stage::Window { .. }) {
+        if self.generations == 2 && matches!(stage, Stage::Window { .. }) {
             self.cancel.cancel();
         }
     }
@@ -596,10 +593,10 @@ impl Observer for EndInWindow {
 
 #[test]
 fn ending_a_run_ends_its_processes_and_keeps_what_is_finished() {
-    let place = Place::new(&["honest", "hang-at-window"]);
-    let plan = place.plan(&["honest", "hang-at-window"]);
+    let place = Place::new(&["honest"]);
+    let plan = place.plan(&["honest"]).with_blocks(2, 1_000);
     let cancel = Cancel::new();
-    let mut observer = EndInWindow { cancel: cancel.clone(), cells: 0 };
+    let mut observer = EndInWindow { cancel: cancel.clone(), generations: 0 };
     let finished = run(&plan, &place.programs, &mut observer, &cancel).unwrap();
     assert!(finished.run.interrupted);
     assert_eq!(finished.cells.len(), 1);

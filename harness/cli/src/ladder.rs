@@ -98,14 +98,15 @@ fn sound() -> Result<Scenario> {
     builtin(SOUND).with_context(|| format!("there is no scenario {SOUND} in this program"))
 }
 
-/// The plan of the whole ladder for one contender, with so many statements per cell and so many blocks.
+/// The plan of the whole ladder for one contender, in so many generations of one turn of `count` statements.
 ///
 /// # Errors
 /// When the program lacks the scenario that all steps begin with.
 pub fn plan(contender: Contender, arrangements: Vec<Arrangement>, count: u64, blocks: u32) -> Result<Plan> {
     let sound = sound()?;
     let scenarios = STEPS.iter().map(|step| step.scenario(&sound)).collect();
-    Ok(Plan { arrangements, count, blocks, passes: Vec::new(), ..Plan::new(vec![contender], scenarios) })
+    let plan = Plan { arrangements, passes: Vec::new(), ..Plan::new(vec![contender], scenarios) };
+    Ok(plan.with_blocks(blocks, count))
 }
 
 #[cfg(test)]

@@ -98,10 +98,11 @@ pub fn show(finished: &Finished, format: Format, look: Look, quiet: bool, named:
             false => format!("The run is kept in {shown}."),
         }];
         lines.extend(why_cut_short(run).into_iter().chain(why_passes_left_out(run)).map(|why| why + "."));
-        let has_enough = |cut: CutShort| run.plan.turns.is_some() && cut.blocks as usize >= LEAST_BLOCKS;
+        let has_enough = |cut: CutShort| run.plan.is_open() && cut.blocks as usize >= LEAST_BLOCKS;
         let is_wide = run.plan.until.is_some_and(|until| !analysis.is_within(until));
         let is_short = is_wide || run.cut_short.is_some_and(|cut| !has_enough(cut));
-        if run.interrupted || analysis.has_too_few_rounds() || is_short || !run.passes_left_out.is_empty() {
+        let can_make_up = analysis.has_too_few_rounds() && run.plan.is_open();
+        if run.interrupted || can_make_up || is_short || !run.passes_left_out.is_empty() {
             lines.push(resume);
         }
         if !is_table(format) {

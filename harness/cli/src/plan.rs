@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::builder::{ArgPredicate, PossibleValuesParser, TypedValueParser};
 use cqldyno_bench::builder::Builder;
-use cqldyno_bench::{Arrangement, BLOCKS, Contender, Deadlines, KNOWN, Pin, Plan, Programs, Target};
+use cqldyno_bench::{Arrangement, Contender, Deadlines, KNOWN, Pin, Plan, Programs, Target};
 use cqldyno_cluster::Answers;
 use cqldyno_driver_api::{Consistency, Settings};
 use cqldyno_reports::{LEAST_BLOCKS, Pass};
@@ -27,21 +27,19 @@ use crate::nodes::Nodes;
 use crate::outcome::usage;
 use crate::plan::releases::{Named, is_all, named};
 
-/// Statements per cell.
+/// Statements by which passes are sized, and of a turn where a generation has one.
 const COUNT: u64 = 250_000;
-/// Statements per cell of `--quick`: three blocks of all drivers and scenarios fit into its time on a busy machine, too.
+/// Statements of a turn of `--quick`: three of all drivers and scenarios fit into its time on a busy machine, too.
 const QUICK_COUNT: u64 = 100_000;
-/// Statements per cell of a sweep where most are in flight; cells with fewer take as long.
+/// Statements of a turn of a sweep where most are in flight; turns with fewer take as long.
 const SWEEP_COUNT: u64 = 200_000;
 /// Statements in flight.
 const CONCURRENCY: u64 = 1_024;
 /// Rows per page.
 const PAGE_SIZE: i32 = 5_000;
-/// Statements per cell from which on one block is enough: such a cell takes as long as many short ones.
-const CLASSIC_COUNT: u64 = 5_000_000;
-/// Blocks of `run`, and of a run without verdicts (`--quick`).
+/// Generations of `run`, of a sweep, and of a run without verdicts (`--quick`).
 const FEW_BLOCKS: u32 = 3;
-/// Blocks, and statements per cell, of a run for publication that cannot take turns.
+/// Generations, and statements of their only turn, of a run for publication on a cluster that is not embedded.
 const PUBLISHED: (u32, u64) = (20, 1_000_000);
 /// The arrangement of any other run.
 const ARRANGEMENT: &str = "multi:2";
@@ -53,21 +51,19 @@ const PUBLISHED_PASSES: [Pass; 2] = [Pass::Allocations, Pass::Instructions];
 pub const NOISE_SHARE: f64 = 0.1;
 /// The passes that say why a driver is dearer.
 pub const EXPLAINING_PASSES: [Pass; 3] = [Pass::Syscalls, Pass::Allocations, Pass::Flamegraph];
-/// A comparison of releases by counts: statements and number of its timing cells, and its runtime.
+/// A comparison of releases by counts: statements and number of its generations, and its runtime.
 const EXACT: (u64, u32) = (50_000, 3);
 const EXACT_ARRANGEMENT: &str = "current";
 /// Statements of a turn of releases: so many take turns that a round of the usual time would have short ones.
 const RELEASES_TURN: u64 = 50_000;
-/// The time limit of a comparison in turns.
+/// The time limit of a comparison of no fixed size.
 const WITHIN: Duration = Duration::from_secs(5 * 60);
 /// The same for publication, and where it may end before, at a width.
 const LONG: Duration = Duration::from_secs(20 * 60);
 /// The time limit of `--quick`.
 const QUICK: Duration = Duration::from_secs(30);
-/// The most blocks of a run, against a slip of the hand.
+/// The most generations of a run, against a slip of the hand.
 const MOST_BLOCKS: u32 = 100_000;
-/// How often a block runs at most because of noise.
-const MOST_ATTEMPTS: u32 = 3;
 
 /// What every contender is asked for.
 #[derive(clap::Args)]
@@ -122,7 +118,7 @@ pub struct Asked {
     /// Do not count system calls
     #[arg(long, help_heading = WHAT, hide_short_help = true)]
     no_counting: bool,
-    /// Statements in each cell that counts system calls [default: two turns, or at most 250k]
+    /// Statements in each cell that counts system calls [default: five turns, or at most 250k]
     #[arg(long, value_name = "N", value_parser = count, conflicts_with = "no_counting", help_heading = WHAT)]
     #[arg(allow_hyphen_values = true, hide_short_help = true)]
     counting_count: Option<u64>,
@@ -130,33 +126,32 @@ pub struct Asked {
     /// About 30 s: figures, no verdicts
     #[arg(long, conflicts_with_all = ["blocks", "publish"], help_heading = SIZE)]
     quick: bool,
-    /// Statements per cell, such as 10M [default: 250k]
+    /// Statements per contender, in turns, such as 10M
     #[arg(short = 'n', long, value_name = "N", value_parser = count, help_heading = SIZE, allow_hyphen_values = true)]
     count: Option<u64>,
+    /// Issue --count in one piece, as `time` would
+    #[arg(long, requires = "count", conflicts_with_all = ["quick", "publish"], help_heading = SIZE, hide_short_help = true)]
+    whole: bool,
     /// Statements in flight, or several [default: 1024]
     ///
     /// Several, such as 1,2,4,...,8192, make a sweep: curves beside that of `floor`, and knees.
     #[arg(short, long, value_name = "N", value_parser = numbers, help_heading = SIZE, allow_hyphen_values = true)]
     concurrency: Option<Numbers>,
-    /// Blocks instead of turns [default: 12, `run` 3]
-    ///
-    /// A block runs each contender once. One block is the default if --count is 5M or more. With three or more blocks the reference runs twice.
+    /// Generations of one turn of --count each [`run`: 3]
     #[arg(long, value_name = "N", value_parser = blocks, help_heading = SIZE, allow_hyphen_values = true)]
     blocks: Option<u32>,
     /// 20 minutes on multi:2 and current, with more counts
     ///
-    /// Adds passes `allocations` and `instructions`. With --target: 20 blocks of 1M.
+    /// Adds passes `allocations` and `instructions`. With --target: 20 generations of one turn of 1M.
     #[arg(long, conflicts_with_all = ["count", "blocks", "rate"], help_heading = SIZE)]
     publish: bool,
-    /// Statements per turn [default: 50k, or what fits into a round of 1.5 s]
-    ///
-    /// Contenders take turns unless --count, --blocks, --rate or --quick is set.
+    /// Statements per turn [default: 20k, or what fits into a round of 1.5 s]
     #[arg(long, value_name = "N", value_parser = count, help_heading = SIZE, allow_hyphen_values = true)]
-    #[arg(conflicts_with_all = ["count", "blocks", "quick", "rate"], hide_short_help = true)]
+    #[arg(conflicts_with_all = ["whole", "blocks", "quick"], hide_short_help = true)]
     turn: Option<u64>,
     /// Link each worker in N orders of functions, one per generation [default: 0, --publish 6]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100), help_heading = SIZE)]
-    #[arg(conflicts_with_all = ["count", "blocks", "quick", "rate"], allow_hyphen_values = true, hide_short_help = true)]
+    #[arg(allow_hyphen_values = true, hide_short_help = true)]
     layouts: Option<u32>,
     /// With NAME@all: measure CPU time, too, in 20 minutes
     #[arg(long, help_heading = SIZE, hide_short_help = true)]
@@ -165,7 +160,7 @@ pub struct Asked {
     ///
     /// WIDTH is half an interval. Looks at widths from generation 8 on, never at who leads.
     #[arg(long, value_name = "WIDTH", value_parser = width, help_heading = SIZE, allow_hyphen_values = true)]
-    #[arg(conflicts_with_all = ["count", "blocks", "quick", "rate"])]
+    #[arg(conflicts_with_all = ["count", "blocks", "quick"])]
     until: Option<f64>,
     /// Statements before each window, which are not measured
     #[arg(long, value_name = "N", value_parser = count_or_none, default_value = "20k", help_heading = SIZE)]
@@ -225,11 +220,11 @@ pub struct Asked {
 
     /// Share of the cores that other processes may use, or `none`
     ///
-    /// Includes steal. A round above the share is left out; a block runs again.
+    /// Includes steal. A round above the share is left out.
     #[arg(long, value_name = "SHARE|none", value_parser = or_none(noise_share), default_value = "10%")]
     #[arg(help_heading = LIMITS, allow_hyphen_values = true, hide_short_help = true)]
     noise_share: Limit<f64>,
-    /// Seed for the order of blocks, contenders and keys
+    /// Seed for the order of scenarios, contenders and keys
     #[arg(long, value_name = "N", value_parser = count_or_none, default_value = "1", help_heading = LIMITS)]
     #[arg(allow_hyphen_values = true, hide_short_help = true)]
     seed: u64,
@@ -250,10 +245,9 @@ pub struct Asked {
 /// What a resumed run may be asked again.
 #[derive(clap::Args)]
 pub struct Conditions {
-    /// Time limit [default: 5min in turns]
+    /// Time limit [default: 5min without --count or --blocks]
     ///
-    /// Or `none`. One block or generation of everything always runs; passes for which there is no time are left out. --quick has 30s,
-    /// --until and --publish 20min, --target none.
+    /// Or `none`. One generation of everything always runs. --quick has 30s, --until and --publish 20min, --target none.
     #[arg(long, value_name = "TIME", value_parser = or_none(patience), help_heading = SIZE)]
     #[arg(allow_hyphen_values = true)]
     within: Option<Limit<Duration>>,
@@ -327,27 +321,18 @@ impl Asked {
                 "several numbers of --concurrency or --connections were given together with {flag}; give one number, or leave that out"
             )));
         }
-        let takes_turns = !exact && self.takes_turns(compares);
-        if let (Some(flag), false) = (self.of_turns(), takes_turns) {
+        let is_open = !exact && self.is_open(compares);
+        if let (Some(flag), false) = (self.of_open(), is_open) {
             let instead = match (compares, self.sweeps()) {
-                (false, _) => "use `compare`, where contenders take turns",
+                (false, _) => "use `compare`, which runs as long as there is time",
                 (true, true) => "give one number in flight",
                 (true, false) => "leave out --publish",
             };
-            return Err(usage(format!("{flag} was given for a run in cells; leave it out, or {instead}")));
+            return Err(usage(format!("{flag} was given for a run of a fixed size; leave it out, or {instead}")));
         }
-        let (blocks, count) = match self.publish {
-            true => PUBLISHED,
-            false if exact => (self.blocks.unwrap_or(EXACT.1), self.count.unwrap_or(EXACT.0)),
-            false => (self.blocks(compares), self.count.unwrap_or(self.usual_count())),
-        };
         let plan =
             Plan {
-                turns: None,
-                layouts: match takes_turns {
-                    true => self.layouts.unwrap_or(if self.publish { PUBLISHED_LAYOUTS } else { 0 }),
-                    false => 0,
-                },
+                layouts: self.layouts.unwrap_or(if self.publish && is_open { PUBLISHED_LAYOUTS } else { 0 }),
                 contenders: each.iter().map(|text| contender(text, programs)).collect::<Result<_>>()?,
                 scenarios: self.replicated(self.submitted(
                     scenarios.iter().map(|name| scenarios::find(name)).collect::<Result<Vec<_>>>()?.concat(),
@@ -358,21 +343,19 @@ impl Asked {
                     (asked, _) => asked.to_vec(),
                 },
                 pin: self.pin.clone(),
-                count,
+                count: COUNT,
                 concurrency: usize::try_from(most(in_flight)).map_err(usage)?,
                 warmup: self.warmup,
-                blocks,
                 passes: self.passes(releases),
                 rate: self.rate,
                 counting_count: self.counting_count,
-                control: compares && !self.quick && !exact && (!self.sweeps() || blocks as usize >= LEAST_BLOCKS),
+                control: compares && !self.quick && !exact,
                 noise_share: self.noise_share.0.filter(|_| !exact),
                 within: match exact {
                     true => conditions.within().flatten(),
                     false => self.time_limit(conditions, compares, releases),
                 },
                 until: self.until,
-                most_attempts: if self.noise_share.0.is_some() && !self.quick && !exact { MOST_ATTEMPTS } else { 1 },
                 connections: match (&self.connections, shards) {
                     (None, Some(shards)) => shards,
                     _ => usize::try_from(most(over)).map_err(usage)?,
@@ -395,11 +378,19 @@ impl Asked {
                 deadlines: Deadlines { stall: self.stall, ..Deadlines::default() },
                 memory_limit_bytes: self.memory,
                 out: self.out.clone(),
+                ..Plan::new(Vec::new(), Vec::new())
             };
-        let plan = match in_flight.len().max(over.len()) {
-            1 => plan,
-            _ => plan.with_sweep(in_flight, over).map_err(usage)?,
+        let swept = |plan: Plan| match in_flight.len().max(over.len()) {
+            1 => Ok(plan),
+            _ => plan.with_sweep(in_flight, over).map_err(usage),
         };
+        // The number in flight shortens turns, and places shorten generations.
+        let plan = match self.sweeps() {
+            true => swept(self.sized(plan, compares))?,
+            false => self.sized(swept(plan)?, compares),
+        };
+        let control = plan.control && (!self.sweeps() || plan.blocks as usize >= LEAST_BLOCKS);
+        let plan = Plan { control, ..plan };
         let has_default = |one: &Contender| one.own.settings.unwrap_or(plan.settings) == Settings::Default;
         if plan.datacenter.is_some() && plan.contenders.iter().any(has_default) {
             return Err(usage(
@@ -418,8 +409,30 @@ impl Asked {
                 "{flag} was given together with the settings `default`, with which every driver keeps its own; leave one of them out"
             )));
         }
-        let turn = self.turn.or(releases.then_some(RELEASES_TURN));
-        Ok(if takes_turns { plan.with_turns(turn) } else { plan })
+        Ok(plan)
+    }
+
+    /// The plan with its generations and turns.
+    fn sized(&self, plan: Plan, compares: bool) -> Plan {
+        let usual = match (self.quick, self.sweeps()) {
+            (true, _) => QUICK_COUNT,
+            (false, true) => SWEEP_COUNT,
+            (false, false) => COUNT,
+        };
+        let plan = match (self.blocks, self.count) {
+            (blocks, count) if plan.exact => plan.with_blocks(blocks.unwrap_or(EXACT.1), count.unwrap_or(EXACT.0)),
+            (Some(blocks), count) => plan.with_blocks(blocks, count.unwrap_or(usual)),
+            (None, Some(count)) if self.whole => plan.with_blocks(1, count),
+            (None, Some(count)) if self.quick => plan.with_total(count, Some(count.div_ceil(FEW_BLOCKS.into()))),
+            (None, Some(count)) => plan.with_total(count, self.turn),
+            _ if self.is_open(compares) => {
+                let releases = (!plan.releases.is_empty()).then_some(RELEASES_TURN);
+                plan.with_turns(self.turn.or(releases))
+            }
+            _ if self.publish => plan.with_blocks(PUBLISHED.0, PUBLISHED.1),
+            _ => plan.with_blocks(FEW_BLOCKS, usual),
+        };
+        Plan { whole: self.whole, ..plan }
     }
 
     /// Whether all releases of a driver are compared.
@@ -430,8 +443,9 @@ impl Asked {
             ("--publish", self.publish),
             ("--explain", self.explain),
             ("--rate", self.rate.is_some()),
+            ("--layouts", self.layouts.is_some()),
         ];
-        let of_time = of_time.into_iter().find_map(|(flag, given)| given.then_some(flag)).or(self.of_turns());
+        let of_time = of_time.into_iter().find_map(|(flag, given)| given.then_some(flag)).or(self.of_open());
         match (all, of_time) {
             (Some(text), _) if !compares => Err(usage(format!(
                 "{text} was asked for, which is many releases, and `run` runs one contender; name one, or use `compare`"
@@ -443,14 +457,6 @@ impl Asked {
                 "--time was given, and no contender is NAME@all; leave --time out, because others are compared by time anyway",
             )),
             (all, _) => Ok(all.is_some()),
-        }
-    }
-
-    fn usual_count(&self) -> u64 {
-        match (self.quick, self.sweeps()) {
-            (true, _) => QUICK_COUNT,
-            (false, true) => SWEEP_COUNT,
-            (false, false) => COUNT,
         }
     }
 
@@ -479,32 +485,16 @@ impl Asked {
         flags.into_iter().find_map(|(flag, given)| given.then_some(flag))
     }
 
-    /// The plan with cells in the place of turns, and without a time limit unless one was asked for.
-    pub fn in_cells(&self, plan: Plan, conditions: &Conditions) -> Result<Plan> {
-        match (plan.turns, self.of_turns()) {
-            _ if plan.exact => Err(usage(
-                "--format time was given, and NAME@all is compared by counts; add --time, or choose another format",
-            )),
-            (None, _) => Ok(plan),
-            (Some(_), Some(flag)) => {
-                Err(usage(format!("{flag} was given, and --format time shows whole cells; leave out one of them")))
-            }
-            (Some(_), None) => Ok(Plan { within: conditions.within().flatten(), ..plan.with_cells() }),
-        }
-    }
-
-    /// What was asked of turns alone.
-    fn of_turns(&self) -> Option<&'static str> {
-        let flags =
-            [("--turn", self.turn.is_some()), ("--layouts", self.layouts.is_some()), ("--until", self.until.is_some())];
+    /// What was asked of runs that go on as long as there is time.
+    fn of_open(&self) -> Option<&'static str> {
+        let flags = [("--turn", self.turn.is_some() && self.count.is_none()), ("--until", self.until.is_some())];
         flags.into_iter().find_map(|(flag, given)| given.then_some(flag))
     }
 
-    /// Whether contenders take turns: in comparisons whose cells the user does not size.
-    fn takes_turns(&self, compares: bool) -> bool {
-        let has_cells =
-            self.quick || self.blocks.is_some() || self.count.is_some() || self.rate.is_some() || self.sweeps();
-        compares && !has_cells && (self.target.is_embedded() || !self.publish)
+    /// Whether as many generations run as there is time for: in comparisons that the user does not size.
+    fn is_open(&self, compares: bool) -> bool {
+        let is_sized = self.quick || self.blocks.is_some() || self.count.is_some() || self.sweeps();
+        compares && !is_sized && (self.target.is_embedded() || !self.publish)
     }
 
     /// Each scenario with each way of submitting that was asked for.
@@ -545,7 +535,7 @@ impl Asked {
             .then_some("--quick gives figures in about 30 s, without intervals and verdicts; leave it out for those.")
     }
 
-    /// The passes after the timing blocks, in the order in which they run.
+    /// The passes after the generations, in the order in which they run.
     fn passes(&self, releases: bool) -> Vec<Pass> {
         let is_asked = |pass: &Pass| match pass {
             // A sweep is long without them.
@@ -558,16 +548,7 @@ impl Asked {
         cqldyno_bench::passes().map(|(pass, _)| pass).filter(is_asked).collect()
     }
 
-    fn blocks(&self, compares: bool) -> u32 {
-        match (self.blocks, self.count) {
-            (Some(blocks), _) => blocks,
-            (None, Some(count)) if count >= CLASSIC_COUNT => 1,
-            _ if compares && !self.quick && !self.sweeps() => BLOCKS,
-            _ => FEW_BLOCKS,
-        }
-    }
-
-    /// A run in cells takes the time that it needs, and so does one on a cluster of unknown speed.
+    /// A run of a fixed size takes the time that it needs, and so does one on a cluster of unknown speed.
     fn time_limit(&self, conditions: &Conditions, compares: bool, releases: bool) -> Option<Duration> {
         match conditions.within {
             Some(Limit(asked)) => asked,
@@ -577,7 +558,7 @@ impl Asked {
                 let is_long = self.publish || self.until.is_some() || releases;
                 let limit = if is_long { Some(LONG) } else { usual };
                 let is_sized = self.blocks.is_some() || self.count.is_some();
-                limit.filter(|_| self.takes_turns(compares) || (self.sweeps() && !is_sized))
+                limit.filter(|_| self.is_open(compares) || (self.sweeps() && !is_sized))
             }
         }
     }
@@ -677,14 +658,16 @@ fn pause_as_typed(text: &str) -> Result<String, String> {
     pause(text).map(|_| text.to_owned())
 }
 
-/// A number of blocks.
+/// A number of generations.
 ///
 /// # Errors
 /// When it is none, or too many.
 pub fn blocks(text: &str) -> Result<u32, String> {
     let blocks = u32::try_from(count(text)?).ok().filter(|blocks| *blocks <= MOST_BLOCKS);
     blocks.ok_or_else(|| {
-        format!("a run has at most {MOST_BLOCKS} blocks; ask for fewer, and for more statements per cell with --count")
+        format!(
+            "a run has at most {MOST_BLOCKS} generations; ask for fewer, and for more statements of each with --count"
+        )
     })
 }
 

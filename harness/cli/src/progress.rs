@@ -306,21 +306,19 @@ impl Observer for Progress {
     }
 
     fn starts(&mut self, outlook: &Outlook) {
-        let Outlook { estimate, repeats, preparation, within, until, generations, .. } = *outlook;
-        let generations = generations.map(|number| {
-            format!("{} of every scenario and arrangement", cqldyno_reports::count(number.into(), "generation"))
-        });
+        let Outlook { estimate, preparation, within, until, generations, turns: (rounds, count), .. } = *outlook;
         let cells = cqldyno_reports::count(outlook.cells as u64, "cell");
+        let generations = (generations > 0).then(|| {
+            let [generations, rounds] = [(generations, "generation"), (rounds, "round")]
+                .map(|(number, noun)| cqldyno_reports::count(number.into(), noun));
+            let statements = cqldyno_reports::count(count, "statement");
+            format!("{generations} of {rounds} of {statements} of every scenario and arrangement")
+        });
         let cells = Some(cells).filter(|_| generations.is_none() || outlook.cells > 0);
-        let cells: Vec<String> = generations.into_iter().chain(cells).collect();
-        let cells = cells.join(" and ");
-        let repeats = match repeats {
-            Duration::ZERO => String::new(),
-            most => format!(" Disturbed blocks run again, which adds at most about {}.", time(most)),
-        };
+        let cells = generations.into_iter().chain(cells).collect::<Vec<_>>().join(" and ");
         let within = within.map_or(String::new(), |time| {
             format!(
-                " It stops after {}: nothing starts that would not end in time. One block or generation of everything runs in any case.",
+                " It stops after {}: nothing starts that would not end in time. One generation of everything runs in any case.",
                 lasting(time)
             )
         });
@@ -333,7 +331,7 @@ impl Observer for Progress {
         };
         let most = if until.is_empty() { "" } else { "at most " };
         let about = format!("This takes {most}about {}, a rough guess before the first round", time(estimate));
-        self.say(&format!("{about}: {cells}.{preparation}{repeats}{until}{within}"));
+        self.say(&format!("{about}: {cells}.{preparation}{until}{within}"));
         self.promised = Some((Instant::now(), estimate));
         if let Shown::Bars(bars) = &mut self.shown {
             bars.run.message = format!("{cells}, about {} left", time(estimate));
@@ -367,10 +365,6 @@ impl Observer for Progress {
         let said: Vec<String> = said.map(|(number, what)| cqldyno_reports::count(number as u64, what)).collect();
         let are = if there.len() == 1 { "is" } else { "are" };
         self.say(&format!("{} {are} there already.", said.join(" and ")));
-    }
-
-    fn repeats(&mut self, sentence: &str) {
-        self.say(&plain(sentence));
     }
 
     fn too_few(&mut self, sentence: &str) {

@@ -15,6 +15,7 @@ fn arguments(run: &Run) -> Vec<String> {
     let mut all = vec![if is_comparison { "compare" } else { "run" }.to_owned()];
     all.extend(asked(run));
     all.extend((!plan.releases.is_empty() && !plan.exact).then(|| "--time".to_owned()));
+    all.extend(plan.whole.then(|| "--whole".to_owned()));
     let mut flag = |name: &str, value: String| all.extend([format!("--{name}"), value]);
     if let Some(reference) = plan.reference.as_ref().filter(|_| is_comparison) {
         flag("reference", reference.clone());
@@ -23,15 +24,18 @@ fn arguments(run: &Run) -> Vec<String> {
     let mut names: Vec<String> = run.scenarios.iter().map(scenario).collect();
     names.dedup();
     names.into_iter().for_each(|name| flag("scenario", name));
-    match plan.turns {
-        None => {
-            flag("count", plan.count.to_string());
+    match (plan.turns, plan.total) {
+        (Some(turns), total) if turns.rounds > 1 || total.is_none_or(|all| !all.is_multiple_of(plan.blocks.into())) => {
+            total.into_iter().for_each(|all| flag("count", all.to_string()));
+            flag("turn", turns.count.to_string());
+        }
+        (turns, _) => {
+            flag("count", turns.map_or(plan.count, |turns| turns.count).to_string());
             flag("blocks", plan.blocks.to_string());
         }
-        Some(turns) => {
-            flag("turn", turns.count.to_string());
-            flag("layouts", plan.layouts.unwrap_or_default().to_string());
-        }
+    }
+    if plan.turns.is_some() && !plan.exact {
+        flag("layouts", plan.layouts.unwrap_or_default().to_string());
     }
     flag("concurrency", numbers(points().map(|point| point.in_flight), plan.concurrency));
     flag("warmup", plan.warmup.to_string());

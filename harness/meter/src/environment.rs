@@ -175,6 +175,16 @@ pub(crate) fn cores_of(pid: i32) -> Vec<usize> {
     (0..CpuSet::count()).filter(|&core| set.is_set(core).unwrap_or(false)).collect()
 }
 
+/// Memory in bytes that this process and its children can still take: what the machine has, or less if `ulimit -v` says so.
+pub fn available_memory() -> Option<u64> {
+    let number = |file: &str, name: &str| {
+        let text = fs::read_to_string(file).ok()?;
+        text.lines().find_map(|line| line.strip_prefix(name))?.split_whitespace().next()?.parse::<u64>().ok()
+    };
+    let free = number("/proc/meminfo", "MemAvailable:").map(|kib| kib * 1_024);
+    free.into_iter().chain(number("/proc/self/limits", "Max address space")).min()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

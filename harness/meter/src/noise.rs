@@ -73,7 +73,7 @@ pub struct Others {
 }
 
 /// What others had of some cores, in seconds.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Had {
     /// How long it was watched.
     pub wall_s: f64,

@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::Path;
 
 use cqldyno_reports::measure::{CONNECTIONS, ERRORS, SERVER_EXECUTES, STATEMENTS, VERIFIED};
-use cqldyno_reports::{Analysis, Cell, Combined, Contender, Pass, Recorded, Role, Run, plain, read_cells};
+use cqldyno_reports::{Analysis, Cell, Combined, Contender, Pass, Recorded, Role, Run, plain, read_cells, share};
 use serde_json::Value;
 
 use crate::archive::unpack;
@@ -87,13 +87,13 @@ fn of_run(published: &PublishedRun, shown: &str, notes: &str, found: &mut Vec<St
     if run.interrupted || run.ended.is_none() {
         say(RUN, ": the run has no end, or was ended early; publish one that was finished.".to_owned());
     }
-    // A run in turns has as many generations as its time allows.
-    if run.cut_short.is_some() && run.plan.turns.is_none() {
+    if run.cut_short.is_some() && !run.plan.is_open() {
         let (blocks, asked) = (run.blocks(), run.plan.blocks);
         say(
             RUN,
             format!(
-                ": it was cut short after {blocks} of {asked} blocks; go on with `cqldyno compare --resume DIR` and publish all."
+                ": it was cut short after {blocks} of {asked} {}s; go on with `cqldyno compare --resume DIR` and publish all.",
+                run.plan.repeated()
             ),
         );
     }
@@ -310,17 +310,19 @@ fn of_cell(run: &Run, cell: &Cell, notes: &str) -> Option<String> {
 /// How many statements the plan asks for, within the scenario's limits; `None` if the pass has a count of its own.
 fn asked(run: &Run, cell: &Cell) -> Option<u64> {
     let count = match cell.pass {
-        Pass::Timing => match run.plan.turns.filter(|_| cell.round.is_some()) {
-            None => run.plan.count,
-            Some(turns) if run.contender(&cell.contender)?.role == Role::Driver => turns.count,
-            // There for scale, in one turn of a generation.
-            Some(turns) => turns.count * u64::from(turns.rounds),
-        },
+        Pass::Timing => run.plan.issued_in(cell.block),
         Pass::Counting => run.plan.counting_count,
         _ => return None,
     };
-    let scenario = run.scenarios.iter().find(|one| one.name == cell.scenario);
-    Some(scenario.map_or(count, |one| one.count(count)))
+    let Some(scenario) = run.scenarios.iter().find(|one| one.name == cell.scenario) else { return Some(count) };
+    let issued = scenario.count(count);
+    Some(match cell.round {
+        Some(round) if run.contender(&cell.contender)?.role == Role::Driver => {
+            share(issued, run.rounds(scenario), round)
+        }
+        // There for scale, in one turn of a generation, or without turns.
+        _ => issued,
+    })
 }
 
 /// Whether every statement of the cell's scenario is an EXECUTE.

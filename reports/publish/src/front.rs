@@ -182,7 +182,7 @@ pub(crate) fn of_date(date: &str, shown: &[Shown], front: Option<&Front>, notes:
         }
         out.push_str(&warnings(&analysis));
         out.push_str(&findings(&analysis));
-        if run.plan.blocks == 1 {
+        if run.plan.blocks == 1 || run.plan.total.is_some() {
             let time = EXPORTERS.iter().find(|one| one.name() == "time");
             let text = time.and_then(|one| one.one(&analysis, Look::default()).ok()).unwrap_or_default();
             out.push_str(&format!("\n```\n{}\n```\n", text.trim_end().replace("```", "` ` `")));

@@ -55,7 +55,7 @@ fn is_usual(run: &Run) -> bool {
         None => matches!((plan.noise_share, plan.most_attempts), (Some(0.1), 3) | (None, 0)),
         Some(turns) => {
             (turns.count, plan.layouts, plan.within_ms.is_some()) == (50_000, Some(6), true)
-                && (plan.noise_share, plan.until) == (Some(0.1), None)
+                && (plan.noise_share, plan.until, plan.total) == (Some(0.1), None, None)
         }
     };
     let counted_as_usual = match plan.turns {

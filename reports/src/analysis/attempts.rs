@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::text::count;
-use crate::{Cell, Pass, Place, Run, plain};
+use crate::{Cell, Pass, Place, Run};
 
 /// One block of one scenario in one arrangement.
 type Block<'a> = (&'a str, &'a str, Pass, u32);
@@ -49,21 +49,20 @@ fn block(cell: &Cell) -> Block<'_> {
     (&cell.scenario, &cell.arrangement, cell.pass, cell.block)
 }
 
-/// One attempt at a block: who ran, and whether other processes disturbed one of its cells, or most of its turns.
+/// One attempt at a block: whether other processes disturbed one of its cells, or most of its turns. No other version than an earlier
+/// one says so of a cell.
 #[derive(Default)]
-struct Attempt<'a> {
-    ran: BTreeSet<&'a str>,
+struct Attempt {
     cells: usize,
     noisy_cells: usize,
     noisy: bool,
 }
 
 /// The attempts at every timing block, in the order of their numbers.
-fn timing_attempts(cells: &[Cell]) -> BTreeMap<Block<'_>, BTreeMap<u32, Attempt<'_>>> {
+fn timing_attempts(cells: &[Cell]) -> BTreeMap<Block<'_>, BTreeMap<u32, Attempt>> {
     let mut found: BTreeMap<Block, BTreeMap<u32, Attempt>> = BTreeMap::new();
     for cell in cells.iter().filter(|cell| cell.pass == Pass::Timing) {
         let attempt = found.entry(block(cell)).or_default().entry(cell.attempt).or_default();
-        attempt.ran.extend((!cell.more).then_some(cell.contender.as_str()));
         attempt.cells += 1;
         attempt.noisy_cells += usize::from(cell.noisy.is_some());
         // Turns come to all alike, so a few that were disturbed say little.
@@ -116,73 +115,16 @@ impl Noise {
     }
 }
 
-/// How many blocks ran again and why, as a sentence; `None` if none did.
+/// How many blocks ran again, as a sentence; `None` if none did. Earlier versions ran blocks again that others disturbed.
 pub(crate) fn repeats(run: &Run, cells: &[Cell]) -> Option<String> {
     let blocks = timing_attempts(cells);
-    // Every block of a place has the same contenders; one with fewer was broken off.
-    let mut in_whole: BTreeMap<(&str, &str), usize> = BTreeMap::new();
-    for ((scenario, arrangement, ..), attempts) in &blocks {
-        let most = in_whole.entry((scenario, arrangement)).or_default();
-        *most = attempts.values().map(|attempt| attempt.ran.len()).fold(*most, usize::max);
-    }
-    let is_whole = |of: &Block, attempt: &Attempt| in_whole.get(&(of.0, of.1)) == Some(&attempt.ran.len());
-
-    let counting = Attempts::of(cells);
-    let most = run.plan.most_attempts.max(1);
-    let last_cell = cells.iter().rev().find(|cell| cell.pass == Pass::Timing).map(block);
-    let (mut noisy, mut further_attempts, mut broken_off) = (0, 0, 0);
-    // Blocks of which a noisy attempt counts, by that attempt and by why there is no other one.
-    let mut still: BTreeMap<(usize, &str), u64> = BTreeMap::new();
-    for (of, attempts) in &blocks {
-        let each: Vec<&Attempt> = attempts.values().collect();
-        let further = each.len() - 1;
-        let for_noise = each[..further].iter().filter(|before| before.noisy && is_whole(of, before)).count();
-        noisy += u64::from(for_noise > 0);
-        further_attempts += for_noise as u64;
-        broken_off += u64::from(further > for_noise);
-        let counts = counting.last.get(of).and_then(|(number, _)| attempts.get(number));
-        // Generations do not run again because of noise.
-        if run.plan.turns.is_none() && counts.is_some_and(|attempt| attempt.noisy) {
-            let whole = each.iter().filter(|attempt| is_whole(of, attempt)).count();
-            let is_ended = (run.interrupted || run.ended.is_none()) && last_cell.as_ref() == Some(of);
-            let why = match whole >= most as usize {
-                true => "it was the last one",
-                false if is_ended => "the run ended before another one",
-                false => "there was no time for another one",
-            };
-            *still.entry((whole, why)).or_default() += 1;
-        }
-    }
-
-    let of_all = |some: u64| format!("{some} of {}", count(blocks.len() as u64, run.plan.repeated()));
-    let mut sentences = Vec::new();
-    if noisy > 0 {
-        let share = run.plan.noise_share.map_or(String::new(), |share| {
-            format!(" because other processes used more than {:.0} % of the cores", share * 100.0)
-        });
-        sentences.push(format!(
-            "{} ran again{share}: {}; the last attempt counts and all are in the raw data",
-            of_all(noisy),
-            count(further_attempts, "further attempt"),
-        ));
-        let is_first = |cell: &&Cell| cell.pass == Pass::Timing && !counting.counts(cell);
-        if let Some(why) = cells.iter().filter(is_first).find_map(|cell| cell.noisy.as_ref()) {
-            sentences.push(format!("the first: {}", plain(why).trim_end_matches('.')));
-        }
-    }
-    if broken_off > 0 {
-        sentences.push(format!(
-            "{} ran again from the start when the run went on; the attempt that was broken off is in the raw data",
-            of_all(broken_off),
-        ));
-    }
-    sentences.extend(still.into_iter().map(|((whole, why), some)| {
+    let again = blocks.values().filter(|attempts| attempts.len() > 1).count();
+    (again > 0).then(|| {
         format!(
-            "in {} attempt {whole} of {most} counts although it was noisy, because {why}",
-            count(some, run.plan.repeated())
+            "{again} of {} ran again from the start; the last whole attempt counts and all are in the raw data",
+            count(blocks.len() as u64, run.plan.repeated())
         )
-    }));
-    (!sentences.is_empty()).then(|| sentences.join("; "))
+    })
 }
 
 #[cfg(test)]
@@ -227,65 +169,15 @@ mod tests {
     }
 
     #[test]
-    fn what_was_run_again_is_said_with_its_reason() {
-        let (mut run, mut cells) = sample::run();
+    fn what_was_run_again_is_said() {
+        let (run, mut cells) = sample::run();
         assert_eq!(repeats(&run, &cells), None);
-        run.plan.noise_share = Some(0.1);
-        run.plan.most_attempts = 2;
-        let noisy = |cell: &&mut Cell| cell.scenario == "writes" && cell.block == 2 && cell.pass == Pass::Timing;
-        cells.iter_mut().find(noisy).unwrap().noisy = Some("Others used 12 % of the cores.".to_owned());
-        let mut more = again(&cells, 2, None);
-        more[1].noisy = Some("Steal took 14 %.".to_owned());
-        cells.extend(more);
-        assert_eq!(
-            repeats(&run, &cells).unwrap(),
-            "1 of 6 blocks ran again because other processes used more than 10 % of the cores: 1 further attempt; the last \
-             attempt counts and all are in the raw data; the first: Others used 12 % of the cores; in 1 block attempt 2 of 2 \
-             counts although it was noisy, because it was the last one"
-        );
-    }
-
-    #[test]
-    fn a_block_that_was_restarted_on_a_quiet_machine_did_not_run_again_for_noise() {
-        let (mut run, mut cells) = sample::run();
-        (run.plan.noise_share, run.plan.most_attempts) = (Some(0.1), 3);
-        let more = again(&cells, 2, None);
-        let broken_off = |cell: &Cell| cell.scenario == "writes" && cell.block == 2 && cell.contender != "scylla";
-        cells.retain(|cell| !broken_off(cell));
-        // What others did to an attempt that was broken off is no reason either.
-        cells.iter_mut().find(|cell| cell.scenario == "writes" && cell.block == 2).unwrap().noisy =
-            Some("Others used 12 % of the cores.".to_owned());
-        cells.extend(more);
-        cells.iter_mut().filter(|cell| cell.attempt == 2).for_each(|cell| cell.noisy = None);
-        assert_eq!(
-            repeats(&run, &cells).unwrap(),
-            "1 of 6 blocks ran again from the start when the run went on; the attempt that was broken off is in the raw data"
-        );
-    }
-
-    #[test]
-    fn a_noisy_block_that_the_time_limit_left_behind_says_at_which_attempt() {
-        let (mut run, mut cells) = sample::run();
-        (run.plan.noise_share, run.plan.most_attempts) = (Some(0.1), 3);
-        let noisy = |cell: &&mut Cell| cell.scenario == "writes" && cell.block == 2 && cell.pass == Pass::Timing;
-        cells.iter_mut().find(noisy).unwrap().noisy = Some("Others used 12 % of the cores.".to_owned());
-        assert_eq!(
-            repeats(&run, &cells).unwrap(),
-            "in 1 block attempt 1 of 3 counts although it was noisy, because there was no time for another one"
-        );
         cells.extend(again(&cells, 2, None));
-        let text = repeats(&run, &cells).unwrap();
-        assert!(
-            text.contains("in 1 block attempt 2 of 3 counts although it was noisy, because there was no time"),
-            "{text}"
+        cells.extend(again(&cells, 3, Some("scylla")));
+        assert_eq!(
+            repeats(&run, &cells).unwrap(),
+            "1 of 6 blocks ran again from the start; the last whole attempt counts and all are in the raw data"
         );
-        run.interrupted = true;
-        let text = repeats(&run, &cells).unwrap();
-        assert!(text.contains("because the run ended before another one"), "{text}");
-        cells.extend(again(&cells, 3, None));
-        let text = repeats(&run, &cells).unwrap();
-        assert!(text.contains("1 of 6 blocks ran again because") && text.contains("2 further attempts"), "{text}");
-        assert!(text.contains("attempt 3 of 3 counts although it was noisy, because it was the last one"), "{text}");
     }
 
     #[test]

@@ -41,10 +41,14 @@ impl Run {
 
     /// The statements of a timing cell or a turn: one number, or the least and the greatest if scenarios have limits of their own.
     pub fn statements(&self, shown: impl Fn(u64) -> String) -> String {
-        match self.plan.turns {
-            Some(turns) => shown(turns.count),
-            None => self.of_scenarios(|one| one.count(self.plan.count), shown),
-        }
+        let issued = self.plan.issued_in(self.plan.blocks);
+        let of = |one: &ScenarioInfo| one.count(issued).div_ceil(self.rounds(one).max(1).into());
+        self.of_scenarios(of, shown)
+    }
+
+    /// The rounds of a generation of the scenario: one if its contenders lived one after the other.
+    pub fn rounds(&self, scenario: &ScenarioInfo) -> u32 {
+        self.plan.turns.filter(|_| scenario.apart.is_none()).map_or(1, |turns| turns.rounds)
     }
 
     /// The statements in flight in the same way, for example `1 to 64 in flight`.
@@ -77,11 +81,8 @@ impl Run {
         match self.plan.turns {
             None => format!("{blocks} of {} statements", self.statements(|number| whole(number as f64))),
             Some(turns) => {
-                format!(
-                    "{blocks} of {} of {} statements",
-                    count(turns.rounds.into(), "round"),
-                    whole(turns.count as f64)
-                )
+                let statements = self.statements(|number| whole(number as f64));
+                format!("{blocks} of {} of {statements} statements", count(turns.rounds.into(), "round"))
             }
         }
     }
@@ -94,9 +95,9 @@ pub(crate) fn unfinished(run: &Run) -> Option<String> {
         .then(|| format!("The run {how}, so it gives no verdicts; `cqldyno compare --resume DIR` finishes it."))
 }
 
-/// How many blocks ran and why not all, without the full stop; `None` if all ran. Of generations as many run as fit.
+/// How many blocks ran and why not all, without the full stop; `None` if all ran, or as many as there was time for.
 pub fn why_cut_short(run: &Run) -> Option<String> {
-    let CutShort { within_ms, blocks, missing_ms } = run.cut_short.filter(|_| run.plan.turns.is_none())?;
+    let CutShort { within_ms, blocks, missing_ms } = run.cut_short.filter(|_| !run.plan.is_open())?;
     let (asked, missing) = (run.plan.blocks, run.plan.blocks.saturating_sub(blocks));
     let one = missing == 1;
     let (each, of_each) = match Place::all(run).nth(1) {
@@ -106,7 +107,7 @@ pub fn why_cut_short(run: &Run) -> Option<String> {
     Some(format!(
         "{} of {}{each} ran, because the time limit of {} had no room for another one{of_each}; {} missing would take about {}",
         whole(blocks.into()),
-        count(asked.into(), "block"),
+        count(asked.into(), run.plan.repeated()),
         lasting(Duration::from_millis(within_ms)),
         if one { "the one".to_owned() } else { format!("the {}", whole(missing.into())) },
         lasting(Duration::from_millis(missing_ms)),

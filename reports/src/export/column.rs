@@ -226,9 +226,12 @@ pub(crate) fn columns(rows: &[SummaryRow]) -> Vec<&'static Column> {
     COLUMNS.iter().filter(|column| (column.is_shown)(rows) && has_rows(column)).collect()
 }
 
-/// Those that Linux' `time` prints.
+/// The meters that Linux' `time` prints, whose figures add up over turns.
+pub(crate) const SUMMED: [&str; 3] = [WALL, USER, SYS];
+
+/// The columns of these.
 pub(crate) fn times() -> Vec<&'static Column> {
-    COLUMNS.iter().filter(|column| [WALL, USER, SYS].contains(&column.meter)).collect()
+    COLUMNS.iter().filter(|column| SUMMED.contains(&column.meter)).collect()
 }
 
 fn has_intervals(rows: &[SummaryRow]) -> bool {

@@ -1,6 +1,6 @@
 //! The tables with every column, their notes and caveats.
 
-use super::column::{Column, Entry, Row, Standing, columns};
+use super::column::{Column, Entry, Row, SUMMED, Standing, columns};
 use super::head::{arrangement, head, rounds, verdicts};
 use super::part::{Field, Notes, Part, Sheet, TableRow};
 use super::text::{count, plain, sentence};
@@ -189,14 +189,30 @@ impl At<'_> {
     /// One per column, or a word for the whole row.
     pub fn fields(&self, contender: &Contender, notes: &mut Notes) -> Vec<Field> {
         let left_out = self.place.scenario.left_out.contains_key(&contender.id);
-        fields(&self.row(contender), left_out, self.columns, notes)
+        match self.analysis.run().plan.total {
+            Some(_) if !left_out => self.summed(contender, notes),
+            _ => fields(&self.row(contender), left_out, self.columns, notes),
+        }
     }
 
-    /// The same of one cell, in place of the medians of all.
-    pub fn fields_of(&self, contender: &Contender, cell: &Cell, notes: &mut Notes) -> Vec<Field> {
+    /// The same with the sums over all turns of what Linux' `time` prints.
+    pub fn summed(&self, contender: &Contender, notes: &mut Notes) -> Vec<Field> {
+        let cells = self.cells_of(contender, Pass::Timing);
+        let sum = |meter: &str| cells.iter().filter_map(|cell| cell.get(meter)).reduce(|sum, one| sum + one);
+        let of = |row: &SummaryRow| if SUMMED.contains(&row.meter.as_str()) { sum(&row.meter) } else { row.median };
+        self.fields_of(contender, of, notes)
+    }
+
+    /// The same with other figures in place of the medians.
+    pub fn fields_of(
+        &self,
+        contender: &Contender,
+        of: impl Fn(&SummaryRow) -> Option<f64>,
+        notes: &mut Notes,
+    ) -> Vec<Field> {
         let row = self.row(contender);
-        let of_cell = |row: &&SummaryRow| SummaryRow { median: cell.get(&row.meter), ..(*row).clone() };
-        let figures: Vec<SummaryRow> = row.figures.values().map(of_cell).collect();
+        let figures: Vec<SummaryRow> =
+            row.figures.values().map(|row| SummaryRow { median: of(row), ..(*row).clone() }).collect();
         let figures = figures.iter().map(|row| (row.meter.as_str(), row)).collect();
         fields(&Row { figures, ..row }, false, self.columns, notes)
     }

@@ -18,7 +18,18 @@ pub(crate) fn title(run: &Run) -> String {
                 format!("{blocks}up to {} statements", short_count(plan.count))
             }
             None => format!("{blocks}{} statements", run.statements(short_count)),
-            Some(turns) => format!("{blocks}{} turns of {} statements", turns.rounds, short_count(turns.count)),
+            Some(turns) => {
+                let turns = match (turns.rounds, plan.blocks) {
+                    (1, 1) => String::new(),
+                    (1, _) => format!("{}turns of ", blocks.replace("x ", "")),
+                    (rounds, _) => format!("{blocks}{rounds} turns of "),
+                };
+                let statements = match run.scenarios.iter().any(|one| one.point.is_some()) {
+                    true => format!("up to {}", short_count(plan.statements())),
+                    false => run.statements(short_count),
+                };
+                format!("{turns}{statements} statements")
+            }
         },
         format!("{}{on}", run.in_flight()),
     ];
@@ -170,14 +181,21 @@ pub(crate) fn rounds(analysis: &Analysis) -> Option<String> {
     Some(format!("{} of {} count{why}", whole(counting as f64), whole(all as f64)))
 }
 
-/// How the size of the run came about: why it ended, and how many rounds count if not all do and enough for a verdict.
+/// What is said of a run whose contenders issued all their statements in one piece.
+const WHOLE: &str = "Each contender issued all its statements in one piece, so the ratios compare stretches of time as well as drivers.";
+
+/// How the size of the run came about: in one piece or one after the other, why it ended, and how many rounds count if not all do and
+/// enough for a verdict.
 pub(crate) fn sized(analysis: &Analysis) -> Vec<String> {
+    let run = analysis.run();
+    let apart = run.scenarios.iter().filter_map(|one| one.apart.as_deref().map(plain));
     let fewer = analysis.rounds().counting().filter(|(counting, all)| counting < all);
     let fewer = fewer.filter(|_| !analysis.has_too_few_rounds()).map(|(counting, all)| {
         let [counting, all] = [counting, all].map(|number| whole(number as f64));
         format!("{counting} of {all} rounds count; in the others {}.", analysis.rounds().because())
     });
-    analysis.until().map(str::to_owned).into_iter().chain(fewer).collect()
+    let whole = run.plan.whole.then(|| WHOLE.to_owned());
+    whole.into_iter().chain(apart).chain(analysis.until().map(str::to_owned)).chain(fewer).collect()
 }
 
 /// How to read figures and verdicts, or why there are no verdicts; nothing if there is nobody to compare.
@@ -190,13 +208,17 @@ pub(crate) fn verdicts(analysis: &Analysis) -> Option<String> {
         more => format!("The 95 % intervals hold for all {more} comparisons of CPU time at once"),
     };
     Some(format!(
-        "Figures of short tables are means over all turns, those of wide tables are medians of the blocks. A ratio is the level of CPU time \
+        "Figures of short tables are means over all turns, those of wide tables are medians of the blocks{summed}. A ratio is the level of CPU time \
          per statement over that of {}, within blocks. {hold}. Cheaper or dearer means that the whole interval lies beyond the band, \
          or excludes 1 if both are the same driver; same means that all of it lies within. Faster or slower says the same of statements \
          per second, beyond the band for every driver; their intervals hold all at once, too. The band is {}. The smallest difference \
          is what this run would have found with a chance of 90 %. Server is the server's CPU us per statement. Every other figure is exploratory.",
         plain(&reference.label),
         analysis.bands(),
+        summed = match analysis.run().plan.total {
+            Some(_) => ", but real, user and sys are sums over all turns",
+            None => "",
+        },
     ))
 }
 

@@ -29,19 +29,18 @@ impl Exporter for Time {
         "time.txt"
     }
 
-    /// One table per arrangement, a row per contender and a column per scenario; of several blocks the one with the median real time.
+    /// One table per arrangement, a row per contender and a column per scenario: the sums over all turns. Of several blocks of an earlier
+    /// version it is the one with the median real time.
     fn one(&self, analysis: &Analysis, look: Look) -> Result<String, ExportError> {
         let run = analysis.run();
         let [mut parts, doubts] = doubts(analysis);
         parts.push(Part::Text(title(run)));
-        let median = match run.blocks() {
-            _ if run.plan.turns.is_some() => ": of the turn with the median real time".to_owned(),
-            1 => String::new(),
-            blocks => format!(": of the one of {blocks} blocks with the median real time"),
-        };
-        let what =
-            if run.plan.turns.is_some() { "Time of one turn" } else { "Time to run all statements of a scenario" };
-        parts.push(Part::Text(format!("{what}, as `time` prints it{median}.")));
+        let what = "Time to run all statements of a scenario, as `time` prints it";
+        parts.push(Part::Text(match (run.plan.turns, run.blocks()) {
+            (Some(_), _) => format!("{what}: the sums over all turns."),
+            (None, 1) => format!("{what}."),
+            (None, blocks) => format!("{what}: of the one of {blocks} blocks with the median real time."),
+        }));
         parts.extend(sized(analysis).into_iter().map(Part::Text));
         parts.extend(doubts);
         let mut notes = Notes::default();
@@ -82,7 +81,8 @@ fn field(analysis: &Analysis, place: Place, contender: &Contender, notes: &mut N
     let mut by_time: Vec<&&Cell> = cells.iter().filter(|cell| cell.get(WALL).is_some()).collect();
     by_time.sort_by(|one, other| one.get(WALL).partial_cmp(&other.get(WALL)).unwrap_or(Ordering::Equal));
     let fields = match by_time.get(by_time.len().saturating_sub(1) / 2) {
-        Some(cell) => at.fields_of(contender, cell, notes),
+        Some(_) if analysis.run().plan.turns.is_some() => at.summed(contender, notes),
+        Some(cell) => at.fields_of(contender, |row| cell.get(&row.meter), notes),
         None => at.fields(contender, notes),
     };
     let mut noted = |why: &str, word: &str| Field { note: Some(notes.number(why)), ..Field::bad(word) };
@@ -96,5 +96,30 @@ fn field(analysis: &Analysis, place: Place, contender: &Contender, notes: &mut N
             let text: Vec<String> = lines.map(|(name, field)| format!("{name} {}", field.shown())).collect();
             Field::of(text.join("\n"))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Measure, Run, TurnsInfo, Unit, exporter, sample};
+
+    #[test]
+    fn what_a_total_took_is_the_sum_over_its_turns_in_every_table() {
+        let (mut run, mut cells) = sample::blocks(12);
+        for cell in cells.iter_mut().filter(|cell| cell.pass == Pass::Timing) {
+            cell.measures.insert(WALL.to_owned(), Measure::value(1.5, Unit::Seconds));
+            cell.round = Some(1);
+        }
+        (run.plan.turns, run.plan.total) = (Some(TurnsInfo { count: 500_000, rounds: 1 }), Some(6_000_000));
+        let shown = |run: &Run, format: &str| {
+            let look = Look { wide: true, ..Look::default() };
+            exporter(format).unwrap().one(&Analysis::new(run, &cells), look).unwrap()
+        };
+        for format in ["time", "table", "markdown"] {
+            assert!(shown(&run, format).contains("0m18.000s"), "{format}: {}", shown(&run, format));
+        }
+        run.plan.total = None;
+        assert!(shown(&run, "markdown").contains("0m1.500s") && shown(&run, "time").contains("0m18.000s"));
     }
 }

@@ -170,7 +170,7 @@ fn plan() -> impl Strategy<Value = PlanInfo> {
         text(),
         [option::of(text()), option::of(text())],
         [vec(text(), 0..3), vec(text(), 0..3)],
-        vec(pass(), 0..4),
+        (vec(pass(), 0..4), option::of(any::<u64>()), any::<bool>()),
         [text(), text()],
     );
     (numbers, more, words, vec(arrangement(), 1..3), any::<bool>()).prop_map(
@@ -184,12 +184,20 @@ fn plan() -> impl Strategy<Value = PlanInfo> {
                 [with_user, named, exact, keep],
                 (tls, datacenter, replication, keyspaces),
             ) = more;
-            let (consistency, settings, [reference, without_turns], [serve_arguments, releases], passes, [id, about]) =
-                words;
+            let (
+                consistency,
+                settings,
+                [reference, without_turns],
+                [serve_arguments, releases],
+                (passes, total, whole),
+                [id, about],
+            ) = words;
             PlanInfo {
                 seed,
                 count,
                 turns,
+                total,
+                whole,
                 counting_count,
                 rate,
                 passes,
@@ -288,12 +296,13 @@ fn scenario() -> impl Strategy<Value = ScenarioInfo> {
     let point = (text(), any::<u64>(), option::of(any::<u64>()), map(text()))
         .prop_map(|(of, in_flight, connections, waits)| PointInfo { of, in_flight, connections, waits });
     let more = (option::of(point), option::of(json_value()));
-    ([text(), text(), text()], option::of(text()), map(text()), more).prop_map(
-        |([name, about, hash], asked, left_out, (point, definition))| ScenarioInfo {
+    ([text(), text(), text()], [option::of(text()), option::of(text())], map(text()), more).prop_map(
+        |([name, about, hash], [asked, apart], left_out, (point, definition))| ScenarioInfo {
             name,
             about,
             hash,
             asked,
+            apart,
             left_out,
             point,
             definition,

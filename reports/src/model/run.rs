@@ -128,11 +128,17 @@ pub enum ModelError {
 pub struct PlanInfo {
     /// Chooses the order of keys and of contenders.
     pub seed: u64,
-    /// Statements per timing cell.
+    /// The statements that were asked for, by which passes are sized; in runs without turns those per timing cell.
     pub count: u64,
-    /// How contenders take turns; absent if each has a cell of its own.
+    /// How contenders take turns; absent in runs of an earlier version in which each had a cell of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns: Option<TurnsInfo>,
+    /// Statements of each contender in all turns together; absent if there were as many as there was time for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<u64>,
+    /// Whether all statements of a generation were asked for in one turn.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub whole: bool,
     /// Statements per counting cell; 0 without a counting pass.
     pub counting_count: u64,
     /// Statements per second of the latency pass; absent for half of what the slowest driver reached.
@@ -146,13 +152,13 @@ pub struct PlanInfo {
     /// The orders of functions that generations of the drivers' workers take turns with; absent for workers as they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layouts: Option<u32>,
-    /// Blocks: each runs every contender once. With turns the most generations.
+    /// Generations; the most of them without a total. In runs without turns blocks: each runs every contender once.
     pub blocks: u32,
-    /// The share of the cores' time, from 0 to 1, that steal or other processes may take before a block runs again; absent if no
-    /// block does.
+    /// The share of the cores' time, from 0 to 1, that steal or other processes may take before a round no longer counts, or a block of
+    /// an earlier version ran again; absent for no limit.
     #[serde(default)]
     pub noise_share: Option<f64>,
-    /// The most attempts at a block; 0 and 1 both mean one.
+    /// The most attempts at a block of an earlier version; 0 and 1 both mean one.
     #[serde(default)]
     pub most_attempts: u32,
     /// The run's time limit in milliseconds; absent for none.
@@ -161,7 +167,7 @@ pub struct PlanInfo {
     /// The half width, as a share, at which the run ends once no interval of CPU time is wider; absent if widths do not end it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<f64>,
-    /// Why contenders have cells although turns were asked for, as a full sentence.
+    /// Why contenders have cells although turns were asked for, as a full sentence; in runs of an earlier version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub without_turns: Option<String>,
     /// Statements before the window.
@@ -235,7 +241,7 @@ pub struct TlsInfo {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TurnsInfo {
-    /// Statements of a turn.
+    /// Statements of a turn at most.
     pub count: u64,
     /// Rounds of a generation.
     pub rounds: u32,
@@ -247,10 +253,30 @@ impl PlanInfo {
         if self.turns.is_some() { "generation" } else { "block" }
     }
 
-    /// Statements of a timing cell, or of a turn.
-    pub fn statements(&self) -> u64 {
-        self.turns.map_or(self.count, |turns| turns.count)
+    /// Whether as many generations ran as there was time for.
+    pub fn is_open(&self) -> bool {
+        self.turns.is_some() && self.total.is_none()
     }
+
+    /// Statements of a timing cell, or of a turn: the longest one of a total.
+    pub fn statements(&self) -> u64 {
+        self.turns.map_or(self.count, |turns| self.issued_in(self.blocks).div_ceil(turns.rounds.max(1).into()))
+    }
+
+    /// Statements of each contender in the generation with this number, from 1, before the limits of its scenario.
+    pub fn issued_in(&self, generation: u32) -> u64 {
+        match (self.turns, self.total) {
+            (None, _) => self.count,
+            (Some(turns), None) => turns.count.saturating_mul(turns.rounds.into()),
+            (Some(_), Some(total)) => share(total, self.blocks, generation),
+        }
+    }
+}
+
+/// The part with this number, from 1, of so many `parts` that share `all` as evenly as can be.
+pub fn share(all: u64, parts: u32, number: u32) -> u64 {
+    let edge = |number: u32| u128::from(all) * u128::from(number) / u128::from(parts.max(1));
+    (edge(number) - edge(number.saturating_sub(1))) as u64
 }
 
 /// How client and server sit on the machine.
@@ -451,6 +477,9 @@ pub struct ScenarioInfo {
     /// Its statement, and limits below the plan's; absent if there is nothing to say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<String>,
+    /// Why its contenders lived one after the other, as a full sentence; absent if they were alive together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub apart: Option<String>,
     /// The ids of contenders that it leaves out, with the reason as a full sentence.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub left_out: BTreeMap<String, String>,

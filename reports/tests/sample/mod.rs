@@ -29,6 +29,8 @@ pub fn run() -> (Run, Vec<Cell>) {
         plan: PlanInfo {
             seed: 42,
             turns: None,
+            total: None,
+            whole: false,
             count: 500_000,
             passes: vec![Pass::Counting],
             rate: None,
@@ -205,6 +207,7 @@ fn scenario(name: &str, about: &str) -> ScenarioInfo {
         about: about.to_owned(),
         hash: "00ff".to_owned(),
         asked: None,
+        apart: None,
         left_out: BTreeMap::new(),
         point: None,
         definition: None,

@@ -8,12 +8,12 @@ use cqldyno_reports::{Cell, Pass};
 fn at_rate(how: &str) -> (Cell, String) {
     let place = Place::new();
     let plan = Plan {
-        count: 6_000,
         concurrency: 8,
         rate: Some(20_000),
         passes: vec![Pass::Latency],
         ..place.plan("writes", &["floor", how])
-    };
+    }
+    .with_blocks(1, 6_000);
     let cells = place.run(&plan).into_iter().filter(|cell| cell.step.as_deref() == Some("rate"));
     let cell = misbehaving(cells.collect());
     let log = std::fs::read_to_string(place.path().join("out").join(&cell.files["hdr"])).unwrap();

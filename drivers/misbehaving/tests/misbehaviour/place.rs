@@ -49,7 +49,6 @@ impl Place {
         let minute = Duration::from_secs(60);
         Plan {
             arrangements: vec!["multi:2".parse().unwrap()],
-            count: 5_000,
             concurrency: 64,
             // As many statements as the driver behaves for.
             warmup: 500,
@@ -59,6 +58,7 @@ impl Place {
             out: Some(self.dir.path().join("out")),
             ..Plan::new(contenders.iter().map(contender).collect(), vec![cqldyno_scenarios::builtin(scenario).unwrap()])
         }
+        .with_blocks(1, 5_000)
     }
 
     /// The cells; those of floor are clean.

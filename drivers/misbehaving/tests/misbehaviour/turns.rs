@@ -11,7 +11,7 @@ fn turns(how: &str) -> Vec<Cell> {
 
 fn turns_of(how: &str, turns: Turns, memory_limit_bytes: Option<u64>) -> Vec<Cell> {
     let place = Place::new();
-    let plan = Plan { turns: Some(turns), memory_limit_bytes, ..place.plan("reads", &["honestly", how]) };
+    let plan = Plan { turns, total: None, memory_limit_bytes, ..place.plan("reads", &["honestly", how]) };
     let cells = place.run(&plan);
     let (mine, others): (Vec<Cell>, Vec<Cell>) =
         cells.into_iter().partition(|cell| cell.contender != "misbehaving+how=honestly");

@@ -63,7 +63,7 @@ impl<'a> Setup<'a> {
         }
         let mut scenario = plan.scenarios[planned.scenario].shifted(shift(plan.seed, number));
         // Contenders that are alive at once share the cluster, and no table. On one of others all keyspaces are ours alone.
-        let shares = planned.rounds.is_some() && !plan.target.is_embedded();
+        let shares = planned.rounds.is_some() && !planned.apart && !plan.target.is_embedded();
         if shares || matches!(plan.target, Target::Addresses { .. }) {
             scenario = match scenario.with_own_keyspaces(&suffix(plan, run, planned.contender)) {
                 Some(own) => own,

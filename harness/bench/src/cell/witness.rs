@@ -23,7 +23,7 @@ const SCENARIO: &str = "writes";
 pub(super) struct Witness<'a> {
     worker: Worker<'a>,
     server: Server,
-    /// CPU time of worker and node in the turns since the last look, in nanoseconds, and the statements of these.
+    /// CPU time of worker and node in the turns of this round, in nanoseconds, and the statements of these.
     cpu_ns: u64,
     statements: u64,
 }
@@ -69,10 +69,12 @@ impl<'a> Witness<'a> {
         Ok(())
     }
 
-    /// CPU time per statement in its turns since the last look, in microseconds; `None` without any.
-    pub(super) fn look(&mut self) -> Option<f64> {
+    /// CPU time per statement in its turns of this round, in microseconds; `None` without any. The round may be over.
+    pub(super) fn look(&mut self, is_over: bool) -> Option<f64> {
         let found = (self.statements > 0).then(|| self.cpu_ns as f64 / 1e3 / self.statements as f64);
-        (self.cpu_ns, self.statements) = (0, 0);
+        if is_over {
+            (self.cpu_ns, self.statements) = (0, 0);
+        }
         found
     }
 

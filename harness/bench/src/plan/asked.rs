@@ -26,11 +26,12 @@ pub(crate) fn asked(plan: &Plan, scenario: &Scenario) -> Option<String> {
         sentences.push(format!("Statements are submitted otherwise than by slots: {}.", scenario.submit.about()));
     }
     let limits = &scenario.limits;
+    let asked = plan.issued_in(1);
     let (count, warmup, concurrency) =
-        (limits.count(plan.count), limits.warmup(plan.warmup), scenario.in_flight(plan.concurrency));
-    if scenario.point.is_some() || (count, warmup, concurrency) != (plan.count, plan.warmup, plan.concurrency) {
+        (limits.count(asked), limits.warmup(plan.warmup), scenario.in_flight(plan.concurrency));
+    if scenario.point.is_some() || (count, warmup, concurrency) != (asked, plan.warmup, plan.concurrency) {
         sentences.push(format!(
-            "The {} leaves a cell {} statements after {} to warm up, {} in flight.",
+            "The {} leaves a generation {} statements after {} to warm up, {} in flight.",
             if scenario.point.is_some() { "sweep" } else { "scenario" },
             whole(count as f64),
             whole(warmup as f64),
@@ -42,11 +43,11 @@ pub(crate) fn asked(plan: &Plan, scenario: &Scenario) -> Option<String> {
 
 /// What the scenario's limits leave of the numbers that were asked for, as a sentence, if that is less. A sweep says it by its points.
 pub(crate) fn dropped(plan: &Plan, scenario: &Scenario) -> Option<String> {
-    let count = scenario.limits.count(plan.count);
+    let asked = plan.issued_in(1);
     let in_flight = (scenario.in_flight(plan.concurrency) as u64, plan.concurrency as u64);
-    let numbers = [(if plan.turns.is_none() { count } else { plan.count }, plan.count), in_flight];
+    let numbers = [(scenario.limits.count(asked), asked), in_flight];
     let numbers =
-        numbers.into_iter().zip(["statements per cell", "in flight"]).filter(|((left, asked), _)| left < asked);
+        numbers.into_iter().zip(["statements per generation", "in flight"]).filter(|((left, asked), _)| left < asked);
     let said: Vec<String> = numbers
         .map(|((left, asked), what)| format!("{} {what} instead of {}", whole(left as f64), whole(asked as f64)))
         .collect();
@@ -149,24 +150,24 @@ mod tests {
     #[test]
     fn a_table_says_what_a_statement_is_and_what_the_limits_leave() {
         let of = |name: &str, count| {
-            let plan = Plan { count, ..plan(&["floor"], &[name]) };
+            let plan = plan(&["floor"], &[name]).with_blocks(1, count);
             asked(&plan, &plan.scenarios[0])
         };
         assert_eq!(of("writes", 10_000_000), None);
         let batch = of("batch", 10_000_000).unwrap();
         assert!(
-            batch.starts_with("A statement batch is one unlogged BATCH of 64 rows. The scenario leaves a cell"),
+            batch.starts_with("A statement batch is one unlogged BATCH of 64 rows. The scenario leaves a generation"),
             "{batch}"
         );
         assert!(batch.contains("20,000 statements after"), "{batch}");
         let few = of("connect", 5).unwrap();
         let less = |name: &str, count, concurrency| {
-            let plan = Plan { count, concurrency, ..plan(&["floor"], &[name]) };
+            let plan = Plan { concurrency, ..plan(&["floor"], &[name]) }.with_blocks(1, count);
             dropped(&plan, &plan.scenarios[0])
         };
         assert_eq!(
             less("batch", 100_000, 1_024).unwrap(),
-            "The limits of the scenario batch leave 20,000 statements per cell instead of 100,000 and 64 in flight instead of 1,024."
+            "The limits of the scenario batch leave 20,000 statements per generation instead of 100,000 and 64 in flight instead of 1,024."
         );
         assert_eq!(
             less("connect", 10, 64).unwrap(),
@@ -191,7 +192,7 @@ mod tests {
             asked(&spawned, &scenario).unwrap(),
             "Statements are submitted otherwise than by slots: a task per statement, spawned when a semaphore has a permit."
         );
-        assert!(few.contains("leaves a cell 5 statements after") && few.ends_with("1 in flight."), "{few}");
+        assert!(few.contains("leaves a generation 5 statements after") && few.ends_with("1 in flight."), "{few}");
     }
 
     #[test]

@@ -264,7 +264,8 @@ mod tests {
 
     #[test]
     fn after_the_first_round_a_run_takes_what_its_cells_took_whoever_they_are() {
-        let plan = Plan { passes: Vec::new(), blocks: 12, ..plan(&["scylla", "noop", "other"], &["writes", "rows"]) };
+        let plan = plan(&["scylla", "noop", "other"], &["writes", "rows"]).with_blocks(12, 1_000);
+        let plan = Plan { passes: Vec::new(), ..plan };
         let (schedule, cells) = scheduled(&plan);
         let took =
             |cell: &PlannedCell| Duration::from_millis(10 + 700 * cell.contender as u64 + 90 * cell.scenario as u64);
@@ -291,11 +292,11 @@ mod tests {
             let (schedule, cells) = scheduled(&plan);
             Estimate::new(&plan, &schedule).of([cells[0]]).as_secs_f64()
         };
-        let many = Plan { count: 10_000_000, concurrency: 1_024, ..plan(&["scylla"], &["writes"]) };
+        let many = Plan { concurrency: 1_024, ..plan(&["scylla"], &["writes"]) }.with_blocks(1, 10_000_000);
         assert!(seconds(many.clone(), "reads") > seconds(many, "writes") + 1.0);
-        let few = Plan { count: 10_000, concurrency: 1_024, ..plan(&["scylla"], &["writes"]) };
-        assert!(seconds(few.clone(), "batch") > 2.0 * seconds(few, "writes"));
-        let one = Plan { concurrency: 1, count: 10_000, ..plan(&["scylla"], &["writes"]) };
+        let few = Plan { concurrency: 1_024, ..plan(&["scylla"], &["writes"]) }.with_blocks(1, 10_000);
+        assert!(seconds(few.clone(), "batch") > 2.0 * seconds(few.clone(), "writes"));
+        let one = Plan { concurrency: 1, ..few };
         assert!((0.8..1.0).contains(&seconds(one.clone(), "writes")));
         let delayed = Plan { serve_arguments: vec!["--delay".to_owned(), "10ms".to_owned()], ..one };
         assert!((100.0..102.0).contains(&seconds(delayed, "writes")));

@@ -200,7 +200,7 @@ pub(crate) fn kind(pass: Pass) -> PassKind {
 impl Plan {
     /// Statements of a cell that counts system calls.
     pub(crate) fn counted(&self) -> u64 {
-        let usual = self.turns.map_or(COUNTING_COUNT, |turns| 2 * turns.count);
+        let usual = self.turns.count.saturating_mul(5).min(COUNTING_COUNT);
         self.counting_count.unwrap_or(self.count.min(usual))
     }
 }

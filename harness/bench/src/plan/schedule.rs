@@ -1,8 +1,8 @@
 //! The order of a run: randomised complete blocks.
 //!
-//! Ratios are taken within a block, so its cells run one right after the other, or its contenders take turns: then the block is
-//! a generation, and every round of it has an order of its own. Each scenario and arrangement has one block per
-//! lap: a drift of the machine hits all of them alike, and a run that ends early has as many blocks of each, give or take one.
+//! A block of the timing pass is a generation: its contenders take turns, and every round of it has an order of its own. A block of
+//! another pass has cells, one after the other. Each scenario and arrangement has one generation per
+//! lap: a drift of the machine hits all of them alike, and a run that ends early has as many of each, give or take one.
 //! After the last lap come the blocks of the other passes. With a limit of time they come after the first lap, because how long they
 //! take is known only once they ran; further laps take the rest.
 
@@ -10,15 +10,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
 use cqldyno_protocol::Runtime;
-use cqldyno_reports::{Cell, Pass, Role, Run};
+use cqldyno_reports::{Cell, LEAST_BLOCKS, Pass, Role, Run};
 use cqldyno_scenarios::{Limits, Operation, Scenario, Statement};
 
 use crate::plan::pass::{Step, kind};
 use crate::plan::shuffle::shuffle;
-use crate::plan::turns::{Turns, has_enough};
+use crate::plan::turns::has_enough;
 use crate::plan::{Plan, PlannedCell, Rounds};
 
-/// How often a run in turns counts the system calls of each contender, and one of all releases allocations, too: how threads wake each other
+/// How often a run with intervals counts the system calls of each contender, and one of all releases allocations, too: how threads wake each other
 /// differs from process to process.
 const COUNTING_LAPS: u32 = 3;
 
@@ -35,7 +35,7 @@ pub(crate) struct Block {
     pub pass: Pass,
 }
 
-/// Contenders that are alive at once: those of a generation, or one of a block of cells.
+/// Contenders that take turns: those of a generation, or one by itself in a cell of another pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Group {
     pub cells: Vec<PlannedCell>,
@@ -48,6 +48,14 @@ impl Group {
     pub(crate) fn alone(cell: PlannedCell) -> Group {
         Group { cells: vec![cell], rounds: vec![vec![0]] }
     }
+
+    /// Those that are alive together, by places in `cells`: all, or each for its only turn.
+    pub(crate) fn lives(&self) -> Vec<Vec<usize>> {
+        match self.cells.iter().any(|cell| cell.apart) {
+            true => self.rounds.iter().flatten().map(|at| vec![*at]).collect(),
+            false => vec![(0..self.cells.len()).collect()],
+        }
+    }
 }
 
 /// What is run, in which order.
@@ -59,7 +67,11 @@ pub(crate) struct Schedule {
     steps: BTreeMap<Pass, Vec<Step>>,
     contenders: Vec<usize>,
     control: Option<usize>,
-    turns: Option<Turns>,
+    rounds: u32,
+    /// The statements of each contender, generation by generation.
+    issued: Vec<u64>,
+    /// The scenarios whose contenders live one after the other.
+    apart: BTreeSet<usize>,
     /// Who is there for scale only, and takes one turn of a generation.
     scale: BTreeSet<usize>,
     /// Of each scenario, with whether all of its statements are EXECUTEs.
@@ -85,7 +97,7 @@ impl Schedule {
             blocks.extend(laps(1..=before));
             for pass in &plan.passes {
                 let again = match pass {
-                    Pass::Counting => plan.turns.is_some() || plan.exact,
+                    Pass::Counting => plan.exact || plan.blocks as usize >= LEAST_BLOCKS,
                     Pass::Allocations => !plan.releases.is_empty(),
                     _ => false,
                 };
@@ -111,7 +123,9 @@ impl Schedule {
             steps: passes.map(steps).collect(),
             contenders,
             control,
-            turns: plan.turns,
+            rounds: plan.turns.rounds,
+            issued: (1..=plan.blocks).map(|number| plan.issued_in(number)).collect(),
+            apart: (0..plan.scenarios.len()).filter(|at| plan.why_apart(&plan.scenarios[*at]).is_some()).collect(),
             scale: (0..plan.contenders.len()).filter(is_scale).collect(),
             scenarios: plan.scenarios.iter().map(scenario).collect(),
             left_out: BTreeSet::new(),
@@ -151,35 +165,43 @@ impl Schedule {
             attempt,
             count,
             rounds: None,
+            apart: false,
         };
-        if let Some(Turns { count, rounds }) = self.turns.filter(|_| times) {
+        let (limits, executes) = self.scenarios[block.scenario];
+        if times {
+            let (apart, rounds) = (self.apart.contains(&block.scenario), self.rounds_of(block));
+            let count = limits.count(self.issued.get(block.number as usize - 1).copied().unwrap_or_default());
             let in_turns = |who: &usize| {
                 let one = block.number % rounds + 1;
                 let (first, last) = if self.scale.contains(who) { (one, one) } else { (1, rounds) };
                 // Who takes one turn of a generation takes it for all: a short one would be mostly edges.
-                PlannedCell { rounds: Some(Rounds { first, last }), ..cell(who, 0, count * u64::from(rounds)) }
+                PlannedCell { rounds: Some(Rounds { first, last }), apart, ..cell(who, 0, count) }
             };
             return order.iter().map(in_turns).collect();
         }
-        let (limits, executes) = self.scenarios[block.scenario];
         let steps = self.steps[&block.pass].iter().enumerate().filter(|(_, step)| executes || !step.executes_only);
         let order = &order;
         steps.flat_map(|(at, step)| order.iter().map(move |who| cell(who, at, limits.count(step.load.count)))).collect()
     }
 
-    /// The same cells, those together that are alive at once.
+    /// The rounds of a generation. Who lives for one turn alone takes it for all.
+    fn rounds_of(&self, block: &Block) -> u32 {
+        if self.apart.contains(&block.scenario) { 1 } else { self.rounds }
+    }
+
+    /// The same cells, those together that take turns.
     pub(crate) fn groups(&self, block: &Block, attempt: u32) -> Vec<Group> {
         let cells = self.cells(block, attempt);
-        let Some(Turns { rounds, .. }) = self.turns.filter(|_| block.pass == Pass::Timing) else {
+        if block.pass != Pass::Timing {
             return cells.into_iter().map(Group::alone).collect();
-        };
+        }
         let order = |round: u32| {
             let takes_part = |cell: &PlannedCell| cell.rounds.is_some_and(|of| (of.first..=of.last).contains(&round));
             let mut order: Vec<usize> = (0..cells.len()).filter(|at| takes_part(&cells[*at])).collect();
             shuffle(&mut order, self.seed, &place(block, attempt, round));
             order
         };
-        let rounds = (1..=rounds).map(order).collect();
+        let rounds = (1..=self.rounds_of(block)).map(order).collect();
         vec![Group { cells, rounds }]
     }
 
@@ -240,6 +262,7 @@ fn lap(plan: &Plan, number: u32, pass: Pass) -> Vec<Block> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::turns::Turns;
     use crate::plan::{COUNTING_COUNT, plan};
     use std::collections::BTreeSet;
 
@@ -251,12 +274,12 @@ mod tests {
     #[test]
     fn every_contender_runs_once_a_block_and_every_block_once_a_lap() {
         let schedule = Schedule::new(&six(), &[0, 1, 2], Some(3), &|_| true);
-        assert_eq!(schedule.blocks().len(), 13 * 6);
+        assert_eq!(schedule.blocks().len(), 15 * 6);
         for (nth, lap) in schedule.blocks().chunks(6).enumerate() {
             let places: BTreeSet<_> = lap.iter().map(|block| (block.scenario, block.arrangement)).collect();
             assert_eq!(places.len(), 6, "a run that is ended early has whole blocks of everything");
-            let counting = nth == 12;
-            let number = if counting { 1 } else { u32::try_from(nth).unwrap() + 1 };
+            let counting = nth >= 12;
+            let number = u32::try_from(if counting { nth - 12 } else { nth }).unwrap() + 1;
             for block in lap {
                 assert_eq!((block.number, block.pass == Pass::Counting), (number, counting));
                 let mut who: Vec<usize> = schedule.cells(block, 1).iter().map(|cell| cell.contender).collect();
@@ -268,8 +291,8 @@ mod tests {
 
     #[test]
     fn everybody_takes_a_turn_in_each_round_in_another_order_and_who_is_there_for_scale_in_one() {
-        let turns = Some(Turns { count: 50, rounds: 3 });
-        let schedule = Schedule::new(&Plan { turns, ..six() }, &[0, 1, 2], Some(3), &|_| true);
+        let turns = Turns { count: 50, rounds: 3 };
+        let schedule = Schedule::new(&Plan { turns, total: None, ..six() }, &[0, 1, 2], Some(3), &|_| true);
         let mut orders = BTreeSet::new();
         let mut scale = BTreeSet::new();
         for block in schedule.blocks().iter().filter(|block| block.pass == Pass::Timing) {
@@ -302,14 +325,14 @@ mod tests {
                 |pass| schedule.blocks().iter().filter(move |block| block.pass == pass).map(|block| block.arrangement);
             (of(Pass::Counting).count(), of(Pass::Instructions).collect::<Vec<_>>())
         };
-        assert_eq!(counted(&["multi:2", "current"]), (6, vec![1, 1, 1]));
+        assert_eq!(counted(&["multi:2", "current"]), (18, vec![1, 1, 1]));
         assert_eq!(counted(&["multi:1", "multi:2"]).1.len(), 6);
     }
 
     #[test]
-    fn a_run_in_turns_counts_system_calls_in_three_processes_and_the_rest_once() {
-        let counted = |turns| {
-            let plan = Plan { turns, passes: vec![Pass::Counting, Pass::Allocations], ..six() };
+    fn a_run_with_intervals_counts_system_calls_in_three_processes_and_the_rest_once() {
+        let counted = |blocks| {
+            let plan = Plan { passes: vec![Pass::Counting, Pass::Allocations], ..six() }.with_blocks(blocks, 50);
             let schedule = Schedule::new(&plan, &[0, 1, 2], Some(3), &|_| true);
             let of = |pass| schedule.blocks().iter().filter(move |block| block.pass == pass);
             let cells = of(Pass::Counting).flat_map(|block| schedule.cells(block, 1));
@@ -318,8 +341,28 @@ mod tests {
             (laps, of(Pass::Allocations).count(), statements)
         };
         let laps = [1, 2, 3].map(|number| [number; 6]).concat();
-        assert_eq!(counted(Some(Turns { count: 50, rounds: 3 })), (laps, 6, [100].into()));
-        assert_eq!(counted(None), (vec![1; 6], 6, [six().count].into()));
+        assert_eq!(counted(8), (laps, 6, [50].into()));
+        assert_eq!(counted(7), (vec![1; 6], 6, [50].into()));
+    }
+
+    #[test]
+    fn those_that_live_one_after_the_other_have_a_turn_each_and_the_others_are_alive_together() {
+        let plan = Plan { apart: Some([("reads".to_owned(), "Why.".to_owned())].into()), ..six() };
+        let plan = plan.with_total(30, Some(1));
+        let schedule = Schedule::new(&plan, &[0, 1, 2], None, &|_| true);
+        let mut issued = [[0; 3]; 3];
+        for block in schedule.blocks().iter().filter(|block| block.pass == Pass::Timing && block.arrangement == 0) {
+            let groups = schedule.groups(block, 1);
+            let [group] = &groups[..] else { panic!("one generation") };
+            let (rounds, lives): (usize, Vec<usize>) =
+                (group.rounds.len(), group.lives().iter().map(Vec::len).collect());
+            match block.scenario {
+                1 => assert_eq!((rounds, lives), (1, vec![1; 3])),
+                _ => assert_eq!((rounds, lives), (3, vec![3])),
+            }
+            group.cells.iter().for_each(|cell| issued[cell.scenario][cell.contender] += cell.count);
+        }
+        assert_eq!(issued, [[30; 3]; 3], "to the last statement");
     }
 
     #[test]
@@ -327,7 +370,7 @@ mod tests {
         let mut schedule = Schedule::new(&six(), &[0, 1, 2], Some(3), &|_| true);
         let before = schedule.blocks().len();
         schedule.leave_out([(2, 0), (0, 1), (1, 1), (2, 1)].into());
-        assert_eq!(schedule.blocks().len(), before - 2, "the control alone is not counted");
+        assert_eq!(schedule.blocks().len(), before - 2 * 3, "the control alone is not counted");
         for block in schedule.blocks() {
             let mut who: Vec<usize> = schedule.cells(block, 1).iter().map(|cell| cell.contender).collect();
             who.sort_unstable();
@@ -383,7 +426,7 @@ mod tests {
             schedule.first_attempts(schedule.blocks()).last().unwrap().count
         };
         let mut plan = plan(&["scylla"], &["writes"]);
-        plan.count = 10_000_000;
+        plan = plan.with_blocks(2, 10_000_000);
         assert_eq!((last(&plan, true), last(&plan, false)), (COUNTING_COUNT, 0));
         plan.counting_count = Some(1_000_000);
         assert_eq!((last(&plan, true), last(&plan, false)), (1_000_000, 0));

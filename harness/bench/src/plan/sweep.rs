@@ -39,7 +39,7 @@ impl Plan {
         let limits = scenario.limits;
         let quickest = Scenario { point: None, ..scenario.clone() };
         let share = self.statement_seconds(&quickest) / self.statement_seconds(&scenario);
-        let count = limits.count((self.count as f64 * share).max(1.0) as u64);
+        let count = limits.count((self.issued_in(1) as f64 * share).max(1.0) as u64);
         let warmup = limits.warmup((self.warmup as f64 * share).ceil() as u64);
         Scenario { limits: Limits { count: Some(count), warmup: Some(warmup), ..limits }, ..scenario }
     }
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn every_combination_is_a_scenario_of_its_own_and_few_in_flight_have_few_statements() {
-        let many = Plan { count: 1_000, concurrency: 8, ..plan(&["a"], &["writes"]) };
+        let many = plan(&["a"], &["writes"]);
         let swept = many.clone().with_sweep(&[1, 8], &[1, 2]).unwrap();
         let labels: Vec<String> = swept.scenarios.iter().map(Scenario::label).collect();
         let over = |number, connections| format!("writes, {number} in flight over {connections}");

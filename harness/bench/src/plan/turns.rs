@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use cqldyno_reports::{Analysis, Cell, CountedRounds, Pass, Run, count as number_of};
-use cqldyno_scenarios::{Operation, Scenario};
+use cqldyno_reports::{Analysis, Cell, CountedRounds, LEAST_BLOCKS, Pass, Run, memory, share};
+use cqldyno_scenarios::{Column, Operation, Scenario, Workload};
 
 use crate::plan::Plan;
 use crate::plan::target::Target;
@@ -14,22 +14,22 @@ use crate::plan::target::Target;
 /// The turns of a generation. Its contenders are alive at once, each with a node of its own; while one takes a turn the others sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turns {
-    /// Statements of a turn.
+    /// Statements of a turn at most.
     pub count: u64,
     /// Rounds of a generation: in each every contender takes a turn, in shuffled order.
     pub rounds: u32,
 }
 
-/// Blocks of cells, or generations, for intervals of some percent.
+/// Generations for intervals of some percent.
 pub const BLOCKS: u32 = 12;
-/// A run in turns has as many generations as its time allows: until it has the rounds of so many that count,
+/// An open run has as many generations as its time allows: until it has the rounds of so many that count,
 const ENOUGH_GENERATIONS: u32 = 60;
 /// and at most so many, of which some do not count. One that ends at a width has so many if it needs them.
 const MOST_GENERATIONS: u32 = 240;
-/// Statements of a turn. Shorter ones are biased by their edges, on which not all slots are at work.
-const TURN_COUNT: u64 = 50_000;
-/// The least rounds of a generation, and the most.
-const ROUNDS: (u32, u32) = (2, 5);
+/// Statements of a turn. Without its edges it has the ratios of one of 50,000, and more of them give narrower intervals.
+const TURN_COUNT: u64 = 20_000;
+/// The least rounds of a generation of an open run, and the most of any.
+const ROUNDS: (u32, u32) = (2, 8);
 
 // Guesses, for any driver on any machine.
 
@@ -43,63 +43,120 @@ const TAIL_SECONDS: f64 = 0.1;
 /// Generations are fitted into this share of the time, at so many times the guessed time of a statement.
 const SHARE: f64 = 0.8;
 const SLOWER: f64 = 2.0;
+/// What a row takes in an embedded node besides its values, and what a worker and its node take besides rows, in bytes.
+const ROW_BYTES: u64 = 32;
+const CONTENDER_BYTES: u64 = 64 << 20;
 
 impl Plan {
-    /// The plan with turns of `count` statements, or of as many as a round has time for.
+    /// As many generations as there is time for, with turns of `count` statements, or of as many as a round has time for.
     #[must_use]
     pub fn with_turns(mut self, count: Option<u64>) -> Plan {
-        let slowest = self.scenarios.iter().map(|one| self.statement_seconds(one)).fold(0.0, f64::max);
-        let (places, takers) = (self.scenarios.len() * self.arrangements.len(), self.contenders.len() + 1);
-        // Two digits are exact enough.
-        let fitting = (ROUND_SECONDS / (slowest * takers as f64)) as u64;
-        let digit = 10u64.pow(fitting.max(1).ilog10().saturating_sub(1));
-        let count = count.unwrap_or((fitting / digit * digit).clamp(1, TURN_COUNT));
+        let (places, takers) = (self.scenarios.len() * self.arrangements.len(), self.takers());
+        let count = count.unwrap_or(self.turn());
         let (least, most) = ROUNDS;
         // Generations make intervals narrow, not rounds, and a Cassandra takes its time for each.
         let unlimited = if matches!(self.target, Target::Cassandra(_)) { least } else { most };
         let rounds = self.within.map_or(unlimited, |within| {
             let generation = within.as_secs_f64() * SHARE / (f64::from(BLOCKS) * places.max(1) as f64);
-            let round = takers as f64 * (count as f64 * slowest * SLOWER + WITNESS_SECONDS) + TAIL_SECONDS;
+            let round = takers as f64 * (count as f64 * self.slowest() * SLOWER + WITNESS_SECONDS) + TAIL_SECONDS;
             (((generation - (takers + 1) as f64 * START_SECONDS) / round) as u32).clamp(least, most)
         });
         let is_open = self.within.is_some() || self.until.is_some();
         self.blocks = if is_open { MOST_GENERATIONS } else { BLOCKS };
-        self.turns = Some(Turns { count, rounds });
-        self
+        Plan { turns: Turns { count, rounds }, total: None, ..self }
     }
 
-    /// The plan with cells in the place of turns, if it has any.
+    /// `count` statements of each contender in all, in turns of at most `turn`, or of as many as a round has time for.
     #[must_use]
-    pub fn with_cells(self) -> Plan {
-        match self.turns {
-            None => self,
-            Some(_) => Plan { turns: None, until: None, layouts: 0, blocks: self.blocks.min(BLOCKS), ..self },
+    pub fn with_total(self, count: u64, turn: Option<u64>) -> Plan {
+        let turn = turn.unwrap_or(self.turn()).max(1);
+        let turns = u32::try_from(count.div_ceil(turn)).unwrap_or(u32::MAX);
+        // Generations make intervals narrow, not rounds.
+        let rounds = (turns / LEAST_BLOCKS as u32).clamp(1, ROUNDS.1);
+        let blocks = turns.div_ceil(rounds);
+        Plan { count, turns: Turns { count: turn, rounds }, total: Some(count), blocks, ..self }
+    }
+
+    /// `blocks` generations of one round, each with a turn of `count` statements.
+    #[must_use]
+    pub fn with_blocks(self, blocks: u32, count: u64) -> Plan {
+        let total = Some(count.saturating_mul(blocks.into()));
+        Plan { count, turns: Turns { count, rounds: 1 }, total, blocks, ..self }
+    }
+
+    /// The statements of each contender in the generation with this number, before the limits of its scenario.
+    pub(crate) fn issued_in(&self, generation: u32) -> u64 {
+        match self.total {
+            Some(total) => share(total, self.blocks, generation),
+            None => self.turns.count.saturating_mul(self.turns.rounds.into()),
         }
     }
 
-    /// Why a scenario cannot be run in turns, as a clause: turns take as many statements as a generation has, on the worker's own session,
-    /// and on a cluster that is not ours in a keyspace of the contender's own.
-    pub fn unfit_for_turns(&self) -> Option<String> {
-        let Turns { count, rounds } = self.turns?;
-        let all = count.saturating_mul(rounds.into());
+    /// Statements of a turn for which a round has time, in two digits, which are exact enough.
+    fn turn(&self) -> u64 {
+        let fitting = (ROUND_SECONDS / (self.slowest() * self.takers() as f64)) as u64;
+        let digit = 10u64.pow(fitting.max(1).ilog10().saturating_sub(1));
+        (fitting / digit * digit).clamp(1, TURN_COUNT)
+    }
+
+    /// Guessed seconds per statement of the slowest scenario.
+    fn slowest(&self) -> f64 {
+        self.scenarios.iter().map(|one| self.statement_seconds(one)).fold(0.0, f64::max)
+    }
+
+    /// Who takes turns: the contenders and the control.
+    fn takers(&self) -> usize {
+        self.contenders.len() + 1
+    }
+
+    /// The plan with the scenarios whose contenders live one after the other. All do where the worker `without_turns` takes part, and
+    /// those whose contenders together need more than so many bytes of memory.
+    pub(crate) fn with_apart(self, without_turns: Option<&str>, memory_bytes: Option<u64>) -> Plan {
         let why = |one: &Scenario| {
+            let why = without_turns
+                .map(|label| format!("the worker of {label} takes no turns"))
+                .or_else(|| self.why_not_together(one, memory_bytes))?;
             let name = one.label();
-            if one.statements.iter().any(|one| one.operation == Operation::Connect) {
-                return Some(format!("the scenario {name} opens a session per statement"));
-            }
-            if !self.target.is_embedded() && one.with_own_keyspaces("_0").is_none() {
-                return Some(format!(
-                    "contenders would share tables of the scenario {name}, whose schema does not create their keyspace"
-                ));
-            }
-            let most = one.limits.count(all);
-            (most < all).then(|| format!("the scenario {name} has at most {}", number_of(most, "statement")))
+            Some((name.clone(), format!("The contenders of {name} live one after the other, because {why}.")))
         };
-        self.scenarios.iter().find_map(why)
+        Plan { apart: Some(self.scenarios.iter().filter_map(why).collect()), ..self }
+    }
+
+    /// Why the contenders of the scenario live one after the other, as a sentence, if they do.
+    pub(crate) fn why_apart(&self, scenario: &Scenario) -> Option<&String> {
+        self.apart.as_ref()?.get(&scenario.label())
+    }
+
+    /// Why the contenders of the scenario cannot be alive together, as a clause.
+    fn why_not_together(&self, scenario: &Scenario, memory_bytes: Option<u64>) -> Option<String> {
+        if scenario.statements.iter().any(|one| one.operation == Operation::Connect) {
+            return Some("it opens a session per statement".to_owned());
+        }
+        if !self.target.is_embedded() {
+            let shares = scenario.with_own_keyspaces("_0").is_none();
+            return shares.then(|| "they share its tables: its schema does not create their keyspace".to_owned());
+        }
+        let needed = self.bytes(scenario).saturating_mul(self.takers() as u64);
+        memory_bytes.filter(|there| needed > *there).map(|there| {
+            format!("together they take about {} of memory, and {} are available", memory(needed), memory(there))
+        })
+    }
+
+    /// A guess of the memory that one contender of the scenario takes with its node.
+    fn bytes(&self, scenario: &Scenario) -> u64 {
+        let count = scenario.limits.count(self.issued_in(1));
+        let workload = Workload::new(scenario, count, scenario.limits.warmup(self.warmup), self.seed);
+        let rows = workload.map_or(0, |workload| workload.rows());
+        let bytes = |values: &[Column]| values.iter().map(|one| one.length() as u64).sum::<u64>();
+        let widest = scenario.statements.iter().flat_map(|one| {
+            let loaded = one.load.as_ref().map_or(0, |load| bytes(&load.values));
+            [bytes(&one.values), loaded]
+        });
+        rows.saturating_mul(ROW_BYTES + widest.max().unwrap_or_default()).saturating_add(CONTENDER_BYTES)
     }
 }
 
-/// Whether no generation is wanted besides `cells`: all intervals are narrow enough if the run ends at a width, else there are as many
+/// Whether no generation is wanted besides `cells`: all intervals are narrow enough if the run ends at a width, else an open run has as many
 /// rounds that count as [`ENOUGH_GENERATIONS`] have. No ratio has a part in it.
 pub(crate) fn has_enough(run: &Run, cells: &[Cell]) -> bool {
     match run.plan.until {
@@ -110,7 +167,8 @@ pub(crate) fn has_enough(run: &Run, cells: &[Cell]) -> bool {
 
 /// How many generations of every scenario and arrangement are wanted at most besides `cells`. No figure has a part in it.
 pub(crate) fn wanted(run: &Run, cells: &[Cell]) -> u32 {
-    let Some(turns) = run.plan.turns.filter(|_| run.plan.until.is_none()) else { return u32::MAX };
+    let is_open = run.plan.until.is_none() && run.plan.total.is_none();
+    let Some(turns) = run.plan.turns.filter(|_| is_open) else { return u32::MAX };
     let rounds = CountedRounds::of(run, cells);
     let mut ran: BTreeMap<(&str, &str), u32> = BTreeMap::new();
     for cell in cells.iter().filter(|cell| cell.pass == Pass::Timing) {
@@ -130,22 +188,18 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::plan::topology::Topology;
     use crate::plan::{Target, plan};
-
-    fn turns(plan: Plan) -> Turns {
-        plan.with_turns(None).turns.unwrap()
-    }
 
     #[test]
     fn a_turn_has_as_many_statements_as_a_short_round_has_time_for() {
         let many = |concurrency| Plan { concurrency, ..plan(&["a", "b", "c"], &["writes", "reads"]) };
-        assert_eq!(turns(many(1_024)).count, TURN_COUNT);
-        let few = turns(many(1)).count;
+        let turn = |plan: Plan| plan.with_turns(None).turns.count;
+        assert_eq!(turn(many(1_024)), TURN_COUNT);
+        let few = turn(many(1));
         assert!((1_000..5_000).contains(&few) && few.is_multiple_of(100), "{few}");
         let delayed = Plan { serve_arguments: ["--delay", "60s"].map(str::to_owned).to_vec(), ..many(8) };
-        assert_eq!(turns(delayed).count, 1);
-        assert_eq!(many(1).with_turns(Some(7)).turns.unwrap().count, 7);
+        assert_eq!(turn(delayed), 1);
+        assert_eq!(many(1).with_turns(Some(7)).turns.count, 7);
     }
 
     #[test]
@@ -155,7 +209,7 @@ mod tests {
             let planned = Plan { within, concurrency: 1_024, ..plan(&["a", "b", "c", "floor"], scenarios) };
             planned.with_turns(None)
         };
-        let rounds = |seconds, scenarios: &[&str]| within(seconds, scenarios).turns.unwrap().rounds;
+        let rounds = |seconds, scenarios: &[&str]| within(seconds, scenarios).turns.rounds;
         assert_eq!(rounds(300, &["writes", "reads", "mixed"]), 5);
         assert_eq!(rounds(40, &["writes", "reads", "mixed"]), 2);
         assert!(rounds(90, &["writes"]) > rounds(90, &["writes", "reads"]));
@@ -164,29 +218,43 @@ mod tests {
     }
 
     #[test]
-    fn what_connects_for_each_statement_or_has_few_of_them_is_run_in_cells() {
-        let why = |scenario| plan(&["a"], &[scenario]).with_turns(Some(50_000)).unfit_for_turns();
-        assert_eq!(["writes", "reads"].map(why), [None, None]);
+    fn a_total_is_issued_to_the_last_statement_in_eight_generations_or_more_if_there_are_as_many_turns() {
+        let of = |count, turn| {
+            let plan = Plan { concurrency: 1_024, ..plan(&["a", "b"], &["writes"]) }.with_total(count, turn);
+            let issued: Vec<u64> = (1..=plan.blocks).map(|number| plan.issued_in(number)).collect();
+            assert_eq!(issued.iter().sum::<u64>(), count);
+            assert!(issued.iter().all(|one| one.div_ceil(plan.turns.rounds.into()) <= plan.turns.count), "{issued:?}");
+            (plan.blocks, plan.turns.rounds)
+        };
+        assert_eq!(of(10_000_000, None), (40, 5));
+        assert_eq!(of(2_000_000, None), (8, 5));
+        assert_eq!(of(1_000, None), (1, 1));
+        assert_eq!(of(120_001, None), (3, 1));
+        assert_eq!(of(1_000_000, Some(30_000)), (9, 4));
+        assert_eq!(of(7, Some(1)), (7, 1));
+        let blocks = plan(&["a"], &["writes"]).with_blocks(3, 20_000);
+        assert_eq!((blocks.total, blocks.issued_in(2), blocks.turns.rounds), (Some(60_000), 20_000, 1));
+    }
+
+    #[test]
+    fn contenders_that_cannot_be_alive_together_live_one_after_the_other_with_the_reason() {
+        let said = |plan: Plan, without_turns, memory| {
+            let name = plan.scenarios[0].clone();
+            plan.with_apart(without_turns, memory).why_apart(&name).cloned()
+        };
+        let of = |name| plan(&["a"], &[name]).with_turns(Some(50_000));
+        assert_eq!(["writes", "batch"].map(|name| said(of(name), None, Some(1 << 40))), [None, None]);
+        let starts =
+            |name: &str, why: &str| Some(format!("The contenders of {name} live one after the other, because {why}."));
+        assert_eq!(said(of("connect"), None, None), starts("connect", "it opens a session per statement"));
+        assert_eq!(said(of("writes"), Some("x@1"), None), starts("writes", "the worker of x@1 takes no turns"));
+        let little = said(of("writes").with_blocks(1, 100_000_000), None, Some(1 << 30)).unwrap();
+        assert!(little.contains("together they take about 11 GiB") && little.ends_with("are available."), "{little}");
         let target = Target::parse("127.0.0.1").unwrap();
-        let elsewhere = Plan { target, ..plan(&["a"], &["writes"]) }.with_turns(Some(50_000));
-        assert_eq!(elsewhere.unfit_for_turns(), None);
-        let mut shared = elsewhere;
-        shared.scenarios[0].schema.clear();
-        let said = "contenders would share tables of the scenario writes, whose schema does not create their keyspace";
-        assert_eq!(shared.unfit_for_turns().as_deref(), Some(said));
-        assert_eq!(Plan { target: Target::Embedded, ..shared }.unfit_for_turns(), None);
-        assert_eq!(why("batch").as_deref(), Some("the scenario batch has at most 20,000 statements"));
-        assert_eq!(why("connect").as_deref(), Some("the scenario connect opens a session per statement"));
-        let until = Plan { until: Some(0.02), ..plan(&["a"], &["writes", "connect"]) }.with_turns(None);
-        assert_eq!((until.blocks, until.turns.is_some()), (MOST_GENERATIONS, true), "as many as it takes");
-        assert_eq!(
-            until.check(&Topology::sample(1, 1)).unwrap_err().to_string(),
-            "--until was given, and the scenario connect opens a session per statement; leave --until out, or compare what takes turns"
-        );
-        let within = Some(Duration::from_secs(300));
-        let cells = Plan { within, ..plan(&["a"], &["writes"]) }.with_turns(None).with_cells();
-        assert_eq!((cells.turns, cells.blocks), (None, BLOCKS));
-        let sized = Plan { blocks: 100, ..plan(&["a"], &["writes"]) };
-        assert_eq!(sized.with_cells().blocks, 100, "what has cells stays as it was asked for");
+        let mut elsewhere = Plan { target, ..of("writes") };
+        assert_eq!(said(elsewhere.clone(), None, Some(1)), None);
+        elsewhere.scenarios[0].schema.clear();
+        let shared = "they share its tables: its schema does not create their keyspace";
+        assert_eq!(said(elsewhere, None, None), starts("writes", shared));
     }
 }

@@ -24,7 +24,9 @@ impl Plan {
         PlanInfo {
             seed: self.seed,
             count: self.count,
-            turns: self.turns.map(|Turns { count, rounds }| TurnsInfo { count, rounds }),
+            turns: Some(TurnsInfo { count: self.turns.count, rounds: self.turns.rounds }),
+            total: self.total,
+            whole: self.whole,
             passes: self.passes.clone(),
             rate: self.rate,
             counting_count: if self.passes.contains(&Pass::Counting) { self.counted() } else { 0 },
@@ -32,7 +34,7 @@ impl Plan {
             layouts: Some(self.layouts).filter(|layouts| *layouts > 0),
             blocks: self.blocks,
             noise_share: self.noise_share,
-            most_attempts: self.most_attempts,
+            most_attempts: 1,
             within_ms: self.within.and_then(|time| u64::try_from(time.as_millis()).ok()),
             until: self.until,
             without_turns: None,
@@ -63,8 +65,7 @@ impl Plan {
                 id: self.target.to_string(),
                 about: match (&self.target, embedded) {
                     (Target::Cassandra(order), _) => {
-                        let shared = if self.turns.is_some() { "; a keyspace for each contender" } else { "" };
-                        format!("{}, on this machine, on the same cores{shared}", order.about())
+                        format!("{}, on this machine, on the same cores; a keyspace for each contender", order.about())
                     }
                     (_, true) => {
                         [self.nodes_text()].iter().chain(&self.serve_arguments).cloned().collect::<Vec<_>>().join(" ")
@@ -96,10 +97,7 @@ impl Plan {
         };
         // What this costs is in harness/METHOD.md.
         let checked = if self.ring().can_misroute() { ", with each EXECUTE's route checked (some 25 ns)" } else { "" };
-        match self.turns {
-            None => format!("{nodes} in memory, started afresh for every cell{checked}"),
-            Some(_) => format!("{nodes} in memory for each contender, started afresh for every generation{checked}"),
-        }
+        format!("{nodes} in memory for each contender, started afresh for every generation{checked}")
     }
 
     /// The plan of `run` with the cores of each arrangement; `access` is in no file.
@@ -117,11 +115,16 @@ impl Plan {
             .iter()
             .map(|one| placement(one, info.target.embedded).ok_or_else(|| wrong("arrangement", &one.id)))
             .collect::<Result<_, String>>()?;
+        // No version that had cells can be gone on with by this one.
+        let cell = Turns { count: info.count, rounds: 1 };
         let plan = Plan {
             arrangements: placements.iter().map(|placement| placement.arrangement).collect(),
             pin: Pin::Off,
             count: info.count,
-            turns: info.turns.map(|TurnsInfo { count, rounds }| Turns { count, rounds }),
+            turns: info.turns.map_or(cell, |TurnsInfo { count, rounds }| Turns { count, rounds }),
+            total: info.total,
+            whole: info.whole,
+            apart: Some(run.scenarios.iter().filter_map(|one| Some((one.name.clone(), one.apart.clone()?))).collect()),
             concurrency: usize::try_from(info.concurrency).map_err(|_| wrong("concurrency", &info.concurrency))?,
             warmup: info.warmup,
             layouts: info.layouts.unwrap_or_default(),
@@ -135,7 +138,6 @@ impl Plan {
             counting_count: Some(info.counting_count).filter(|count| *count > 0),
             control: run.contenders.iter().any(|row| row.id.ends_with(CONTROL_MARK)),
             noise_share: info.noise_share,
-            most_attempts: info.most_attempts.max(1),
             within: info.within_ms.map(Duration::from_millis),
             until: info.until,
             connections: usize::try_from(info.connections).map_err(|_| wrong("connections", &info.connections))?,
@@ -207,6 +209,7 @@ pub(crate) fn scenario_info(scenario: &Scenario) -> ScenarioInfo {
         about: scenario.about.clone(),
         hash: scenario_hash(scenario),
         asked: None,
+        apart: None,
         left_out: BTreeMap::new(),
         point: scenario.point.map(|point| PointInfo {
             of: scenario.kind(),
@@ -238,8 +241,10 @@ mod tests {
             counting_count: Some(77),
             noise_share: Some(0.25),
             layouts: 4,
-            turns: Some(Turns { count: 50_000, rounds: 5 }),
-            most_attempts: 3,
+            turns: Turns { count: 50_000, rounds: 5 },
+            total: Some(1_000_000),
+            whole: true,
+            apart: Some([("mixed".to_owned(), "No memory.".to_owned())].into()),
             within: Some(Duration::from_secs(300)),
             until: Some(0.025),
             settings: Settings::Default,
@@ -257,7 +262,8 @@ mod tests {
             ..plan(&["cassandra-cpp+lib=/opt/a#2", "noop", "noop"], &["writes", "mixed"])
         };
         let placements = asked.check(&Topology::sample(4, 1)).unwrap();
-        let run = sample_run(&asked, &placements);
+        let mut run = sample_run(&asked, &placements);
+        run.scenarios[1].apart = Some("No memory.".to_owned());
         let text = serde_json::to_string(&run).unwrap();
         let (found, places) = Plan::of_run(&Run::from_json(&text).unwrap(), Access::default()).unwrap();
         assert_eq!(places, placements);

@@ -1,14 +1,12 @@
-//! A run under way: block after block, and a block again where others disturbed it. A lap is one block of every scenario and
-//! arrangement.
+//! A run under way: block after block. A lap is one generation of every scenario and arrangement.
 //!
-//! No result influences the order, only noise, durations and the widths of intervals. A block with a noisy timing cell runs again, right away and whole,
-//! until an attempt is quiet or the plan's most attempts are made. Repeats take at most [`REPEATS`] times what the blocks
-//! take once. Every attempt is kept; the last whole one counts.
+//! No result influences the order, only durations and the widths of intervals. A block that was broken off runs again from its start
+//! when the run goes on. Every attempt is kept; the last whole one counts.
 //!
-//! With a limit of time no lap starts that would not finish in it, and no repeat that would cost a lap ([`Limit`]). A run that ends
+//! With a limit of time no lap starts that would not finish in it ([`Limit`]). A run that ends
 //! at a width starts no lap once all intervals are narrow enough; where they lie has no part in that. The first lap always runs. With a
 //! limit of time the other passes come before further laps, and what does not fit of one is left out. Every scenario and arrangement
-//! has as many blocks.
+//! has as many generations.
 
 use std::collections::BTreeSet;
 use std::mem::replace;
@@ -18,7 +16,6 @@ use cqldyno_cassandra::CassandraError;
 use cqldyno_reports::{Cell, CountedRounds, CutShort, LEAST_BLOCKS, Pass, Run, count, lasting, whole};
 
 use crate::cell::{Executor, RunEnds, Take};
-use crate::judge::noise::noise;
 use crate::plan::estimate::Estimate;
 use crate::plan::schedule::{Block, Schedule};
 use crate::plan::target::TargetError;
@@ -28,9 +25,6 @@ use crate::record::folder::FolderError;
 use crate::run::BenchError;
 use crate::run::limit::{Clock, Limit};
 use crate::run::observer::{CellStart, Observer, Outlook, SoFar};
-
-/// Repeats take at most this many times what the blocks take once.
-pub const REPEATS: f64 = 0.5;
 
 /// Takes each cell as it ends.
 pub(crate) type Keep<'a> = &'a mut dyn FnMut(&Cell) -> Result<(), FolderError>;
@@ -57,17 +51,6 @@ pub(crate) struct Course<'a> {
     pub clock: &'a dyn Clock,
 }
 
-/// What there is of a block.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Attempts {
-    /// The number of the last one, whole or not; 0 without any.
-    last: u32,
-    /// Those with a cell of every contender.
-    whole: u32,
-    /// Whether the last whole one had a noisy cell.
-    noisy: bool,
-}
-
 impl Course<'_> {
     /// Runs what is missing after the cells `there`.
     pub(crate) fn run(
@@ -77,17 +60,8 @@ impl Course<'_> {
         observer: &mut dyn Observer,
         keep: Keep<'_>,
     ) -> Ended {
-        let blocks = self.schedule.blocks();
-        // The rule of repeats had settled all others with a cell.
-        let under_way = there.last().and_then(|cell| blocks.iter().position(|block| self.is_of(cell, block)));
-        let is_left = |at: usize, attempts: Attempts| match attempts.whole {
-            0 => true,
-            _ => Some(at) == under_way && self.again(attempts),
-        };
-        let mut left: Vec<Block> = (0..blocks.len())
-            .filter(|at| is_left(*at, self.attempts(&there, &blocks[*at])))
-            .map(|at| blocks[at])
-            .collect();
+        let is_left = |block: &&Block| self.next_attempt(&there, block).is_some();
+        let mut left: Vec<Block> = self.schedule.blocks().iter().filter(is_left).copied().collect();
         let pace = Estimate::new(self.plan, self.schedule);
         let mut limit = Limit::new(self.plan.within, self.clock, pace, self.lap());
         let of_blocks = |limit: &Limit<'_>, blocks: &[Block]| limit.time_of(self.schedule.first_attempts(blocks));
@@ -97,25 +71,17 @@ impl Course<'_> {
             cut_short = Some(self.cut_short(&left, &limit));
             left.retain(|block| block.pass != Pass::Timing);
         }
-        let whole = of_blocks(&limit, &left);
-        let repeats = if self.plan.noise_share.is_some() && self.plan.most_attempts > 1 {
-            whole.mul_f64(REPEATS)
-        } else {
-            Duration::ZERO
-        };
         let fitting = self.fitting(&left, &there, &limit);
-        let is_generation = |block: &&Block| self.plan.turns.is_some() && block.pass == Pass::Timing;
-        let generations: BTreeSet<u32> = fitting.iter().filter(is_generation).map(|block| block.number).collect();
-        let generations = self.plan.turns.map(|_| generations.len() as u32);
-        let cells: Vec<Block> = fitting.iter().filter(|block| !is_generation(block)).copied().collect();
-        let cells = self.schedule.first_attempts(&cells).count();
+        let (timing, others): (Vec<Block>, Vec<Block>) = fitting.iter().partition(|block| block.pass == Pass::Timing);
+        let generations = timing.iter().map(|block| block.number).collect::<BTreeSet<u32>>().len() as u32;
+        let cells = self.schedule.first_attempts(&others).count();
+        let turns = (self.plan.turns.rounds, self.run.plan.statements());
         let preparation = executor.preparation();
         let certain = of_blocks(&limit, &one_lap(&left).copied().collect::<Vec<_>>());
         let estimate = preparation + limit.left(certain, of_blocks(&limit, &fitting).saturating_sub(certain));
         let Plan { within, until, .. } = *self.plan;
-        observer.starts(&Outlook { cells, generations, estimate, repeats, preparation, within, until });
+        observer.starts(&Outlook { cells, generations, turns, estimate, preparation, within, until });
 
-        let mut repeating = Duration::ZERO;
         let passes_left_out = Vec::new();
         let mut ended = Ended { cells: there, complete: false, cut_short, passes_left_out, trouble: None };
         if !left.is_empty()
@@ -138,9 +104,9 @@ impl Course<'_> {
             let is_over = || has_enough(self.run, &ended.cells) || !self.has_time_for(1, &left[at..], &limit);
             if begins_another_lap(&left, at) && is_over() {
                 let cut_short = self.cut_short(&left[at..], &limit);
-                // Of generations as many run as fit.
-                if self.plan.turns.is_none() || (cut_short.blocks as usize) < LEAST_BLOCKS {
-                    observer.cut_short(&self.without_laps(&block, &cut_short));
+                // Of an open run as many generations run as fit.
+                if !self.is_open() || (cut_short.blocks as usize) < LEAST_BLOCKS {
+                    observer.cut_short(&self.without_laps(&cut_short));
                 }
                 ended.cut_short = Some(cut_short);
                 let others = left.split_off(at).into_iter().filter(|block| block.pass != Pass::Timing);
@@ -158,34 +124,13 @@ impl Course<'_> {
             }
             at += 1;
             let next = &self.fitting(&left[at - 1..], &ended.cells, &limit)[1..];
-            loop {
-                let attempts = self.attempts(&ended.cells, &block);
-                if attempts.whole > 0 {
-                    if !self.again(attempts) {
-                        break;
-                    }
-                    let most = whole.max(of_blocks(&limit, &left)).mul_f64(REPEATS);
-                    if repeating + of_blocks(&limit, &[block]) > most {
-                        break;
-                    }
-                    if !limit.allows(self.schedule.first_attempts(&left[at - 1..])) {
-                        break;
-                    }
-                    observer.repeats(&self.sentence(&block, attempts));
-                }
-                let began = self.clock.elapsed();
-                let attempt = attempts.last + 1;
-                if !self.attempt(&block, attempt, next, &mut limit, &mut ended, executor, observer, keep) {
-                    return ended;
-                }
-                if attempts.whole > 0 {
-                    repeating += self.clock.elapsed().saturating_sub(began);
-                }
-                if self.attempts(&ended.cells, &block).whole == attempts.whole {
-                    at -= 1;
-                    self.leave_out(block.pass, &mut left, at, &limit, &mut ended, observer);
-                    break;
-                }
+            let Some(attempt) = self.next_attempt(&ended.cells, &block) else { continue };
+            if !self.attempt(&block, attempt, next, &mut limit, &mut ended, executor, observer, keep) {
+                return ended;
+            }
+            if self.next_attempt(&ended.cells, &block).is_some() {
+                at -= 1;
+                self.leave_out(block.pass, &mut left, at, &limit, &mut ended, observer);
             }
             if block.pass == Pass::Timing {
                 observer.generation_ended(&self.so_far(&block, &left[at..], &ended.cells, &limit));
@@ -259,10 +204,9 @@ impl Course<'_> {
         limit.allows(self.schedule.first_attempts(&blocks))
     }
 
-    /// Those of `left` that there is time for and that are wanted besides `cells`, as far as is known now; all of them unless they
-    /// are generations.
+    /// Those of `left` that there is time for and that are wanted besides `cells`, as far as is known now.
     fn fitting(&self, left: &[Block], cells: &[Cell], limit: &Limit<'_>) -> Vec<Block> {
-        if self.plan.turns.is_none() || self.plan.within.is_none() {
+        if self.plan.within.is_none() {
             return left.to_vec();
         }
         let most = wanted(self.run, cells).min(self.plan.blocks);
@@ -286,10 +230,9 @@ impl Course<'_> {
         // Without time for another lap that is what is said.
         (laps > 0 && blocks < LEAST_BLOCKS).then(|| {
             format!(
-                "There is time for about {blocks}{} {}s within {}, and an interval needs {LEAST_BLOCKS}. Let the run end, or \
+                "There is time for about {blocks}{} generations within {}, and an interval needs {LEAST_BLOCKS}. Let the run end, or \
                  end it with Ctrl-C, and go on with `cqldyno compare --resume DIR`.",
-                if self.plan.turns.is_none() { format!(" of {most}") } else { String::new() },
-                self.run.plan.repeated(),
+                if self.is_open() { String::new() } else { format!(" of {most}") },
                 lasting(within)
             )
         })
@@ -320,29 +263,25 @@ impl Course<'_> {
         }
     }
 
-    /// Why the laps from that of `block` on are not run.
-    fn without_laps(&self, block: &Block, cut_short: &CutShort) -> String {
-        let (first, last) = (block.number, self.plan.blocks);
-        let number = |number: u32| whole(number.into());
-        let within = lasting(Duration::from_millis(cut_short.within_ms));
-        if self.plan.turns.is_some() {
-            return format!(
-                "There was time for {} within {within}, and an interval needs {LEAST_BLOCKS}.",
-                count(cut_short.blocks.into(), self.run.plan.repeated())
-            );
-        }
-        let which = match first == last {
-            true => format!("Block {}", number(first)),
-            false => format!("Blocks {} to {}", number(first), number(last)),
-        };
-        format!(
-            "{which} of every scenario and arrangement {} left out, because there is no time for another one of each within {within}{}.",
-            if first == last { "is" } else { "are" },
-            match self.wants_interval() && (cut_short.blocks as usize) < LEAST_BLOCKS {
-                true => format!(", and an interval needs {LEAST_BLOCKS}"),
-                false => String::new(),
+    /// Why further laps are not run.
+    fn without_laps(&self, cut_short: &CutShort) -> String {
+        let ran = match self.is_open() {
+            true => count(cut_short.blocks.into(), "generation"),
+            false => {
+                format!("{} of {}", whole(cut_short.blocks.into()), count(self.plan.blocks.into(), "generation"))
             }
-        )
+        };
+        let needed = match self.wants_interval() && (cut_short.blocks as usize) < LEAST_BLOCKS {
+            true => format!(", and an interval needs {LEAST_BLOCKS}"),
+            false => String::new(),
+        };
+        let within = lasting(Duration::from_millis(cut_short.within_ms));
+        format!("There was time for {ran} within {within}{needed}.")
+    }
+
+    /// Whether as many generations run as there is time for.
+    fn is_open(&self) -> bool {
+        self.plan.total.is_none()
     }
 
     /// Runs every cell of the block once, of another pass only those that end in time; whether the run goes on.
@@ -393,11 +332,7 @@ impl Course<'_> {
             let (mut taken, mut trouble) = (Vec::new(), None);
             let behind = left(limit, at + 1);
             let observer = std::cell::RefCell::new(&mut *observer);
-            let take: Take<'_> = &mut |mut cell| {
-                // Of turns the whole round is judged, by what the last one of it tells of the cores.
-                if cell.round.is_none() {
-                    cell.noisy = noise(&cell, self.plan.noise_share, self.cores(planned));
-                }
+            let take: Take<'_> = &mut |cell| {
                 let kept = keep(&cell);
                 if !cell.more {
                     observer.borrow_mut().cell_ended(&cell, behind);
@@ -432,33 +367,11 @@ impl Course<'_> {
 
     /// How many generations and cells `blocks` have.
     fn steps(&self, blocks: &[Block]) -> usize {
-        let of = |block: &Block| match self.plan.turns.is_some() && block.pass == Pass::Timing {
-            true => 1,
-            false => self.schedule.cells(block, 1).len(),
+        let of = |block: &Block| match block.pass {
+            Pass::Timing => 1,
+            _ => self.schedule.cells(block, 1).len(),
         };
         blocks.iter().map(of).sum()
-    }
-
-    /// How many cores worker and server of the cell may use.
-    fn cores(&self, planned: &PlannedCell) -> usize {
-        let arrangement = &self.run.plan.arrangements[planned.arrangement];
-        arrangement.worker_cores.iter().chain(&arrangement.server_cores).collect::<BTreeSet<_>>().len()
-    }
-
-    /// Whether the rule of repeats asks for another attempt, time apart.
-    fn again(&self, attempts: Attempts) -> bool {
-        attempts.noisy && attempts.whole < self.plan.most_attempts
-    }
-
-    fn sentence(&self, block: &Block, attempts: Attempts) -> String {
-        format!(
-            "Other processes disturbed block {} of {} in {}, so it runs again, attempt {} of {}.",
-            block.number,
-            self.run.scenarios[block.scenario].name,
-            self.run.plan.arrangements[block.arrangement].id,
-            attempts.whole + 1,
-            self.plan.most_attempts
-        )
     }
 
     fn is_of(&self, cell: &Cell, block: &Block) -> bool {
@@ -467,23 +380,21 @@ impl Course<'_> {
             && cell.arrangement == self.run.plan.arrangements[block.arrangement].id
     }
 
-    fn attempts(&self, cells: &[Cell], block: &Block) -> Attempts {
+    /// The number of the next attempt at the block; `None` if one of `cells` is whole.
+    fn next_attempt(&self, cells: &[Cell], block: &Block) -> Option<u32> {
         let mine: Vec<&Cell> = cells.iter().filter(|cell| self.is_of(cell, block)).collect();
-        let mut found =
-            Attempts { last: mine.iter().map(|cell| cell.attempt).max().unwrap_or(0), ..Attempts::default() };
-        for attempt in 1..=found.last {
-            let of_it: Vec<&&Cell> = mine.iter().filter(|cell| cell.attempt == attempt).collect();
-            let has = |planned: &PlannedCell| {
-                let step = self.schedule.step(planned).name;
+        let last = mine.iter().map(|cell| cell.attempt).max().unwrap_or(0);
+        let is_whole = |attempt: u32| {
+            let has = |planned: PlannedCell| {
+                let step = self.schedule.step(&planned).name;
                 let id = &self.run.contenders[planned.contender].id;
-                of_it.iter().any(|cell| cell.contender == *id && cell.step.as_deref() == step && !cell.more)
+                mine.iter().any(|cell| {
+                    cell.attempt == attempt && cell.contender == *id && cell.step.as_deref() == step && !cell.more
+                })
             };
-            if self.schedule.cells(block, attempt).iter().all(has) {
-                found.whole += 1;
-                found.noisy = of_it.iter().any(|cell| cell.noisy.is_some());
-            }
-        }
-        found
+            self.schedule.cells(block, attempt).into_iter().all(has)
+        };
+        (!(1..=last).any(is_whole)).then_some(last + 1)
     }
 }
 

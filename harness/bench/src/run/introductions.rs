@@ -95,7 +95,7 @@ pub(super) fn introductions(
                 other.and_then(|other| found.in_other_order(other)).map_err(without_layouts)
             };
             // Only those that are built from adapters of ours.
-            let wanted = if has_layouts(plan, contender, &found) { plan.layouts } else { 0 };
+            let wanted = if has_layouts(contender, &found) { plan.layouts } else { 0 };
             let layouts = (1..=wanted).map(&mut layout).collect::<Result<_, _>>()?;
             Ok(Introduced { layouts, ..found })
         });
@@ -139,9 +139,8 @@ fn unable(plan: &Plan, contender: &Contender, driver: &DriverInfo) -> Option<Str
 }
 
 /// Whether the contender's worker can be built with its functions in other orders.
-fn has_layouts(plan: &Plan, contender: &Contender, found: &Introduced) -> bool {
-    plan.unfit_for_turns().is_none()
-        && contender.role() == Role::Driver
+fn has_layouts(contender: &Contender, found: &Introduced) -> bool {
+    contender.role() == Role::Driver
         && KNOWN.contains(&contender.name())
         && !found.hello.build.id.is_empty()
         && contender.order.layout.is_none()

@@ -12,7 +12,7 @@ use crate::cell::Stage;
 pub struct CellStart<'a> {
     /// Its place in the run, from 1.
     pub number: usize,
-    /// Cells and generations of the run so far: a block that runs again adds to them.
+    /// Cells and generations of the run.
     pub of: usize,
     /// The contender's label; empty for a generation, which has several.
     pub label: &'a str,
@@ -20,13 +20,13 @@ pub struct CellStart<'a> {
     pub scenario: &'a str,
     /// The arrangement.
     pub arrangement: &'a str,
-    /// The block, from 1.
+    /// The generation, or the block of another pass, from 1.
     pub block: u32,
     /// What it is run for.
     pub pass: Pass,
     /// What it does, in a few words.
     pub doing: &'static str,
-    /// From 1; more when its block runs again.
+    /// From 1; more when its block was broken off.
     pub attempt: u32,
     /// Statements in a window.
     pub count: u64,
@@ -41,12 +41,12 @@ pub struct CellStart<'a> {
 pub struct Outlook {
     /// Cells that are to be run, besides generations.
     pub cells: usize,
-    /// Generations that are to be run of every scenario and arrangement, if contenders take turns; at most so many.
-    pub generations: Option<u32>,
+    /// Generations that are to be run of every scenario and arrangement; at most so many.
+    pub generations: u32,
+    /// The rounds of each, and the statements of a turn.
+    pub turns: (u32, u64),
     /// How long they take: a rough guess, because nothing is measured yet.
     pub estimate: Duration,
-    /// The most that blocks that run again add.
-    pub repeats: Duration,
     /// The part of it in which the server is started and warmed up.
     pub preparation: Duration,
     /// The time of the run; `None` for no limit.
@@ -126,11 +126,6 @@ pub trait Observer {
     /// A run goes on: what is there, and a sentence if one of the cells was cut off.
     fn resumes(&mut self, there: &[Cell], dropped: Option<&str>) {
         let _ = (there, dropped);
-    }
-
-    /// A block is about to run again, as the sentence says.
-    fn repeats(&mut self, sentence: &str) {
-        let _ = sentence;
     }
 
     /// There is too little time for an interval, as the sentence says.

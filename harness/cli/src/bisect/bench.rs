@@ -57,8 +57,8 @@ impl Bench<'_> {
         }
     }
 
-    /// Measures the versions at these places side by side, in the folder `runs`. A run in turns ends early once intervals tell such a
-    /// ratio from 1.
+    /// Measures the versions at these places side by side, in the folder `runs`. A run that takes times ends early once intervals tell
+    /// such a ratio from 1.
     ///
     /// # Errors
     /// When a run cannot be made.
@@ -66,8 +66,6 @@ impl Bench<'_> {
         let meter = log.asked.meter;
         if meter == Meter::Cpu {
             let plan = in_turns(log, places, runs)?.with_turns(None);
-            // A run in cells ends after its blocks, whatever its intervals are.
-            let ratio = ratio.filter(|_| plan.unfit_for_turns().is_none());
             let until = ratio.map(|ratio| ((ratio - 1.0).abs() / 3.0).clamp(WIDTHS.0, WIDTHS.1));
             let plan = Plan { until, ..plan };
             return self.run(&plan, |analysis| Ok(Compared::of_times(analysis, meter.figures(analysis)?)));
@@ -150,7 +148,6 @@ fn plan(log: &Log, places: &[usize], runs: &str) -> Result<Plan> {
     let reference = contenders.first().map(ToString::to_string);
     Ok(Plan {
         arrangements: vec![asked.arrangement.parse().map_err(usage)?],
-        count: asked.count,
         counting_count: Some(asked.count),
         concurrency: usize::try_from(asked.concurrency).map_err(usage)?,
         passes: asked.meter.pass().into_iter().collect(),
@@ -158,10 +155,11 @@ fn plan(log: &Log, places: &[usize], runs: &str) -> Result<Plan> {
         reference,
         out: Some(log.folder().join(Path::new(runs))),
         ..Plan::new(contenders, vec![scenario(&asked.scenario)?])
-    })
+    }
+    .with_blocks(1, asked.count))
 }
 
-/// The same for a run in turns, which has a time limit.
+/// The same for a run that takes times, which has a time limit.
 fn in_turns(log: &Log, places: &[usize], runs: &str) -> Result<Plan> {
     Ok(Plan { within: Some(Duration::from_secs(log.asked.within_s)), ..plan(log, places, runs)? })
 }

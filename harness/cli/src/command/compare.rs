@@ -11,7 +11,7 @@ use crate::command::drivers;
 use crate::format::{Format, explained, formats, names};
 use crate::known::Known;
 use crate::measure::{measure, show};
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, usage};
 use crate::plan::{Asked, Conditions};
 use crate::recorded::path_of;
 use crate::terminal::{self, Detail};
@@ -89,8 +89,10 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
             }
             let mut plan = asked.plan(&contenders, reference.clone(), conditions, &programs, true)?;
             plan.named = !contender.is_empty();
-            if format.name() == "time" {
-                plan = asked.in_cells(plan, conditions)?;
+            if format.name() == "time" && plan.exact {
+                return Err(usage(
+                    "--format time was given, and NAME@all is compared by counts; add --time, or choose another format",
+                ));
             }
             measure(conditions.quiet, |progress, cancel| {
                 progress.watch();
@@ -203,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comparison_takes_turns_for_five_minutes_unless_the_user_sizes_its_cells() {
+    fn a_comparison_goes_on_for_five_minutes_unless_the_user_sizes_it() {
         let planned = |further: &[&str]| planned_of(further);
         let within = |plan: &Plan| plan.within.map(|time| time.as_secs());
         for turns in [
@@ -216,35 +218,30 @@ mod tests {
             &["-c", "1024"],
             &["--delay", "10ms"],
             &["--turn", "20k"],
+            &["--rate", "10k"],
+            &["--layouts", "2"],
         ] {
             let plan = planned(turns);
-            assert_eq!((within(&plan), plan.turns.is_some()), (Some(300), true), "{turns:?}");
+            assert_eq!((within(&plan), plan.total), (Some(300), None), "{turns:?}");
         }
-        assert_eq!(planned(&["--turn", "20k"]).turns.unwrap().count, 20_000);
-        for cells in [
-            &["--count", "250k"][..],
-            &["-n", "250k"],
-            &["--blocks", "12"],
-            &["--rate", "10k"],
-            &["--target", "10.0.0.1", "--publish"],
-        ] {
-            let plan = planned(cells);
-            assert_eq!((within(&plan), plan.turns), (None, None), "{cells:?}");
+        assert_eq!(planned(&["--turn", "20k"]).turns.count, 20_000);
+        for sized in
+            [&["--count", "250k"][..], &["-n", "250k"], &["--blocks", "12"], &["--target", "10.0.0.1", "--publish"]]
+        {
+            let plan = planned(sized);
+            assert_eq!((within(&plan), plan.total.is_some()), (None, true), "{sized:?}");
         }
         let elsewhere = planned(&["--target", "10.0.0.1"]);
-        assert_eq!((within(&elsewhere), elsewhere.blocks, elsewhere.turns.is_some()), (None, BLOCKS, true));
+        assert_eq!((within(&elsewhere), elsewhere.blocks, elsewhere.total), (None, BLOCKS, None));
         let unlimited = planned(&["--within", "none"]);
-        assert_eq!((within(&unlimited), unlimited.blocks, unlimited.turns.is_some()), (None, BLOCKS, true));
+        assert_eq!((within(&unlimited), unlimited.blocks, unlimited.total), (None, BLOCKS, None));
         let published = planned(&["--publish"]);
-        assert_eq!(
-            (within(&published), published.turns.is_some(), published.arrangements.len()),
-            (Some(1_200), true, 2)
-        );
+        assert_eq!((within(&published), published.total, published.arrangements.len()), (Some(1_200), None, 2));
         assert_eq!(published.passes, [Pass::Counting, Pass::Allocations, Pass::Instructions]);
         assert_eq!(planned(&["--publish", "--arrangement", "current"]).arrangements.len(), 1);
         assert_eq!(within(&planned(&["--publish", "--within", "10min"])), Some(600));
         assert_eq!(within(&planned(&["--within", "1s"])), Some(1));
-        let until = |words: &[&str]| (planned(words).until, within(&planned(words)), planned(words).turns.is_some());
+        let until = |words: &[&str]| (planned(words).until, within(&planned(words)), planned(words).total.is_none());
         assert_eq!(until(&["--until", "2%"]), (Some(0.02), Some(1_200), true), "it has more time");
         assert_eq!(until(&["--until", "2.5%", "--within", "7min"]), (Some(0.025), Some(420), true));
         assert_eq!(until(&["--until", "7%", "--within", "none"]), (Some(0.07), None, true));
@@ -252,16 +249,16 @@ mod tests {
     }
 
     #[test]
-    fn a_sweep_has_a_scenario_per_number_and_few_blocks_of_cells_without_counts() {
+    fn a_sweep_has_a_scenario_per_number_and_few_generations_of_one_turn_without_counts() {
         let plan =
             planned_of(&["-c", "1,4,...,64", "--connections", "1,2", "--scenario", "reads", "--scenario", "writes"]);
         assert_eq!((plan.scenarios.len(), plan.concurrency, plan.connections), (16, 64, 2));
-        assert_eq!((plan.blocks, plan.turns, plan.control, plan.passes.as_slice()), (3, None, false, &[][..]));
+        assert_eq!((plan.blocks, plan.turns.rounds, plan.control, plan.passes.as_slice()), (3, 1, false, &[][..]));
         assert_eq!(plan.within, Some(Duration::from_secs(300)));
         let judged = planned_of(&["-c", "1,64", "--blocks", "12", "--counting-count", "1k"]);
         assert_eq!((judged.control, judged.passes.as_slice()), (true, &[Pass::Counting][..]));
         let over = planned_of(&["--connections", "1,2", "--scenario", "reads"]);
-        assert_eq!((over.scenarios.len(), over.turns.is_some()), (2, true), "no curve, so it takes turns");
+        assert_eq!((over.scenarios.len(), over.total), (2, None), "no curve, so it goes on as long as there is time");
     }
 
     #[test]
@@ -288,11 +285,25 @@ mod tests {
     }
 
     #[test]
-    fn the_command_of_a_run_in_turns_asks_for_turns() {
+    fn the_command_of_a_run_asks_for_its_turns() {
         let mut run = unusual();
         run.plan.turns = Some(cqldyno_reports::TurnsInfo { count: 20_000, rounds: 3 });
         let plan = parsed(&run);
-        assert_eq!((plan.turns.map(|turns| turns.count), plan.within.is_some()), (Some(20_000), true));
+        assert_eq!((plan.turns.count, plan.total, plan.within.is_some()), (20_000, None, true));
+        for words in
+            [&["--count", "10M"][..], &["-n", "120001"], &["-n", "2M", "--turn", "30k"], &["-n", "7k", "--blocks", "3"]]
+        {
+            let asked = planned_of(words);
+            let mut sized = unusual();
+            let cqldyno_bench::Turns { count, rounds } = asked.turns;
+            sized.plan.turns = Some(cqldyno_reports::TurnsInfo { count, rounds });
+            (sized.plan.total, sized.plan.blocks) = (asked.total, asked.blocks);
+            let again = parsed(&sized);
+            let size = |plan: &Plan| (plan.total, plan.blocks, plan.turns.rounds, plan.whole);
+            assert_eq!(size(&again), size(&asked), "{words:?}");
+        }
+        let whole = planned_of(&["--count", "10M", "--whole"]);
+        assert_eq!((whole.total, whole.blocks, whole.turns.rounds, whole.whole), (Some(10_000_000), 1, 1, true));
         for share in [0.02, 0.025, 0.07] {
             run.plan.until = Some(share);
             assert_eq!((parsed(&run).until, parsed(&run).within), (Some(share), Some(Duration::from_millis(90_500))));
@@ -304,13 +315,13 @@ mod tests {
     #[test]
     fn all_releases_are_compared_by_counts_unless_time_is_asked_for() {
         let plan = planned_of(&["scylla@all", "--scenario", "writes"]);
-        assert!(plan.exact && plan.turns.is_none() && !plan.control && plan.within.is_none());
-        assert_eq!((plan.count, plan.blocks, plan.noise_share, plan.most_attempts), (50_000, 3, None, 1));
+        assert!(plan.exact && plan.turns.rounds == 1 && !plan.control && plan.within.is_none());
+        assert_eq!((plan.turns.count, plan.blocks, plan.noise_share), (50_000, 3, None));
         assert_eq!(plan.passes, [Pass::Counting, Pass::Allocations, Pass::Instructions]);
         assert_eq!(plan.arrangements[0].to_string(), "current");
         assert_eq!(plan.reference, plan.contenders.last().map(ToString::to_string), "the newest release");
         let timed = planned_of(&["scylla@all", "--time", "--reference", "scylla@0.3.1"]);
-        assert!(!timed.exact && timed.control && timed.turns.is_some_and(|turns| turns.count == 50_000));
+        assert!(!timed.exact && timed.control && timed.turns.count == 50_000);
         assert_eq!(
             (timed.within, timed.reference.as_deref()),
             (Some(Duration::from_secs(1_200)), Some("scylla@0.3.1"))
@@ -346,13 +357,13 @@ mod tests {
     }
 
     #[test]
-    fn a_quick_run_has_few_blocks_within_half_a_minute_and_neither_control_nor_repeats() {
+    fn a_quick_run_has_few_generations_within_half_a_minute_and_no_control() {
         let plan = planned_of(&["--quick"]);
         assert!(plan.blocks as usize * 2 < cqldyno_reports::LEAST_BLOCKS, "no interval: {}", plan.blocks);
-        assert_eq!((plan.within, plan.control, plan.most_attempts), (Some(Duration::from_secs(30)), false, 1));
+        assert_eq!((plan.within, plan.control), (Some(Duration::from_secs(30)), false));
         assert_eq!(plan.contenders.len(), drivers::compared().len());
         let other = planned_of(&["--quick", "-n", "1k", "-c", "7", "--within", "none"]);
-        assert_eq!((other.count, other.concurrency, other.within), (1_000, 7, None));
+        assert_eq!((other.total, other.blocks, other.concurrency, other.within), (Some(1_000), 3, 7, None));
     }
 
     /// Anything else that a plan is made of would be ignored in silence.

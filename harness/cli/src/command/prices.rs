@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow};
 use clap::builder::PossibleValuesParser;
 use cqldyno_bench::builder::Builder;
-use cqldyno_bench::{Arrangement, BLOCKS, Cancel, Contender, Plan, Programs, drivers, run as carry_out};
+use cqldyno_bench::{Arrangement, Cancel, Contender, Plan, Programs, drivers, run as carry_out};
 use cqldyno_driver_api::Settings;
 use cqldyno_reports::{Analysis, Pass, Recorded, escape, plain, wrap};
 use serde_json::json;
@@ -30,14 +30,12 @@ Examples:
   cqldyno prices scylla --scenario rows --only page-size=10 --blocks 16 --count 10k
 
 The first row is the driver as it is compared. Every other row is what one changed
-setting costs (+) or saves (-). All take turns unless --blocks is given, so that CPU
+setting costs (+) or saves (-). All take turns in up to 60 generations, so that CPU
 time has a narrow 95 % interval; with little time or many settings there is none.
 Exit codes: 0 done, 1 nothing could be measured, 2 wrong usage, 130 Ctrl-C.";
 
 /// The passes that count.
 const PASSES: [Pass; 3] = [Pass::Counting, Pass::Allocations, Pass::Instructions];
-/// How often a block runs at most because of noise.
-const MOST_ATTEMPTS: u32 = 2;
 /// Statements of a turn: a round of so many settings takes a few seconds.
 const TURN_COUNT: u64 = 30_000;
 
@@ -59,7 +57,7 @@ pub struct Arguments {
     /// Only these settings, as KEY=VALUE
     #[arg(long, value_name = "KEY=VALUE", help_heading = WHAT)]
     only: Vec<String>,
-    /// Statements per cell of --blocks
+    /// Statements per generation of --blocks
     #[arg(short = 'n', long, value_name = "N", value_parser = count, default_value = "100k", help_heading = SIZE)]
     count: u64,
     /// Statements in flight
@@ -68,7 +66,7 @@ pub struct Arguments {
     /// Time for turns and for counting
     #[arg(long, value_name = "TIME", value_parser = patience, default_value = "15min", help_heading = SIZE)]
     within: Duration,
-    /// Cells of every setting, one after the other, instead of turns
+    /// Generations of one turn, instead of as many as fit
     #[arg(long, value_name = "N", value_parser = blocks, conflicts_with = "within", help_heading = SIZE)]
     blocks: Option<u32>,
     /// table, markdown or json
@@ -192,19 +190,16 @@ fn measured(
     let scenarios = names.iter().map(|name| scenarios::find(name)).collect::<Result<Vec<_>>>()?.concat();
     let plan = Plan {
         arrangements: vec![arguments.arrangement],
-        count: arguments.count,
         concurrency: usize::try_from(arguments.concurrency).map_err(usage)?,
-        blocks: arguments.blocks.unwrap_or(BLOCKS),
         passes: PASSES.to_vec(),
         control: true,
         noise_share: Some(NOISE_SHARE),
-        most_attempts: MOST_ATTEMPTS,
         reference: Some(given),
         out: arguments.out.clone(),
         ..Plan::new(std::iter::once(base).chain(others).collect(), scenarios)
     };
     let plan = match arguments.blocks {
-        Some(_) => plan,
+        Some(blocks) => plan.with_blocks(blocks, arguments.count),
         None => Plan { within: Some(arguments.within), ..plan }.with_turns(Some(TURN_COUNT)),
     };
     let finished = measure(arguments.quiet, |progress, cancel| carry_out(&plan, programs, progress, cancel))?;

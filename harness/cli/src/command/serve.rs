@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use cqldyno_cluster::{Answers, Credentials, NodeOptions, ServeOptions, serve};
+use cqldyno_meter::available_memory;
 use cqldyno_reports::{memory, whole};
 
 use crate::arguments::heading::SETUP;
@@ -91,16 +92,6 @@ fn threads(text: &str) -> Result<usize, String> {
     asked.ok_or_else(|| {
         format!("ask for at most {most} threads; one per core is enough, and there are {cores} cores here")
     })
-}
-
-/// Memory in bytes that this process can still take: what the machine has, or less if `ulimit -v` says so.
-fn available_memory() -> Option<u64> {
-    let number = |file: &str, name: &str| {
-        let text = std::fs::read_to_string(file).ok()?;
-        text.lines().find_map(|line| line.strip_prefix(name))?.split_whitespace().next()?.parse::<u64>().ok()
-    };
-    let free = number("/proc/meminfo", "MemAvailable:").map(|kib| kib * 1_024);
-    free.into_iter().chain(number("/proc/self/limits", "Max address space")).min()
 }
 
 pub fn run(arguments: &Arguments) -> Result<Outcome> {

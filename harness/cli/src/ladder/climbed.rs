@@ -9,11 +9,11 @@ use super::{RIGHT, STEPS, Step, sound};
 pub struct Climbed {
     /// The step.
     pub step: &'static Step,
-    /// Medians of the blocks, or why there are none.
+    /// Medians of the generations, or why there are none.
     pub figures: Result<Figures, String>,
 }
 
-/// Medians of a step's blocks.
+/// Medians of a step's generations.
 #[derive(Clone, Debug, Default)]
 pub struct Figures {
     /// Verified statements per second.

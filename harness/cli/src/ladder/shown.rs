@@ -18,10 +18,10 @@ pub fn tables(run: &Run, all: &[(String, Vec<Climbed>)]) -> String {
     let label = run.contenders.first().map_or("", |one| one.label.as_str());
     let plan = &run.plan;
     let head = format!(
-        "{label}: {} statements per cell, {}; medians of {}",
+        "{label}: {} statements per turn, {}; medians of {}",
         run.statements(short_count),
         run.in_flight(),
-        cqldyno_reports::count(plan.blocks.into(), "block")
+        cqldyno_reports::count(plan.blocks.into(), plan.repeated())
     );
     let tables: String = all.iter().map(|(arrangement, all)| format!("\n{}", table(arrangement, all))).collect();
     let another = match all {

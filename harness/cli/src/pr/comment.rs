@@ -165,16 +165,13 @@ impl Comment<'_> {
         let by = if has(Pass::Instructions) && callgrind { ", instructions by callgrind" } else { "" };
         let is_timed = self.lines.iter().any(|line| line.meter == &CPU_TIME);
         let generations = self.analysis.rows().iter().filter(|row| row.interval.is_some()).filter_map(|row| row.blocks);
-        let time = match (&run.plan.turns, generations.min()) {
-            (Some(turns), Some(number)) => format!(
+        let time = match generations.min().filter(|_| is_timed) {
+            Some(number) => format!(
                 " CPU time: 95 % interval from {} of turns of {} statements.",
                 count(number as u64, "generation"),
-                whole(turns.count as f64)
+                run.statements(|number| whole(number as f64))
             ),
-            (None, Some(number)) if is_timed => {
-                format!(" CPU time: 95 % interval from {} of cells.", count(number as u64, "block"))
-            }
-            _ => String::new(),
+            None => String::new(),
         };
         let built = run.contenders.last().and_then(|head| head.built.as_ref());
         let calls = built.map(|built| self.change.exercised(self.scenarios, built)).unwrap_or_default();

@@ -142,8 +142,7 @@ pub fn names(run: &Run) -> Option<[[&Contender; 2]; 2]> {
 pub fn judge(analysis: &Analysis) -> Vec<Line> {
     let Some(names) = names(analysis.run()) else { return Vec::new() };
     let plan = &analysis.run().plan;
-    // Scenarios that do not fit into turns ran in blocks of cells, which have an interval, too.
-    let is_timed = plan.turns.is_some() || plan.without_turns.is_some();
+    let is_timed = plan.is_open();
     let of = |place| {
         let counts = COUNTS.iter().map(move |meter| count(analysis, place, names, meter));
         counts.chain(is_timed.then(|| time(analysis, place, names)))

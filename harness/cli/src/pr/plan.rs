@@ -119,7 +119,7 @@ impl Change {
             ..Plan::new(contenders.to_vec(), scenarios)
         };
         match time {
-            None => plan,
+            None => plan.with_blocks(1, COUNT),
             Some(_) => Plan { within: time, noise_share: Some(NOISE_SHARE), ..plan }.with_turns(None),
         }
     }

@@ -1,7 +1,5 @@
 //! What a run says of each expectation, and of the regression.
 
-use std::collections::BTreeSet;
-
 use cqldyno_reports::measure::SYSCALLS_BY_NAME;
 use cqldyno_reports::{Analysis, Contender, Pass, Place, SummaryRow, growth, list, three_digits};
 use cqldyno_scenarios::{Claim, Expected, Trial};
@@ -90,7 +88,7 @@ fn judged(found: f64, interval: Option<[f64; 2]>, [least, most]: [f64; 2]) -> Ju
         Judged::Fails
     } else {
         Judged::Unknown(format!(
-            "The interval from {} to {} reaches beyond what is expected; four times as many blocks would halve it.",
+            "The interval from {} to {} reaches beyond what is expected; four times as many generations would halve it.",
             three_digits(low),
             three_digits(high)
         ))
@@ -110,8 +108,8 @@ type Found = Result<(f64, Option<[f64; 2]>), String>;
 impl Measured<'_> {
     fn found(&self) -> Found {
         let exact = is_exact(&self.expected.meter);
-        if !exact && self.is_too_noisy() {
-            return Err("Other processes disturbed more than half of the blocks, so times say nothing.".to_owned());
+        if !exact && self.analysis.has_too_few_rounds() {
+            return Err("Other processes disturbed more than half of the rounds, so times say nothing.".to_owned());
         }
         if let Some(doubt) = self.analysis.doubts().first().filter(|_| !exact) {
             return Err(doubt.clone());
@@ -135,16 +133,6 @@ impl Measured<'_> {
                 Ok((fitted.exponent, Some(fitted.interval)))
             }
         }
-    }
-
-    /// Whether others disturbed more than half of the blocks in the attempt that counts.
-    fn is_too_noisy(&self) -> bool {
-        let timed = || self.analysis.cells().iter().filter(|cell| cell.pass == Pass::Timing);
-        let blocks = |noisy: bool| -> usize {
-            let of = timed().filter(|cell| !noisy || cell.noisy.is_some());
-            of.map(|cell| (&cell.scenario, cell.block)).collect::<BTreeSet<_>>().len()
-        };
-        2 * blocks(true) > blocks(false)
     }
 
     /// The figure that is shown for a contender; of an exponent, that of the most in flight.
@@ -183,7 +171,7 @@ impl Measured<'_> {
         match (row.ratio, row.interval) {
             (Some(ratio), Some(interval)) => Ok((ratio, Some(interval))),
             _ => Err(row.no_interval.clone().unwrap_or_else(|| {
-                "There is no interval of a time: so few blocks give none, or a block failed.".to_owned()
+                "There is no interval of a time: so few generations give none, or one failed.".to_owned()
             })),
         }
     }
@@ -329,12 +317,15 @@ mod tests {
     }
 
     #[test]
-    fn noise_in_more_than_half_of_the_blocks_leaves_times_unjudged_and_counts_as_they_are() {
-        let (run, mut cells) = sample::blocks(12);
-        cells
-            .iter_mut()
-            .filter(|cell| cell.block < 8)
-            .for_each(|cell| cell.noisy = Some("Others used 30 %.".to_owned()));
+    fn noise_in_more_than_half_of_the_rounds_leaves_times_unjudged_and_counts_as_they_are() {
+        let (mut run, mut cells) = sample::blocks(12);
+        run.plan.noise_share = Some(0.1);
+        for cell in cells.iter_mut().filter(|cell| cell.pass == cqldyno_reports::Pass::Timing) {
+            let (others_s, witness_us) = (if cell.block < 8 { 0.6 } else { 0.0 }, Some(1.0));
+            let (loops, cores, wall_s, steal_s) = (Vec::new(), 2, 1.0, 0.0);
+            let found = cqldyno_reports::RoundCores::Found { loops, cores, wall_s, others_s, steal_s, witness_us };
+            (cell.round, cell.cores) = (Some(1), Some(found));
+        }
         let judged = |expectation: String| {
             let trial = expecting(&expectation);
             judge(&trial.expectations[0], &trial, &Analysis::new(&run, &cells)).judged

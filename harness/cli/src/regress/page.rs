@@ -77,11 +77,8 @@ fn block(regression: &Regression, all: &[Found], command: &str) -> (String, BTre
         ));
     }
     for one in all {
-        let (plan, trial) = (&one.recorded.run.plan, one.trial);
-        let blocks = if plan.blocks == 1 { "1 block".to_owned() } else { format!("{} blocks", plan.blocks) };
-        say(&format!("\n### {}\n", escape(&asked(trial))));
-        let statements = one.recorded.run.statements(|number| whole(number as f64));
-        say(&format!("{blocks} of {statements} statements.\n"));
+        say(&format!("\n### {}\n", escape(&asked(one.trial))));
+        say(&format!("{}.\n", one.recorded.run.size()));
         say(
             "| expected | meter | figures | found | bounds | published | |\n| --- | --- | --- | --- | --- | --- | --- |",
         );
@@ -106,7 +103,7 @@ fn block(regression: &Regression, all: &[Found], command: &str) -> (String, BTre
         }
         say(&format!("\n{}", contenders(&one.recorded.run.contenders)));
         for (meter, svg, table) in growths(one) {
-            let name = format!("{}-{}-{meter}.svg", regression.name, trial.name);
+            let name = format!("{}-{}-{meter}.svg", regression.name, one.trial.name);
             say(&format!("\n![{}]({name})\n\n{table}", escape(&meter)));
             pictures.insert(name, svg.into_bytes());
         }

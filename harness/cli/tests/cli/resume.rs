@@ -107,7 +107,7 @@ fn a_run_that_was_killed_goes_on_with_the_block_under_way_and_a_cell_cut_in_half
     let output = resume(folder.path(), &["--format", "json"]);
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(0), "{said}");
-    assert!(said.contains("was cut off") && said.contains("3 cells are there already."), "{said}");
+    assert!(said.contains("was cut off") && said.contains("3 turns are there already."), "{said}");
     let run = kept_run(folder.path());
     assert_eq!((run.resumed.len(), run.interrupted, run.ended.is_some()), (1, false, true));
     let cells = kept_cells(folder.path());
@@ -125,7 +125,7 @@ fn a_run_that_was_killed_goes_on_with_the_block_under_way_and_a_cell_cut_in_half
     let again = resume(folder.path(), &[]);
     let said = stderr(&again);
     assert_eq!(again.status.code(), Some(0), "{said}");
-    assert!(said.contains("nothing was left to do") && !said.contains("cells are there already"), "{said}");
+    assert!(said.contains("nothing was left to do") && !said.contains("are there already"), "{said}");
     assert!(stdout(&again).contains("floor"));
     let after = files(&folder.path().join("kept"));
     for (path, is) in &after {
@@ -167,7 +167,7 @@ fn a_run_that_ended_without_some_of_its_cells_is_gone_on_with() {
     let output = resume(folder.path(), &[]);
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(0), "{said}");
-    assert!(said.contains("cells are there already") && !said.contains("nothing was left to do"), "{said}");
+    assert!(said.contains("turns are there already") && !said.contains("nothing was left to do"), "{said}");
     assert!(kept_cells(folder.path()).len() > last, "the last block was run again");
 }
 
@@ -387,6 +387,6 @@ fn the_last_lines_have_the_warnings_that_stand_over_the_tables() {
     let output = resume(folder.path(), &[]);
     assert!(stderr(&output).contains("nothing was left to do"), "{}", stderr(&output));
     let shown = crate::support::words(&stdout(&output));
-    assert!(shown.contains("1 of 1 block"), "{shown}");
+    assert!(shown.contains("1 of 1 generation was"), "{shown}");
     assert!(shown.contains("prefer a quiet machine"), "{shown}");
 }

@@ -176,7 +176,10 @@ fn numbers_that_are_none_are_refused_with_how_to_write_them() {
     assert!(refused(&["compare", "--page-size", "3G"]).contains("at most 2147483647"));
     for blocks in ["100001", "99999999999"] {
         let error = refused(&["compare", "--blocks", blocks]);
-        assert!(error.contains("at most 100000 blocks; ask for fewer, and for more statements per cell"), "{error}");
+        assert!(
+            error.contains("at most 100000 generations; ask for fewer, and for more statements of each"),
+            "{error}"
+        );
     }
     assert!(refused(&["compare", "--stall", "soon"]).contains("write a time from 1s to a day"));
     assert!(refused(&["compare", "-n", "0"]).contains("'--count <N>'"));
@@ -355,7 +358,7 @@ fn a_share_of_noise_cores_and_memory_are_refused_with_how_to_write_them() {
 }
 
 #[test]
-fn a_run_for_publication_has_blocks_and_a_count_of_its_own() {
+fn a_run_for_publication_has_generations_and_a_count_of_its_own() {
     for (flag, value) in [("--count", "1M"), ("--blocks", "3")] {
         let error = refused(&["compare", "--publish", flag, value]);
         let sentence = format!(
@@ -367,9 +370,7 @@ fn a_run_for_publication_has_blocks_and_a_count_of_its_own() {
     let both = refused(&["compare", "--publish", "--count", "1M", "--blocks", "3"]);
     assert!(both.contains("together with --count and --blocks, and"), "{both}");
     let help = words(&stdout(&run(&["compare", "--help"])));
-    for part in
-        ["20 minutes on multi:2 and current", "One block is the default if --count is 5M or more", "--resume <RUN>"]
-    {
+    for part in ["20 minutes on multi:2 and current", "Issue --count in one piece, as `time` would", "--resume <RUN>"] {
         assert!(help.contains(part), "{part}: {help}");
     }
 }
@@ -439,41 +440,36 @@ fn a_folder_with_other_files_is_refused_for_a_run() {
 }
 
 #[test]
-fn turns_are_refused_where_there_are_cells() {
-    let said = refused(&["compare", "floor", "noop", "--format", "time", "--turn", "20k"]);
-    assert!(said.contains("--turn was given, and --format time shows whole cells; leave out one of them"), "{said}");
-    let said = refused(&["compare", "floor", "noop", "--count", "1k", "--turn", "20k"]);
-    assert!(said.contains("--count was given together with --turn, and they exclude each other"), "{said}");
-    let said = refused(&["run", "noop", "--layouts", "3"]);
+fn the_length_of_turns_is_refused_where_there_is_one_per_generation() {
+    let said = refused(&["compare", "floor", "noop", "--blocks", "2", "--turn", "20k"]);
+    assert!(said.contains("--blocks was given together with --turn, and they exclude each other"), "{said}");
+    let said = refused(&["compare", "floor", "noop", "--count", "1k", "--whole", "--turn", "20k"]);
+    assert!(said.contains("--whole") && said.contains("--turn, and they exclude each other"), "{said}");
+    assert!(refused(&["compare", "noop", "--whole"]).contains("--count"));
+    let said = refused(&["run", "noop", "--turn", "3k"]);
     assert_eq!(
         said,
-        "Error: --layouts was given for a run in cells; leave it out, or use `compare`, where contenders take turns\n"
+        "Error: --turn was given for a run of a fixed size; leave it out, or use `compare`, which runs as long as there is time\n"
     );
 }
 
 #[test]
-fn a_width_is_refused_where_there_are_cells_and_where_it_is_none() {
-    for (flag, value) in [("--count", Some("1k")), ("--blocks", Some("9")), ("--rate", Some("1k")), ("--quick", None)] {
+fn a_width_is_refused_where_the_size_is_fixed_and_where_it_is_none() {
+    for (flag, value) in [("--count", Some("1k")), ("--blocks", Some("9")), ("--quick", None)] {
         let said = refused(&[&["compare", "floor", "noop", "--until", "2%", flag][..], value.as_slice()].concat());
         assert!(
             said.contains(flag) && said.contains("--until") && said.contains("; leave out one or the other"),
             "{said}"
         );
     }
-    let said = refused(&["compare", "floor", "noop", "--format", "time", "--until", "2%"]);
-    assert_eq!(said, "Error: --until was given, and --format time shows whole cells; leave out one of them\n");
     let publish = ["compare", "noop", "--target", "127.0.0.1:9042", "--publish"];
-    for (cells, instead) in
-        [(&["run", "noop"][..], "use `compare`, where contenders take turns"), (&publish, "leave out --publish")]
-    {
-        let said = refused(&[cells, &["--until", "2%"]].concat());
-        assert_eq!(said, format!("Error: --until was given for a run in cells; leave it out, or {instead}\n"));
+    for (fixed, instead) in [
+        (&["run", "noop"][..], "use `compare`, which runs as long as there is time"),
+        (&publish, "leave out --publish"),
+    ] {
+        let said = refused(&[fixed, &["--until", "2%"]].concat());
+        assert_eq!(said, format!("Error: --until was given for a run of a fixed size; leave it out, or {instead}\n"));
     }
-    let said = refused(&["compare", "noop", "--scenario", "connect", "--until", "2%"]);
-    assert!(
-        said.contains("--until was given, and the scenario connect opens a session per statement; leave"),
-        "{said}"
-    );
     for width in ["0.02", "2", "0%", "-2%", "51%", "nan%", "%", "narrow"] {
         let said = refused(&["compare", "noop", &format!("--until={width}")]);
         assert!(said.contains("--until") && said.contains("write a percentage from 0.1% to 50%"), "{width}: {said}");

@@ -153,18 +153,6 @@ fn a_scenario_of_which_nothing_is_known_is_named_in_the_first_line() {
 }
 
 #[test]
-fn cpu_time_from_blocks_of_cells_is_judged_too_and_said_only_if_it_is() {
-    let (mut run, cells) = measured([1.0, 1.0, 1.2, 1.2], |_, _| 0.0);
-    run.plan.turns = None;
-    let text = comment("HEAD", (run.clone(), cells.clone()), true);
-    assert!(!text.contains("CPU time"), "{text}");
-    run.plan.without_turns = Some("Contenders run in cells and take no turns, because rows are few.".to_owned());
-    let text = comment("HEAD", (run, cells), true);
-    assert!(first(&text).contains(" more CPU time per write ("), "{text}");
-    assert!(text.contains("CPU time: 95 % interval from 12 blocks of cells."), "{text}");
-}
-
-#[test]
 fn however_many_scenarios_there_are_a_comment_has_twenty_lines_and_keeps_its_findings() {
     let (mut run, cells) = one_call_more();
     let mut all = Vec::new();
