@@ -29,8 +29,10 @@ fn arguments(run: &Run) -> Vec<String> {
             total.into_iter().for_each(|all| flag("count", all.to_string()));
             flag("turn", turns.count.to_string());
         }
-        (turns, _) => {
-            flag("count", turns.map_or(plan.count, |turns| turns.count).to_string());
+        (turns, total) => {
+            let blocks = u64::from(plan.blocks.max(1));
+            let each = total.map(|all| all / blocks).or(turns.map(|turns| turns.count)).unwrap_or(plan.count);
+            flag("count", each.to_string());
             flag("blocks", plan.blocks.to_string());
         }
     }

@@ -119,9 +119,8 @@ fn silent_retries_are_found() {
 #[test]
 fn retries_under_another_text_are_found() {
     let place = Place::new();
-    let mut plan = place.plan("writes", &["retries-under-another-text"]);
     // So many that they are more than a driver's own traffic.
-    plan.count = 150_000;
+    let plan = place.plan("writes", &["retries-under-another-text"]).with_blocks(1, 150_000);
     let sentence = misbehaving(place.run(&plan)).void.unwrap();
     assert!(
         sentence.starts_with("The server counted 150 statements of the driver's own in the window, beside the 150,000"),
@@ -156,9 +155,8 @@ fn better_times_than_others_saw_are_found() {
 #[test]
 fn less_cpu_time_than_the_process_clock_saw_is_found() {
     let place = Place::new();
-    let mut plan = place.plan("reads", &["halves-cpu-time"]);
     // The clocks are compared to 5 ms.
-    plan.count = 150_000;
+    let plan = place.plan("reads", &["halves-cpu-time"]).with_blocks(1, 150_000);
     let sentence = misbehaving(place.run(&plan)).void.unwrap();
     assert!(sentence.contains("s of CPU time in the window, its process clock says"), "{sentence}");
 }

@@ -210,9 +210,9 @@ mod tests {
             planned.with_turns(None)
         };
         let rounds = |seconds, scenarios: &[&str]| within(seconds, scenarios).turns.rounds;
-        assert_eq!(rounds(300, &["writes", "reads", "mixed"]), 5);
+        assert_eq!(rounds(300, &["writes", "reads", "mixed"]), 8);
         assert_eq!(rounds(40, &["writes", "reads", "mixed"]), 2);
-        assert!(rounds(90, &["writes"]) > rounds(90, &["writes", "reads"]));
+        assert!(rounds(70, &["writes"]) > rounds(70, &["writes", "reads"]));
         assert_eq!(within(300, &["writes"]).blocks, MOST_GENERATIONS);
         assert_eq!(plan(&["a"], &["writes"]).with_turns(None).blocks, BLOCKS, "without a limit of time");
     }
@@ -226,10 +226,10 @@ mod tests {
             assert!(issued.iter().all(|one| one.div_ceil(plan.turns.rounds.into()) <= plan.turns.count), "{issued:?}");
             (plan.blocks, plan.turns.rounds)
         };
-        assert_eq!(of(10_000_000, None), (40, 5));
-        assert_eq!(of(2_000_000, None), (8, 5));
+        assert_eq!(of(10_000_000, None), (63, 8));
+        assert_eq!(of(2_000_000, None), (13, 8));
         assert_eq!(of(1_000, None), (1, 1));
-        assert_eq!(of(120_001, None), (3, 1));
+        assert_eq!(of(120_001, None), (7, 1));
         assert_eq!(of(1_000_000, Some(30_000)), (9, 4));
         assert_eq!(of(7, Some(1)), (7, 1));
         let blocks = plan(&["a"], &["writes"]).with_blocks(3, 20_000);

@@ -30,7 +30,6 @@ fn blocks(ratio: f64, minute: fn(u32, u32) -> u32) -> (tempfile::TempDir, String
     whole["scenarios"] = json!([scenario]);
     whole["plan"]["arrangements"] = json!([arrangement]);
     whole["plan"]["blocks"] = 12.into();
-    whole["ended"] = Value::Null;
     let object = whole.as_object_mut().unwrap();
     object.remove("checksum");
     let contenders = object["contenders"].as_array_mut().unwrap();
