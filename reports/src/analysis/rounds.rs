@@ -1,19 +1,26 @@
 //! Which rounds count: those in which nobody else used the cores, and the machine was as quick as it often is.
 //!
 //! With fewer cores than a round should have, the threads of a driver meet in other ways. On a slow machine all drivers cost more, but not
-//! alike, so ratios move towards 1. Both make such a round one about another machine. No contender's figure has a part in this rule. It
-//! looks at the kernel's account of what others used, and at the witness: floor, which takes short turns between those of the
-//! contenders on a node of its own.
+//! alike, so ratios move towards 1. Both make such a round one about another machine. No contender's CPU time has a part in this rule. It
+//! looks at the kernel's account of what others used, and at a witness. That is the server: it does the same for every statement, and the
+//! median over the turns of a round is moved by no single contender. Where there are fewer than three turns, or the server is not
+//! ours, it is floor, which takes short turns between those of the contenders on a node of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::attempts::Attempts;
-use crate::measure::SERVER_CPU;
-use crate::{Cell, CoreLoop, Pass, Place, RoundCores, Run, plain};
+use crate::measure::{SERVER_CPU, SERVER_CPU_PER_STATEMENT};
+use crate::summary::median;
+use crate::{Cell, CoreLoop, Pass, Place, Role, RoundCores, Run, plain};
 
-/// A round does not count if its witness costs more than so many times the quick rounds' of the same table. In an ordinary hour it costs up
-/// to three times as much, by how threads wake each other, and then ratios do not follow it.
-const SLOW: f64 = 3.0;
+/// A round does not count if the server costs more than so many times what it costs in the quick rounds of the same table. On 2026-11-26 a
+/// fifth of the rounds did in a run with slow half minutes, and that explained 30 to 40 % of what turns cost.
+const SLOW_SERVER: f64 = 1.2;
+/// Where floor is the witness. In an ordinary hour it costs up to three times as much, because of how threads wake each other, and then
+/// ratios do not follow it.
+const SLOW_FLOOR: f64 = 3.0;
+/// The median of fewer turns could be moved by one contender.
+const LEAST_TURNS: usize = 3;
 /// The quick rounds' witness is this quantile of all.
 const QUICK: f64 = 0.2;
 /// This share of the rounds that had their cores counts in any case, the quickest first.
@@ -53,6 +60,7 @@ impl<'a> CountedRounds<'a> {
         let attempts = Attempts::of(cells);
         let best = if works_on(run, cells) { BTreeMap::new() } else { best(cells) };
         let mut witnesses: BTreeMap<Where<'_>, BTreeMap<(u32, u32), f64>> = BTreeMap::new();
+        let servers = if run.plan.target.embedded { servers(run, cells, &attempts) } else { BTreeMap::new() };
         for cell in cells.iter().filter(|cell| cell.pass == Pass::Timing && attempts.is_last(cell)) {
             let (Some(round), Some(cores)) = (cell.round, &cell.cores) else { continue };
             let loops = |core| best.get(&(cell.arrangement.as_str(), core)).copied();
@@ -64,8 +72,17 @@ impl<'a> CountedRounds<'a> {
             found.places.entry(place(cell)).or_default().insert(at, why);
         }
         for (place, witnesses) in witnesses {
-            let slow = slow(&witnesses);
-            found.places.entry(place).or_default().extend(slow.map(|(at, why)| (at, Some(Why::Slow(why)))));
+            let server = servers.get(&place).into_iter().flatten();
+            let server: BTreeMap<_, _> =
+                server.filter(|(at, _)| witnesses.contains_key(at)).map(|(at, cost)| (*at, *cost)).collect();
+            let (who, limit, costs) = match server.len() == witnesses.len() {
+                true => ("the server", SLOW_SERVER, &server),
+                false => ("floor", SLOW_FLOOR, &witnesses),
+            };
+            let slow = slow(costs, limit).map(|(at, times)| {
+                (at, Some(Why::Slow(format!("{who} cost {times:.2} times what it cost in quick rounds"))))
+            });
+            found.places.entry(place).or_default().extend(slow);
         }
         // Each cell is asked about its place, so that is known once.
         let most = if found.are_too_few() { 1.0 / 2.0 } else { 2.0 / 3.0 };
@@ -196,17 +213,42 @@ fn slow_loops(cores: &RoundCores, best: impl Fn(u32) -> Option<f64>) -> Option<S
         .then(|| format!("the calibration loop had {:.0} % of its best speed", (slow * 100.0).floor()))
 }
 
-/// The rounds of a table whose witness was slow, and why, as the rest of a sentence.
-fn slow(witnesses: &BTreeMap<(u32, u32), f64>) -> impl Iterator<Item = ((u32, u32), String)> {
-    let mut sorted: Vec<f64> = witnesses.values().copied().collect();
+/// What a statement costs the server in each round of a table: the median over the turns, each beside the quick turns of its contender,
+/// because the server's cost depends on how a driver batches. Rounds of fewer than [`LEAST_TURNS`] turns have none.
+fn servers<'a>(run: &Run, cells: &'a [Cell], attempts: &Attempts<'_>) -> BTreeMap<Where<'a>, BTreeMap<(u32, u32), f64>> {
+    let mut turns: BTreeMap<Where<'_>, BTreeMap<&str, BTreeMap<(u32, u32), f64>>> = BTreeMap::new();
+    let is_driver = |cell: &Cell| run.contender(&cell.contender).is_some_and(|one| one.role == Role::Driver);
+    for cell in cells.iter().filter(|cell| cell.pass == Pass::Timing && attempts.is_last(cell) && is_driver(cell)) {
+        if let Some((round, cost)) = cell.round.zip(cell.get(SERVER_CPU_PER_STATEMENT)) {
+            let here = turns.entry(place(cell)).or_default().entry(&cell.contender).or_default();
+            here.insert((cell.block, round), cost);
+        }
+    }
+    let of_place = |turns: BTreeMap<&str, BTreeMap<(u32, u32), f64>>| {
+        let mut rounds: BTreeMap<(u32, u32), Vec<f64>> = BTreeMap::new();
+        for costs in turns.into_values() {
+            let quick = quantile(costs.values().copied(), QUICK);
+            costs.into_iter().for_each(|(at, cost)| rounds.entry(at).or_default().push(cost / quick));
+        }
+        rounds.retain(|_, costs| costs.len() >= LEAST_TURNS);
+        rounds.into_iter().filter_map(|(at, mut costs)| Some((at, median(&mut costs)?))).collect()
+    };
+    turns.into_iter().map(|(place, turns)| (place, of_place(turns))).collect()
+}
+
+/// Infinite without any.
+fn quantile(costs: impl Iterator<Item = f64>, share: f64) -> f64 {
+    let mut sorted: Vec<f64> = costs.collect();
     sorted.sort_by(f64::total_cmp);
-    let at = |share: f64| sorted.get((sorted.len() as f64 * share) as usize).copied();
-    let quick = at(QUICK).unwrap_or(f64::INFINITY);
-    let limit = (SLOW * quick).max(at(KEPT).unwrap_or(f64::INFINITY));
-    let slow = witnesses.iter().filter(move |(_, witness)| **witness > limit);
-    slow.map(move |(at, witness)| {
-        (*at, format!("floor cost {:.2} times what it cost in quick rounds", witness / quick))
-    })
+    sorted.get((sorted.len() as f64 * share) as usize).copied().unwrap_or(f64::INFINITY)
+}
+
+/// The rounds of a table whose witness cost more than `limit` times what it did in quick ones, and how many times that was.
+fn slow(costs: &BTreeMap<(u32, u32), f64>, limit: f64) -> impl Iterator<Item = ((u32, u32), f64)> {
+    let at = |share: f64| quantile(costs.values().copied(), share);
+    let quick = at(QUICK);
+    let most = (limit * quick).max(at(KEPT));
+    costs.iter().filter(move |(_, cost)| **cost > most).map(move |(at, cost)| (*at, cost / quick))
 }
 
 #[cfg(test)]
@@ -276,17 +318,46 @@ mod tests {
         assert!(why(&none).is_some(), "no core");
     }
 
+    /// The same with what a statement costs the server in a contender's turn of a generation; nobody knows where it costs nothing.
+    fn served((run, mut cells): (Run, Vec<Cell>), cost: impl Fn(&str, u32) -> f64) -> (Run, Vec<Cell>) {
+        for cell in cells.iter_mut().filter(|cell| cell.pass == Pass::Timing) {
+            let cost = Some(cost(&cell.contender, cell.block)).filter(|cost| *cost > 0.0);
+            let unknown = || Measure::unavailable("The server is not ours.");
+            let measure = cost.map_or_else(unknown, |cost| Measure::value(cost, Unit::Microseconds));
+            cell.measures.insert(SERVER_CPU_PER_STATEMENT.to_owned(), measure);
+        }
+        (run, cells)
+    }
+
     #[test]
-    fn a_round_counts_unless_its_witness_is_slow_beside_the_quick_ones_and_half_of_them_do_in_any_case() {
+    fn a_round_counts_unless_the_server_is_slow_beside_the_quick_ones_whatever_floor_says_and_one_contender_moves_nothing() {
+        let of = |cost: &dyn Fn(&str, u32) -> f64| {
+            let (run, cells) = served(turns(|_, block, _| found(f64::from(block), 0.02, 0.0)), cost);
+            let rounds = CountedRounds::of(&run, &cells);
+            (rounds.counting(), rounds.sentence())
+        };
+        let level = |who: &str| if who.starts_with("scylla") { 0.2 } else { 0.5 };
+        let slow = |times: f64| move |who: &str, block: u32| if block > 9 { times * level(who) } else { level(who) };
+        assert_eq!(of(&slow(1.0)).0, Some((48, 48)));
+        assert_eq!(of(&slow(1.19)).0, Some((48, 48)), "an ordinary hour");
+        let (counting, said) = of(&slow(1.5));
+        assert_eq!(counting, Some((36, 48)), "a slow quarter");
+        assert!(said.unwrap().ends_with("the server cost 1.50 times what it cost in quick rounds."));
+        let mine = |who: &str, block: u32| if who == "cdrs-tokio" { slow(3.0)(who, block) } else { level(who) };
+        assert_eq!(of(&mine).0, Some((48, 48)), "its own doing");
+    }
+
+    #[test]
+    fn where_the_server_tells_nothing_a_round_counts_unless_floor_is_slow_and_half_of_them_do_in_any_case() {
         let of = |witness: fn(u32, u32) -> f64| {
-            let (run, cells) = turns(|_, block, round| found(witness(block, round), 0.02, 0.0));
+            let (run, cells) = served(turns(|_, block, round| found(witness(block, round), 0.02, 0.0)), |_, _| 0.0);
             CountedRounds::of(&run, &cells).counting()
         };
         assert_eq!(of(|_, _| 1.0), Some((48, 48)));
         assert_eq!(of(|block, _| if block > 9 { 2.9 } else { 1.0 }), Some((48, 48)), "an ordinary hour");
         assert_eq!(of(|block, _| if block > 9 { 3.1 } else { 1.0 }), Some((36, 48)), "a slow quarter");
         assert_eq!(of(|block, _| if block > 3 { f64::from(block) } else { 1.0 }), Some((28, 48)), "a slow hour");
-        let (run, cells) = turns(|_, block, _| found(if block > 9 { 3.5 } else { 1.0 }, 0.02, 0.0));
+        let (run, cells) = served(turns(|_, block, _| found(if block > 9 { 3.5 } else { 1.0 }, 0.02, 0.0)), |_, _| 0.0);
         let rounds = CountedRounds::of(&run, &cells);
         let said = rounds.sentence().unwrap();
         assert!(said.starts_with("12 of 48 rounds do not count, because the machine was slow. For example "), "{said}");
