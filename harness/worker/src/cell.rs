@@ -201,7 +201,8 @@ pub(crate) async fn cell<D: Driver>(
             }
             (Mode::Measure, None) if !submit.has_slots() => {
                 let window = (&gauge, way);
-                let counted = submitting::run(&bench, source, window, clock, OnError::Count, end_of(link, &gauge, begin)).await;
+                let counted =
+                    submitting::run(&bench, source, window, clock, OnError::Count, end_of(link, &gauge, begin)).await;
                 let (counted, polled) = counted.map_err(|error| crashed(&error))?;
                 polls = Some(polled);
                 (counted, None)

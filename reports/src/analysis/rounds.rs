@@ -33,6 +33,8 @@ const RESOLUTION_SECONDS: f64 = 0.05;
 
 /// Scenario and arrangement.
 type Where<'a> = (&'a str, &'a str);
+/// What a witness costs, by generation and round.
+type Costs = BTreeMap<(u32, u32), f64>;
 
 /// Why a round does not count, as the rest of a sentence.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,7 +61,7 @@ impl<'a> CountedRounds<'a> {
         let Some(share) = run.plan.noise_share else { return found };
         let attempts = Attempts::of(cells);
         let best = if works_on(run, cells) { BTreeMap::new() } else { best(cells) };
-        let mut witnesses: BTreeMap<Where<'_>, BTreeMap<(u32, u32), f64>> = BTreeMap::new();
+        let mut witnesses: BTreeMap<Where<'_>, Costs> = BTreeMap::new();
         let servers = if run.plan.target.embedded { servers(run, cells, &attempts) } else { BTreeMap::new() };
         for cell in cells.iter().filter(|cell| cell.pass == Pass::Timing && attempts.is_last(cell)) {
             let (Some(round), Some(cores)) = (cell.round, &cell.cores) else { continue };
@@ -215,8 +217,8 @@ fn slow_loops(cores: &RoundCores, best: impl Fn(u32) -> Option<f64>) -> Option<S
 
 /// What a statement costs the server in each round of a table: the median over the turns, each beside the quick turns of its contender,
 /// because the server's cost depends on how a driver batches. Rounds of fewer than [`LEAST_TURNS`] turns have none.
-fn servers<'a>(run: &Run, cells: &'a [Cell], attempts: &Attempts<'_>) -> BTreeMap<Where<'a>, BTreeMap<(u32, u32), f64>> {
-    let mut turns: BTreeMap<Where<'_>, BTreeMap<&str, BTreeMap<(u32, u32), f64>>> = BTreeMap::new();
+fn servers<'a>(run: &Run, cells: &'a [Cell], attempts: &Attempts<'_>) -> BTreeMap<Where<'a>, Costs> {
+    let mut turns: BTreeMap<Where<'_>, BTreeMap<&str, Costs>> = BTreeMap::new();
     let is_driver = |cell: &Cell| run.contender(&cell.contender).is_some_and(|one| one.role == Role::Driver);
     for cell in cells.iter().filter(|cell| cell.pass == Pass::Timing && attempts.is_last(cell) && is_driver(cell)) {
         if let Some((round, cost)) = cell.round.zip(cell.get(SERVER_CPU_PER_STATEMENT)) {
@@ -224,7 +226,7 @@ fn servers<'a>(run: &Run, cells: &'a [Cell], attempts: &Attempts<'_>) -> BTreeMa
             here.insert((cell.block, round), cost);
         }
     }
-    let of_place = |turns: BTreeMap<&str, BTreeMap<(u32, u32), f64>>| {
+    let of_place = |turns: BTreeMap<&str, Costs>| {
         let mut rounds: BTreeMap<(u32, u32), Vec<f64>> = BTreeMap::new();
         for costs in turns.into_values() {
             let quick = quantile(costs.values().copied(), QUICK);
@@ -244,7 +246,7 @@ fn quantile(costs: impl Iterator<Item = f64>, share: f64) -> f64 {
 }
 
 /// The rounds of a table whose witness cost more than `limit` times what it did in quick ones, and how many times that was.
-fn slow(costs: &BTreeMap<(u32, u32), f64>, limit: f64) -> impl Iterator<Item = ((u32, u32), f64)> {
+fn slow(costs: &Costs, limit: f64) -> impl Iterator<Item = ((u32, u32), f64)> {
     let at = |share: f64| quantile(costs.values().copied(), share);
     let quick = at(QUICK);
     let most = (limit * quick).max(at(KEPT));
@@ -330,7 +332,8 @@ mod tests {
     }
 
     #[test]
-    fn a_round_counts_unless_the_server_is_slow_beside_the_quick_ones_whatever_floor_says_and_one_contender_moves_nothing() {
+    fn a_round_counts_unless_the_server_is_slow_beside_the_quick_ones_whatever_floor_says_and_one_contender_moves_nothing()
+     {
         let of = |cost: &dyn Fn(&str, u32) -> f64| {
             let (run, cells) = served(turns(|_, block, _| found(f64::from(block), 0.02, 0.0)), cost);
             let rounds = CountedRounds::of(&run, &cells);

@@ -211,7 +211,12 @@ impl Waiting<'_> {
                 let clock = whole.clock_ns.filter(|clock_ns| whole.cpu_us * 1_000 < *clock_ns);
                 let untold = clock.and_then(|clock_ns| cpu_disagreement(whole.cpu_us, clock_ns, whole.turns));
                 let edges = dear_edges(whole.cpu_us, whole.done.verified, whole.steady, whole.turns);
-                found.into_iter().chain(untold).chain(edges).map(|sentence| format!("Over all its turns: {sentence}")).collect()
+                found
+                    .into_iter()
+                    .chain(untold)
+                    .chain(edges)
+                    .map(|sentence| format!("Over all its turns: {sentence}"))
+                    .collect()
             }
             _ => Vec::new(),
         };

@@ -66,7 +66,11 @@ pub(crate) fn window_of(
         latencies: None,
         asleep: None,
         tail_us: 0,
-        steady: end.steady.map(|Steady { wall_ns, cpu_ns, statements }| cqldyno_meter::Steady { wall_ns, cpu_ns, statements }),
+        steady: end.steady.map(|Steady { wall_ns, cpu_ns, statements }| cqldyno_meter::Steady {
+            wall_ns,
+            cpu_ns,
+            statements,
+        }),
     }
 }
 
