@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use cqldyno_protocol::tickets;
 use cqldyno_scenarios::Permutation;
+use cqldyno_worker::Edges;
 
 use crate::asked::{Asked, Mix};
 
@@ -26,6 +27,7 @@ pub struct Tickets {
     mix: Mix,
     part: Part,
     shift: i64,
+    pub(crate) edges: Edges,
 }
 
 #[derive(Debug)]
@@ -41,7 +43,8 @@ impl Tickets {
     pub(crate) fn turn(asked: &Asked, nth: u32) -> Tickets {
         let permutation = Permutation::new(asked.count, asked.seed);
         let range = tickets(asked.count, asked.turns, nth);
-        Tickets::of(asked, range, Part::Window { permutation, loaded: asked.count / 2 })
+        let edges = Edges::of(range.clone(), asked.concurrency);
+        Tickets { edges, ..Tickets::of(asked, range, Part::Window { permutation, loaded: asked.count / 2 }) }
     }
 
     /// The statements before the first turn, on other keys.
@@ -50,7 +53,14 @@ impl Tickets {
     }
 
     fn of(asked: &Asked, range: Range<u64>, part: Part) -> Tickets {
-        Tickets { next: AtomicU64::new(range.start), range, mix: asked.mix, part, shift: asked.shift }
+        Tickets {
+            next: AtomicU64::new(range.start),
+            range,
+            mix: asked.mix,
+            part,
+            shift: asked.shift,
+            edges: Edges::default(),
+        }
     }
 
     /// How many were taken.
@@ -81,6 +91,7 @@ impl Tickets {
     #[inline]
     pub fn take(&self) -> Option<Statement> {
         let ticket = self.next.fetch_add(1, Ordering::Relaxed);
+        self.edges.pass(ticket..ticket + 1);
         (ticket < self.range.end).then(|| self.statement(ticket))
     }
 

@@ -7,7 +7,8 @@ use std::time::Duration;
 use anyhow::Context;
 use cqldyno_driver_api::{ConnectOptions, Driver, DriverInfo, Setting};
 use cqldyno_protocol::{
-    BuildInfo, Done, Failed, FailureKind, Hello, Job, PROTOCOL_VERSION, ParentMessage, Ready, Runtime, WorkerMessage,
+    BuildInfo, Done, End, Failed, FailureKind, Hello, Job, PROTOCOL_VERSION, ParentMessage, Ready, Runtime,
+    WorkerMessage,
 };
 use cqldyno_worker::{Edge, build_info, threads};
 use tokio::runtime::Builder;
@@ -134,6 +135,7 @@ async fn turn<P: Program>(
     let verified = execute_all(client, tickets, concurrency).await;
     let end = at(FailureKind::Job, begin.until_now().context(unmeasured))?;
     let verified = at(FailureKind::Crash, verified.context("the program broke off at the window's first error"))?;
+    let end = End { steady: tickets.edges.steady(), ..end };
     at(FailureKind::Protocol, parent.say(&WorkerMessage::End(end)))?;
     at(FailureKind::Protocol, parent.wait_for(&ParentMessage::Ack))?;
 

@@ -81,6 +81,7 @@ func (c *cell) runProgram(program Program) (string, error) {
 	for nth := range c.job.Turns {
 		tickets := *all
 		tickets.gauge, tickets.issue = c.tickets(nth), c.workload.Issue
+		tickets.gauge.withEdges(uint64(c.job.Concurrency))
 		verified := uint64(0)
 		count, err := c.turn(tickets.gauge, last, func(atEnd func()) (err error) {
 			if verified, err = c.executeAll(program, &tickets); err == nil {

@@ -1,12 +1,11 @@
 //! What the slots of one run share; what changes with every chunk of tickets has a cache line of its own.
 
 use std::ops::Range;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cqldyno_protocol::Steady;
 
-use crate::usage::Moment;
+use crate::usage::Edges;
 
 /// The most tickets that a slot takes at once, counted in 16 bits. More would not make the shared counter cheaper per statement.
 const MOST_AT_ONCE: u64 = 16;
@@ -26,8 +25,7 @@ struct Line<T>(T);
 pub(crate) struct Gauge {
     next: Line<AtomicU64>,
     slots: Line<Slots>,
-    /// When the first edge ended, and when the last one began.
-    edges: [OnceLock<Moment>; 2],
+    edges: Edges,
 }
 
 /// Unchanged while all slots are at work. Every statement reads three of these.
@@ -43,16 +41,7 @@ struct Slots {
     /// What the word of a steady run may have beyond that.
     above_full: u64,
     first: u64,
-    /// The tickets between the edges. Whoever takes the first one of these, or the last, notes the moment.
-    steady: Range<u64>,
 }
-
-/// A run is steady when its slots have taken so many rounds of tickets.
-const FIRST_EDGE: u64 = 2;
-/// A run of fewer rounds would be mostly edges.
-const LEAST_ROUNDS: u64 = 8;
-/// No ticket has this number.
-const NEVER: Range<u64> = u64::MAX..u64::MAX;
 
 /// The bit that says that the run was stopped.
 const STOPPED: u64 = 1 << 63;
@@ -76,27 +65,21 @@ impl Gauge {
         let Range { start: first, end: count } = tickets;
         Gauge {
             next: Line(AtomicU64::new(first)),
-            slots: Line(Slots { word, count, concurrency, full, above_full: AT_WORK - full, first, steady: NEVER }),
-            edges: [OnceLock::new(), OnceLock::new()],
+            slots: Line(Slots { word, count, concurrency, full, above_full: AT_WORK - full, first }),
+            edges: Edges::default(),
         }
     }
 
     /// The gauge with moments at the edges of the run, if it has enough tickets.
     pub(crate) fn with_edges(mut self) -> Gauge {
-        let round = self.slots.0.concurrency as u64;
-        if self.count() >= LEAST_ROUNDS * round {
-            let Slots { first, count, ref mut steady, .. } = self.slots.0;
-            *steady = first + FIRST_EDGE * round..count - 1;
-        }
+        let Slots { first, count, concurrency, .. } = self.slots.0;
+        self.edges = Edges::of(first..count, concurrency);
         self
     }
 
     /// What there was between the edges; `None` without edges, or if the system did not tell the CPU time.
     pub(crate) fn steady(&self) -> Option<Steady> {
-        let Range { start, end } = self.slots.0.steady;
-        let [first, last] = &self.edges;
-        let (wall_ns, cpu_ns) = last.get()?.since(first.get()?)?;
-        Some(Steady { wall_ns, cpu_ns, statements: end - start })
+        self.edges.steady()
     }
 
     /// The first ticket.
@@ -121,35 +104,15 @@ impl Gauge {
         }
         let chunk = (left / (self.slots.0.concurrency as u64 * PARTS_OF_A_SHARE)).clamp(1, MOST_AT_ONCE);
         let start = self.next.0.fetch_add(chunk, Ordering::Relaxed);
-        self.pass(start..start + chunk);
+        self.edges.pass(start..start + chunk);
         (start < self.slots.0.count).then(|| start..self.slots.0.count.min(start + chunk))
     }
 
     /// The next ticket alone; `None` when all are taken.
     pub(crate) fn take_one(&self) -> Option<u64> {
         let ticket = self.next.0.fetch_add(1, Ordering::Relaxed);
-        self.pass(ticket..ticket + 1);
+        self.edges.pass(ticket..ticket + 1);
         (ticket < self.slots.0.count).then_some(ticket)
-    }
-
-    /// Notes the moment if these tickets are at an edge.
-    #[inline]
-    fn pass(&self, taken: Range<u64>) {
-        let steady = &self.slots.0.steady;
-        if taken.contains(&steady.start) || taken.contains(&steady.end) {
-            self.note(taken.contains(&steady.end));
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn note(&self, is_last: bool) {
-        let [first, last] = &self.edges;
-        // Each is passed once.
-        let _ = match first.get().filter(|_| is_last) {
-            Some(first) => last.set(first.later()),
-            None => first.set(Moment::now()),
-        };
     }
 
     /// Tickets taken so far: at most a chunk per slot more than were issued.

@@ -60,7 +60,7 @@ use cqldyno_driver_api::{ConnectOptions, Driver};
 use cqldyno_protocol::{BuildInfo, Failed, FailureKind, Hello, Job, PROTOCOL_VERSION, Runtime, WorkerMessage};
 use tokio::runtime::Builder;
 
-pub use crate::usage::{Edge, threads};
+pub use crate::usage::{Edge, Edges, threads};
 
 use crate::link::{EXIT_DONE, Input, Link, Phase, leave};
 

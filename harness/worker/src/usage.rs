@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::ops::Range;
+use std::sync::OnceLock;
 
-use cqldyno_protocol::End;
+use cqldyno_protocol::{End, Steady};
 use nix::libc::clockid_t;
 use nix::sys::resource::{Usage, UsageWho, getrusage};
 use nix::sys::time::{TimeVal, TimeValLike};
@@ -81,6 +83,65 @@ impl Moment {
         let is_whole = !was.is_empty() && was.keys().all(|task| now.contains_key(task));
         let used = now.iter().map(|(task, now)| now.saturating_sub(was.get(task).copied().unwrap_or(0))).sum();
         is_whole.then(|| (self.at_ns.saturating_sub(earlier.at_ns), used))
+    }
+}
+
+/// A turn is steady when its slots have taken so many rounds of tickets.
+const FIRST_EDGE: u64 = 2;
+/// A turn of fewer rounds would be mostly edges.
+const LEAST_ROUNDS: u64 = 8;
+
+/// The edges of a turn, on which not all slots are at work: its first two rounds of tickets, and what is in flight when the last one is
+/// taken.
+#[derive(Debug)]
+pub struct Edges {
+    /// The tickets between the edges. Whoever takes the first one of these, or the last, notes the moment.
+    steady: Range<u64>,
+    moments: [OnceLock<Moment>; 2],
+}
+
+/// A turn without edges.
+impl Default for Edges {
+    fn default() -> Edges {
+        // No ticket has this number.
+        Edges { steady: u64::MAX..u64::MAX, moments: Default::default() }
+    }
+}
+
+impl Edges {
+    /// Those of a turn of these tickets, if it is long enough for so many slots.
+    pub fn of(tickets: Range<u64>, slots: usize) -> Edges {
+        let round = slots as u64;
+        if tickets.end - tickets.start < LEAST_ROUNDS * round {
+            return Edges::default();
+        }
+        Edges { steady: tickets.start + FIRST_EDGE * round..tickets.end - 1, ..Edges::default() }
+    }
+
+    /// Notes the moment if these tickets, which a slot has just taken, are at an edge.
+    #[inline]
+    pub fn pass(&self, taken: Range<u64>) {
+        if taken.contains(&self.steady.start) || taken.contains(&self.steady.end) {
+            self.note(taken.contains(&self.steady.end));
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn note(&self, is_last: bool) {
+        let [first, last] = &self.moments;
+        // Each is passed once.
+        let _ = match first.get().filter(|_| is_last) {
+            Some(first) => last.set(first.later()),
+            None => first.set(Moment::now()),
+        };
+    }
+
+    /// What there was between the edges; `None` without edges, or if the system did not tell the CPU time.
+    pub fn steady(&self) -> Option<Steady> {
+        let [first, last] = &self.moments;
+        let (wall_ns, cpu_ns) = last.get()?.since(first.get()?)?;
+        Some(Steady { wall_ns, cpu_ns, statements: self.steady.end - self.steady.start })
     }
 }
 
