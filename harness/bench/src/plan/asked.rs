@@ -45,9 +45,12 @@ pub(crate) fn asked(plan: &Plan, scenario: &Scenario) -> Option<String> {
 pub(crate) fn dropped(plan: &Plan, scenario: &Scenario) -> Option<String> {
     let asked = plan.issued_in(1);
     let in_flight = (scenario.in_flight(plan.concurrency) as u64, plan.concurrency as u64);
-    let numbers = [(scenario.limits.count(asked), asked), in_flight];
-    let numbers =
-        numbers.into_iter().zip(["statements per generation", "in flight"]).filter(|((left, asked), _)| left < asked);
+    let in_all = plan.total.filter(|total| *total < plan.count);
+    let (count, what) = match in_all {
+        Some(total) => ((total, plan.count), "statements"),
+        None => ((scenario.limits.count(asked), asked), "statements per generation"),
+    };
+    let numbers = [count, in_flight].into_iter().zip([what, "in flight"]).filter(|((left, asked), _)| left < asked);
     let said: Vec<String> = numbers
         .map(|((left, asked), what)| format!("{} {what} instead of {}", whole(left as f64), whole(asked as f64)))
         .collect();
@@ -172,6 +175,11 @@ mod tests {
         assert_eq!(
             less("connect", 10, 64).unwrap(),
             "The limits of the scenario connect leave 1 in flight instead of 64."
+        );
+        let total = Plan { concurrency: 1, ..plan(&["floor"], &["connect"]) }.with_total(100_000, None);
+        assert_eq!(
+            dropped(&total, &total.scenarios[0]).unwrap(),
+            "The limits of the scenario connect leave 100 statements instead of 100,000."
         );
         assert_eq!(less("writes", 100_000, 1_024).or(less("batch", 20_000, 64)), None);
         let paced = |count, rate| {

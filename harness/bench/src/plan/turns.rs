@@ -68,13 +68,15 @@ impl Plan {
 
     /// `count` statements of each contender in all, in turns of at most `turn`, or of as many as a round has time for.
     #[must_use]
-    pub fn with_total(self, count: u64, turn: Option<u64>) -> Plan {
+    pub fn with_total(self, asked: u64, turn: Option<u64>) -> Plan {
+        // More would be generations that every scenario limits.
+        let count = self.scenarios.iter().map(|one| one.limits.count(asked)).max().unwrap_or(asked);
         let turn = turn.unwrap_or(self.turn()).max(1);
         let turns = u32::try_from(count.div_ceil(turn)).unwrap_or(u32::MAX);
         // Generations make intervals narrow, not rounds.
         let rounds = (turns / LEAST_BLOCKS as u32).clamp(1, ROUNDS.1);
         let blocks = turns.div_ceil(rounds);
-        Plan { count, turns: Turns { count: turn, rounds }, total: Some(count), blocks, ..self }
+        Plan { count: asked, turns: Turns { count: turn, rounds }, total: Some(count), blocks, ..self }
     }
 
     /// `blocks` generations of one round, each with a turn of `count` statements.
@@ -232,6 +234,8 @@ mod tests {
         assert_eq!(of(120_001, None), (7, 1));
         assert_eq!(of(1_000_000, Some(30_000)), (9, 4));
         assert_eq!(of(7, Some(1)), (7, 1));
+        let limited = plan(&["a"], &["connect"]).with_total(100_000, Some(100_000));
+        assert_eq!((limited.total, limited.blocks), (Some(limited.scenarios[0].limits.count(100_000)), 1));
         let blocks = plan(&["a"], &["writes"]).with_blocks(3, 20_000);
         assert_eq!((blocks.total, blocks.issued_in(2), blocks.turns.rounds), (Some(60_000), 20_000, 1));
     }
