@@ -102,7 +102,11 @@ impl Gauge {
         if left == 0 {
             return None;
         }
-        let chunk = (left / (self.slots.0.concurrency as u64 * PARTS_OF_A_SHARE)).clamp(1, MOST_AT_ONCE);
+        // One by one up to the first edge, so that each slot holds as many tickets there as at the last one.
+        let chunk = match self.edges.is_first(self.slots.0.count - left) {
+            true => 1,
+            false => (left / (self.slots.0.concurrency as u64 * PARTS_OF_A_SHARE)).clamp(1, MOST_AT_ONCE),
+        };
         let start = self.next.0.fetch_add(chunk, Ordering::Relaxed);
         self.edges.pass(start..start + chunk);
         (start < self.slots.0.count).then(|| start..self.slots.0.count.min(start + chunk))
@@ -250,7 +254,7 @@ mod tests {
             let mut taken = 0;
             while taken < 8_000 {
                 assert!(gauge.steady().is_none(), "{taken}");
-                taken += if chunks { gauge.take().map_or(0, |chunk| chunk.end - chunk.start) } else { 1 };
+                taken += if chunks { gauge.take().map(|chunk| chunk.end - chunk.start).unwrap() } else { 1 };
                 assert!(chunks || gauge.take_one().is_some());
             }
             let steady = gauge.steady().unwrap();

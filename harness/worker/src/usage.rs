@@ -118,6 +118,12 @@ impl Edges {
         Edges { steady: tickets.start + FIRST_EDGE * round..tickets.end - 1, ..Edges::default() }
     }
 
+    /// Whether the ticket lies before the end of the first edge; never without edges.
+    #[inline]
+    pub fn is_first(&self, ticket: u64) -> bool {
+        self.steady.end != u64::MAX && ticket <= self.steady.start
+    }
+
     /// Notes the moment if these tickets, which a slot has just taken, are at an edge.
     #[inline]
     pub fn pass(&self, taken: Range<u64>) {
