@@ -339,8 +339,7 @@ pub(crate) fn per_statement(amount: f64, window: &Window) -> Result<f64, String>
     }
 }
 
-/// An amount of the window without its edges, of which a statement has its share; of the whole window, that is `whole`, if it has no such
-/// part, or if statements failed.
+/// An amount per statement: of the window without its edges, or of the whole window if it has no edges or statements failed.
 pub(crate) fn per_steady_statement(of: impl Fn(&Steady) -> f64, whole: f64, window: &Window) -> Result<f64, String> {
     match window.steady.filter(|steady| steady.statements > 0 && window.verified == window.issued) {
         Some(steady) => Ok(of(&steady) / steady.statements as f64),

@@ -30,7 +30,7 @@ fn cpu_time_that_is_hidden_in_each_turn_voids_the_sum_of_them() {
 fn cpu_time_that_is_shifted_to_the_edges_of_turns_voids_the_sum_of_them() {
     let turns = turns_of("shifts-cpu-time", Turns { count: 40_000, rounds: 8 }, None);
     let why = turns.last().unwrap().void.clone().unwrap();
-    assert!(why.contains("us at the edges of a turn, where not all slots are at work"), "{why}");
+    assert!(why.contains("us per statement at the edges of its turns, where not all slots are at work"), "{why}");
 }
 
 #[test]

@@ -218,7 +218,7 @@ impl Waiting<'_> {
                     .map(|sentence| format!("Over all its turns: {sentence}"))
                     .collect()
             }
-            _ => Vec::new(),
+            _ => dear_edges(whole.cpu_us, whole.done.verified, whole.steady, whole.turns).into_iter().collect(),
         };
         let read_back = setup.read_back(&mut served, &mut exits)?;
         exits.extend(worked_asleep(whole.asleep, whole.cpu_us));

@@ -52,7 +52,7 @@ impl<'a> Watch<'a> {
     /// Why nothing tells how fast the machine is, as a full sentence, if so.
     pub(super) fn without_witness(&self) -> Option<String> {
         let why = self.witness.as_ref().err()?;
-        Some(format!("Nothing tells how fast the machine was in this round, because the witness failed: {why}"))
+        Some(format!("This round is not checked for slowness, because `floor` failed: {why}"))
     }
 
     /// What the round had until now. Another one begins, unless it goes on with the next contender.
@@ -93,10 +93,7 @@ mod tests {
         watch.begin(Vec::new());
         watch.between().unwrap();
         let said = watch.without_witness().unwrap();
-        assert_eq!(
-            said,
-            "Nothing tells how fast the machine was in this round, because the witness failed: Floor was not built."
-        );
+        assert_eq!(said, "This round is not checked for slowness, because `floor` failed: Floor was not built.");
         let RoundCores::Found { witness_us, wall_s, .. } = watch.round() else { panic!("the kernel tells of others") };
         assert!(witness_us.is_none() && wall_s > 0.0);
     }
