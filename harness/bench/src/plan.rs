@@ -89,7 +89,7 @@ pub struct Plan {
     pub passes: Vec<Pass>,
     /// Statements per second of the latency pass; `None` for half of what the slowest driver reached.
     pub rate: Option<u64>,
-    /// Statements of a counting cell; `None` for those of two turns, but at most [`COUNTING_COUNT`].
+    /// Statements of a counting cell; `None` for those of five turns, but at most [`COUNTING_COUNT`].
     pub counting_count: Option<u64>,
     /// Whether the reference runs a second time under another name if there are [`CONTROL_BLOCKS`] generations or more.
     pub control: bool,

@@ -64,6 +64,7 @@ const LONG: Duration = Duration::from_secs(20 * 60);
 const QUICK: Duration = Duration::from_secs(30);
 /// The most generations of a run, against a slip of the hand.
 const MOST_BLOCKS: u32 = 100_000;
+const TOO_MANY: &str = "a run has at most 100000 generations; ask for fewer, or for longer turns with --turn";
 
 /// What every contender is asked for.
 #[derive(clap::Args)]
@@ -130,7 +131,7 @@ pub struct Asked {
     #[arg(short = 'n', long, value_name = "N", value_parser = count, help_heading = SIZE, allow_hyphen_values = true)]
     count: Option<u64>,
     /// Issue --count in one piece, as `time` would
-    #[arg(long, requires = "count", conflicts_with_all = ["quick", "publish"], help_heading = SIZE, hide_short_help = true)]
+    #[arg(long, requires = "count", conflicts_with_all = ["quick", "publish", "blocks"], help_heading = SIZE, hide_short_help = true)]
     whole: bool,
     /// Statements in flight, or several [default: 1024]
     ///
@@ -389,6 +390,9 @@ impl Asked {
             true => swept(self.sized(plan, compares))?,
             false => self.sized(swept(plan)?, compares),
         };
+        if plan.blocks > MOST_BLOCKS {
+            return Err(usage(TOO_MANY.to_owned()));
+        }
         let control = plan.control && (!self.sweeps() || plan.blocks as usize >= LEAST_BLOCKS);
         let plan = Plan { control, ..plan };
         let has_default = |one: &Contender| one.own.settings.unwrap_or(plan.settings) == Settings::Default;
@@ -664,11 +668,7 @@ fn pause_as_typed(text: &str) -> Result<String, String> {
 /// When it is none, or too many.
 pub fn blocks(text: &str) -> Result<u32, String> {
     let blocks = u32::try_from(count(text)?).ok().filter(|blocks| *blocks <= MOST_BLOCKS);
-    blocks.ok_or_else(|| {
-        format!(
-            "a run has at most {MOST_BLOCKS} generations; ask for fewer, and for more statements of each with --count"
-        )
-    })
+    blocks.ok_or_else(|| TOO_MANY.to_owned())
 }
 
 fn page_size(text: &str) -> Result<i32, String> {

@@ -447,7 +447,7 @@ impl Observer for Progress {
                 bars.draw();
             }
             Shown::Lines if is_whole => {
-                let figures = live_line(&Analysis::watched(run, cells));
+                let figures = if is_due { live_line(&Analysis::watched(run, cells)) } else { String::new() };
                 let left = if left.is_zero() { String::new() } else { format!(", {} left", time(left)) };
                 self.say(&format!("generation {generation} of {of}{figures}{left}"));
             }
@@ -507,9 +507,8 @@ fn place(start: &CellStart<'_>) -> String {
 fn doing(start: &CellStart<'_>) -> String {
     match start.pass {
         Pass::Timing => {
-            let noun = if start.label.is_empty() { "generation" } else { "block" };
             let attempt = if start.attempt > 1 { format!(", attempt {}", start.attempt) } else { String::new() };
-            format!("{noun} {}{attempt}", start.block)
+            format!("generation {}{attempt}", start.block)
         }
         _ => start.doing.to_owned(),
     }

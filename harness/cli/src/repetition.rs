@@ -33,7 +33,9 @@ fn arguments(run: &Run) -> Vec<String> {
             let blocks = u64::from(plan.blocks.max(1));
             let each = total.map(|all| all / blocks).or(turns.map(|turns| turns.count)).unwrap_or(plan.count);
             flag("count", each.to_string());
-            flag("blocks", plan.blocks.to_string());
+            if !plan.whole {
+                flag("blocks", plan.blocks.to_string());
+            }
         }
     }
     if plan.turns.is_some() && !plan.exact {

@@ -233,7 +233,7 @@ fn by_interval(analysis: &Analysis, row: &SummaryRow, check: &Check) -> Line {
             let found = format!("the smallest difference that this run could have found is {}", percent(detectable));
             let withheld = match row.verdict {
                 None => Some(" (see the warning)"),
-                Some(Verdict::TooNoisy) => Some(", because more than half of the blocks or rounds were disturbed"),
+                Some(Verdict::TooNoisy) => Some(", because others used the cores in too many rounds"),
                 Some(_) => None,
             };
             if let Some(why) = withheld {

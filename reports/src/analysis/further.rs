@@ -76,7 +76,7 @@ pub(crate) fn to_show(
     Some(match longer {
         Some(longer) => format!("about {}{more} would show {difference}", lasting(in_two_digits(longer))),
         None => format!(
-            "this design cannot show {difference} within {}; try fewer scenarios, arrangements or contenders",
+            "this plan cannot show {difference} within {}; try fewer scenarios, arrangements or contenders",
             lasting(LONGEST)
         ),
     })
@@ -129,10 +129,10 @@ mod tests {
         assert_eq!(said(0.039, 0.02, None).unwrap(), "a difference of 4 % would have shown", "no time is needed");
         assert_eq!(said(0.0608, 0.02, None), None);
         let never =
-            "this design cannot show a difference of 4 % within 8 h; try fewer scenarios, arrangements or contenders";
+            "this plan cannot show a difference of 4 % within 8 h; try fewer scenarios, arrangements or contenders";
         assert_eq!(said(0.3, 0.02, minutes(5)).unwrap(), never);
         let asked = to_show(&row(0.0608), 0.02, Some(0.02), minutes(5), MORE).unwrap();
-        assert!(asked.starts_with("this design cannot show a difference of 2 %"), "the band is as wide: {asked}");
+        assert!(asked.starts_with("this plan cannot show a difference of 2 %"), "the band is as wide: {asked}");
     }
 
     #[test]

@@ -2,25 +2,25 @@
 //!
 //! With fewer cores than a round should have, the threads of a driver meet in other ways. On a slow machine all drivers cost more, but not
 //! alike, so ratios move towards 1. Both make such a round one about another machine. No contender's CPU time has a part in this rule. It
-//! looks at the kernel's account of what others used, and at a witness. That is the server: it does the same for every statement, and the
-//! median over the turns of a round is moved by no single contender. Where there are fewer than three turns, or the server is not
-//! ours, it is floor, which takes short turns between those of the contenders on a node of its own.
+//! looks at the kernel's account of what others used, and at a witness. The witness is the server: it does the same for every statement,
+//! and no single driver moves the median over the drivers of a round. With fewer than three drivers, or a server that is not ours, the
+//! witness is floor. It takes short turns between those of the contenders on a node of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::attempts::Attempts;
 use crate::measure::{SERVER_CPU, SERVER_CPU_PER_STATEMENT};
-use crate::summary::median;
+use crate::summary::{median, reference};
 use crate::{Cell, CoreLoop, Pass, Place, Role, RoundCores, Run, plain};
 
 /// A round does not count if the server costs more than so many times what it costs in the quick rounds of the same table. On 2026-11-26 a
-/// fifth of the rounds did in a run with slow half minutes, and that explained 30 to 40 % of what turns cost.
+/// tenth of the rounds did in a run with a slow half minute, and the server's cost explained 20 to 40 % of what turns cost.
 const SLOW_SERVER: f64 = 1.2;
 /// Where floor is the witness. In an ordinary hour it costs up to three times as much, because of how threads wake each other, and then
 /// ratios do not follow it.
 const SLOW_FLOOR: f64 = 3.0;
-/// The median of fewer turns could be moved by one contender.
-const LEAST_TURNS: usize = 3;
+/// One driver could move the median of fewer.
+const LEAST_DRIVERS: usize = 3;
 /// The quick rounds' witness is this quantile of all.
 const QUICK: f64 = 0.2;
 /// This share of the rounds that had their cores counts in any case, the quickest first.
@@ -74,17 +74,21 @@ impl<'a> CountedRounds<'a> {
             found.places.entry(place(cell)).or_default().insert(at, why);
         }
         for (place, witnesses) in witnesses {
-            let server = servers.get(&place).into_iter().flatten();
-            let server: BTreeMap<_, _> =
-                server.filter(|(at, _)| witnesses.contains_key(at)).map(|(at, cost)| (*at, *cost)).collect();
-            let (who, limit, costs) = match server.len() == witnesses.len() {
-                true => ("the server", SLOW_SERVER, &server),
-                false => ("floor", SLOW_FLOOR, &witnesses),
+            let rounds = found.places.entry(place).or_default();
+            // Where contenders live one after the other, a later one may have found its round busy.
+            let is_free = |at: &(u32, u32)| rounds.get(at).is_none_or(Option::is_none);
+            let floor: Costs = witnesses.into_iter().filter(|(at, _)| is_free(at)).collect();
+            let server: Costs = servers.get(&place).into_iter().flatten().map(|(at, cost)| (*at, *cost)).collect();
+            // A round without one of its turns has no median.
+            let server: Costs = server.into_iter().filter(|(at, _)| floor.contains_key(at)).collect();
+            let (who, limit, costs) = match server.is_empty() {
+                true => ("floor", SLOW_FLOOR, &floor),
+                false => ("the server", SLOW_SERVER, &server),
             };
-            let slow = slow(costs, limit).map(|(at, times)| {
+            let slow: Vec<_> = slow(costs, limit).collect();
+            rounds.extend(slow.into_iter().map(|(at, times)| {
                 (at, Some(Why::Slow(format!("{who} cost {times:.2} times what it cost in quick rounds"))))
-            });
-            found.places.entry(place).or_default().extend(slow);
+            }));
         }
         // Each cell is asked about its place, so that is known once.
         let most = if found.are_too_few() { 1.0 / 2.0 } else { 2.0 / 3.0 };
@@ -215,11 +219,14 @@ fn slow_loops(cores: &RoundCores, best: impl Fn(u32) -> Option<f64>) -> Option<S
         .then(|| format!("the calibration loop had {:.0} % of its best speed", (slow * 100.0).floor()))
 }
 
-/// What a statement costs the server in each round of a table: the median over the turns, each beside the quick turns of its contender,
-/// because the server's cost depends on how a driver batches. Rounds of fewer than [`LEAST_TURNS`] turns have none.
+/// What a statement costs the server in each round of a table: the median over the drivers, each beside its own quick turns, because the
+/// server's cost depends on how a driver batches. The reference and its control are one driver. Rounds of fewer than [`LEAST_DRIVERS`]
+/// have none.
 fn servers<'a>(run: &Run, cells: &'a [Cell], attempts: &Attempts<'_>) -> BTreeMap<Where<'a>, Costs> {
     let mut turns: BTreeMap<Where<'_>, BTreeMap<&str, Costs>> = BTreeMap::new();
     let is_driver = |cell: &Cell| run.contender(&cell.contender).is_some_and(|one| one.role == Role::Driver);
+    let reference = reference(run).map_or("", |reference| &reference.id);
+    let is_control = |contender: &str| run.contender(contender).is_some_and(|one| one.control);
     for cell in cells.iter().filter(|cell| cell.pass == Pass::Timing && attempts.is_last(cell) && is_driver(cell)) {
         if let Some((round, cost)) = cell.round.zip(cell.get(SERVER_CPU_PER_STATEMENT)) {
             let here = turns.entry(place(cell)).or_default().entry(&cell.contender).or_default();
@@ -227,13 +234,19 @@ fn servers<'a>(run: &Run, cells: &'a [Cell], attempts: &Attempts<'_>) -> BTreeMa
         }
     }
     let of_place = |turns: BTreeMap<&str, Costs>| {
-        let mut rounds: BTreeMap<(u32, u32), Vec<f64>> = BTreeMap::new();
-        for costs in turns.into_values() {
+        let mut rounds: BTreeMap<(u32, u32), BTreeMap<&str, Vec<f64>>> = BTreeMap::new();
+        for (contender, costs) in turns {
             let quick = quantile(costs.values().copied(), QUICK);
-            costs.into_iter().for_each(|(at, cost)| rounds.entry(at).or_default().push(cost / quick));
+            for (at, cost) in costs {
+                let driver = if is_control(contender) { reference } else { contender };
+                rounds.entry(at).or_default().entry(driver).or_default().push(cost / quick);
+            }
         }
-        rounds.retain(|_, costs| costs.len() >= LEAST_TURNS);
-        rounds.into_iter().filter_map(|(at, mut costs)| Some((at, median(&mut costs)?))).collect()
+        rounds.retain(|_, drivers| drivers.len() >= LEAST_DRIVERS);
+        let mean = |costs: Vec<f64>| costs.iter().sum::<f64>() / costs.len() as f64;
+        let of_round =
+            |drivers: BTreeMap<&str, Vec<f64>>| median(&mut drivers.into_values().map(mean).collect::<Vec<_>>());
+        rounds.into_iter().filter_map(|(at, drivers)| Some((at, of_round(drivers)?))).collect()
     };
     turns.into_iter().map(|(place, turns)| (place, of_place(turns))).collect()
 }
@@ -320,8 +333,14 @@ mod tests {
         assert!(why(&none).is_some(), "no core");
     }
 
-    /// The same with what a statement costs the server in a contender's turn of a generation; nobody knows where it costs nothing.
-    fn served((run, mut cells): (Run, Vec<Cell>), cost: impl Fn(&str, u32) -> f64) -> (Run, Vec<Cell>) {
+    /// The same with a third driver, and what a statement costs the server in a contender's turn of a generation; nobody knows where it
+    /// costs nothing.
+    fn served((mut run, mut cells): (Run, Vec<Cell>), cost: impl Fn(&str, u32) -> f64) -> (Run, Vec<Cell>) {
+        let third = run.contender("cdrs-tokio").unwrap().clone();
+        run.contenders.push(crate::Contender { id: "third".to_owned(), label: "third".to_owned(), ..third });
+        let more = cells.iter().filter(|cell| cell.contender == "cdrs-tokio");
+        let more: Vec<Cell> = more.map(|cell| Cell { contender: "third".to_owned(), ..cell.clone() }).collect();
+        cells.extend(more);
         for cell in cells.iter_mut().filter(|cell| cell.pass == Pass::Timing) {
             let cost = Some(cost(&cell.contender, cell.block)).filter(|cost| *cost > 0.0);
             let unknown = || Measure::unavailable("The server is not ours.");
@@ -332,8 +351,8 @@ mod tests {
     }
 
     #[test]
-    fn a_round_counts_unless_the_server_is_slow_beside_the_quick_ones_whatever_floor_says_and_one_contender_moves_nothing()
-     {
+    fn a_round_counts_unless_the_server_is_slow_beside_the_quick_ones_whatever_floor_says_and_one_driver_moves_nothing()
+    {
         let of = |cost: &dyn Fn(&str, u32) -> f64| {
             let (run, cells) = served(turns(|_, block, _| found(f64::from(block), 0.02, 0.0)), cost);
             let rounds = CountedRounds::of(&run, &cells);
@@ -348,6 +367,8 @@ mod tests {
         assert!(said.unwrap().ends_with("the server cost 1.50 times what it cost in quick rounds."));
         let mine = |who: &str, block: u32| if who == "cdrs-tokio" { slow(3.0)(who, block) } else { level(who) };
         assert_eq!(of(&mine).0, Some((48, 48)), "its own doing");
+        let base = |who: &str, block: u32| if who.starts_with("scylla") { slow(3.0)(who, block) } else { level(who) };
+        assert_eq!(of(&base).0, Some((48, 48)), "the doing of the reference and its control, which are one driver");
     }
 
     #[test]

@@ -136,8 +136,7 @@ pub enum RoundCores {
         others_s: f64,
         /// Their time that the hypervisor gave to others, in seconds.
         steal_s: f64,
-        /// CPU time per statement of the witness in the round, in microseconds: floor and a node of its own, which take turns between those
-        /// of the contenders.
+        /// CPU time per statement in the round of floor and its own node, in microseconds.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         witness_us: Option<f64>,
     },

@@ -154,8 +154,9 @@ pub struct PlanInfo {
     pub layouts: Option<u32>,
     /// Generations; the most of them without a total. In runs without turns blocks: each runs every contender once.
     pub blocks: u32,
-    /// The share of the cores' time, from 0 to 1, that steal or other processes may take before a round no longer counts, or a block of
-    /// an earlier version ran again; absent for no limit.
+    /// The share of the cores' time, from 0 to 1, that steal and other processes may take in a round that counts; absent for no limit.
+    ///
+    /// In runs of earlier versions a block above it ran again.
     #[serde(default)]
     pub noise_share: Option<f64>,
     /// The most attempts at a block of an earlier version; 0 and 1 both mean one.

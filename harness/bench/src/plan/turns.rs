@@ -22,10 +22,10 @@ pub struct Turns {
 
 /// Generations for intervals of some percent.
 pub const BLOCKS: u32 = 12;
-/// An open run has as many generations as its time allows: until it has the rounds of so many that count,
-const ENOUGH_GENERATIONS: u32 = 60;
-/// and at most so many, of which some do not count. One that ends at a width has so many if it needs them.
-const MOST_GENERATIONS: u32 = 240;
+/// An open run ends once as many rounds count as so many generations have.
+const ENOUGH_GENERATIONS: u32 = 240;
+/// The most generations of an open run.
+const MOST_GENERATIONS: u32 = 480;
 /// Statements of a turn. Without its edges it has the ratios of one of 50,000, and more of them give narrower intervals.
 const TURN_COUNT: u64 = 20_000;
 /// The least rounds of a generation of an open run, and the most of any.
@@ -170,7 +170,9 @@ pub(crate) fn has_enough(run: &Run, cells: &[Cell]) -> bool {
 /// How many generations of every scenario and arrangement are wanted at most besides `cells`. No figure has a part in it.
 pub(crate) fn wanted(run: &Run, cells: &[Cell]) -> u32 {
     let is_open = run.plan.until.is_none() && run.plan.total.is_none();
-    let Some(turns) = run.plan.turns.filter(|_| is_open) else { return u32::MAX };
+    if run.plan.turns.is_none() || !is_open {
+        return u32::MAX;
+    }
     let rounds = CountedRounds::of(run, cells);
     let mut ran: BTreeMap<(&str, &str), u32> = BTreeMap::new();
     for cell in cells.iter().filter(|cell| cell.pass == Pass::Timing) {
@@ -179,7 +181,8 @@ pub(crate) fn wanted(run: &Run, cells: &[Cell]) -> u32 {
     }
     let of_place = |(place, ran): (&(&str, &str), &u32)| {
         let missing = u32::try_from(rounds.missing_in(place.0, place.1)).unwrap_or(u32::MAX);
-        let lost = missing.div_ceil(turns.rounds.max(1));
+        let scenario = run.scenarios.iter().find(|one| one.name == place.0);
+        let lost = missing.div_ceil(scenario.map_or(1, |one| run.rounds(one)).max(1));
         ENOUGH_GENERATIONS.saturating_add(lost).saturating_sub(*ran)
     };
     ran.iter().map(of_place).max().unwrap_or(ENOUGH_GENERATIONS)

@@ -25,7 +25,7 @@ The margin is 1 % for allocations, 4 % for their bytes, and 3 % for frees and in
 threads on `current`, too. Cells of fewer than 20k statements (50k for bytes and frees) have wider margins. A count within its margin of \
 the threshold is inconclusive. So are system calls of several threads, always.
 
-Exit codes: 0 passed or inconclusive; 1 failed; 2 wrong usage, no such file, or too few blocks for an interval.
+Exit codes: 0 passed or inconclusive; 1 failed; 2 wrong usage, no such file, or too few generations for an interval.
 A check fails if a contender is dearer than the threshold, failed or is void, or if the run is weaker than required. No check is \
 possible if a file is damaged or of another version, the runs cannot be compared, or the contenders did not take turns. The code is \
 then 1, with nothing on standard output.";

@@ -30,7 +30,7 @@ Examples:
   cqldyno prices scylla --scenario rows --only page-size=10 --blocks 16 --count 10k
 
 The first row is the driver as it is compared. Every other row is what one changed
-setting costs (+) or saves (-). All take turns in up to 60 generations, so that CPU
+setting costs (+) or saves (-). All take turns in up to 240 generations, so that CPU
 time has a narrow 95 % interval; with little time or many settings there is none.
 Exit codes: 0 done, 1 nothing could be measured, 2 wrong usage, 130 Ctrl-C.";
 

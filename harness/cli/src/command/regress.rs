@@ -38,7 +38,7 @@ pub struct Arguments {
     regression: Option<String>,
     /// Judge counts only: system calls, allocations, instructions, polls
     ///
-    /// Noise does not change counts, so one block is enough. Times are not judged.
+    /// Noise does not change counts, so one generation is enough. Times are not judged.
     #[arg(long, requires = "regression")]
     exact: bool,
     /// Only the run with this name, if the regression has several

@@ -61,7 +61,7 @@ fn a_run_that_is_stopped_has_a_line_per_generation_and_no_verdict_until_it_is_fi
     let folder = tempfile::tempdir().unwrap();
     let asked =
         ["compare", "scylla", "floor", "--scenario", "writes", "--turn", "5k", "--warmup", "0", "--no-counting"];
-    let limits = ["--within", "10min", "--noise-share", "none", "--out", "kept"];
+    let limits = ["--within", "2min", "--noise-share", "none", "--out", "kept"];
     let mut command = cqldyno(folder.path(), &[&asked[..], &limits].concat());
     let mut running = Running(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
     let said = BufReader::new(running.0.stderr.take().unwrap());

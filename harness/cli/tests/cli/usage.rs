@@ -177,7 +177,7 @@ fn numbers_that_are_none_are_refused_with_how_to_write_them() {
     for blocks in ["100001", "99999999999"] {
         let error = refused(&["compare", "--blocks", blocks]);
         assert!(
-            error.contains("at most 100000 generations; ask for fewer, and for more statements of each"),
+            error.contains("at most 100000 generations; ask for fewer, or for longer turns with --turn"),
             "{error}"
         );
     }

@@ -90,8 +90,7 @@ fn a_run_that_others_disturbed_is_inconclusive_with_the_reason_unless_power_is_r
     found.run.plan.noise_share = Some(0.1);
     found.cells.iter_mut().for_each(|cell| cell.noisy = Some("Others used 30 %.".to_owned()));
     let judgement = Judgement::within(&found, &asked()).unwrap();
-    let said =
-        "no verdict on it, because more than half of the blocks or rounds were disturbed; the smallest difference";
+    let said = "no verdict on it, because others used the cores in too many rounds; the smallest difference";
     assert!(judgement.lines.iter().all(|line| line.sentence.contains(said)), "{judgement:?}");
     assert!(judgement.lines.iter().all(|line| line.finding == Finding::Inconclusive) && !judgement.fails());
     assert!(Judgement::within(&found, &Check { require_power: Some(0.5), ..asked() }).unwrap().fails());

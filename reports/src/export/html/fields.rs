@@ -76,14 +76,16 @@ pub fn meaning(column: &Column) -> &'static str {
         }
         Kind::Verdict => {
             "What the interval of CPU time says. Cheaper or dearer: all of it lies beyond the band, or excludes 1 for versions and settings of \
-             one driver. Same: all of it lies within. Otherwise inconclusive. Too noisy: more than half of the blocks were disturbed. Withheld: the control or a remark makes it doubtful."
+             one driver. Same: all of it lies within. Otherwise inconclusive. Too noisy: others used the cores in too many rounds. Withheld: the control or a remark makes it doubtful."
         }
         Kind::Smallest => "The smallest difference in CPU time that this run would have found with a chance of 90 %.",
         Kind::Bottleneck => "What kept the row from being faster: the worker with the driver, or the server.",
         Kind::Ratio if column.meter == THROUGHPUT => {
-            "Statements per second over the reference's, over all blocks, and the interval of that ratio."
+            "Statements per second over the reference's, over all rounds that count, and the interval of that ratio."
         }
-        Kind::Ratio => "CPU time per statement over the reference's, over all blocks, and the interval of that ratio.",
+        Kind::Ratio => {
+            "CPU time per statement over the reference's, over all rounds that count, and the interval of that ratio."
+        }
         Kind::Figure => match column.meter {
             ALLOCATIONS => "allocations of the worker per statement",
             CALLGRIND => "instructions of the worker per statement in user mode, under callgrind",

@@ -121,7 +121,7 @@ fn tables_charts_caveats_environment_and_data_are_there() {
         "Statements per second over time",
         "Response time by percentile, at a fixed rate",
         "System calls per statement by name",
-        "CPU time per statement, block by block, in us",
+        "CPU time per statement, by generation, in us",
         "It has no time limit a statement of its own.",
         "was not built, because libcassandra was not found",
         "not as asked",

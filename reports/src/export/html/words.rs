@@ -16,7 +16,10 @@ pub fn words(run: &Run, rows: &[SummaryRow], columns: &[&Column]) -> Markup {
         ("contender", "A driver at a version with its settings: one row of a table."),
         ("reference", "The contender that ratios are taken against. You choose it at the top of the page."),
         ("scenario", "What is asked of every contender: its statements, keys and rows."),
-        ("block", "Every contender once, in random order, so that a disturbance of the machine hits all alike."),
+        (
+            "generation",
+            "Fresh processes of all contenders, which take turns in shuffled rounds, so that a disturbance hits all alike.",
+        ),
     ];
     if run.contenders.iter().any(|one| one.control) {
         said.push((

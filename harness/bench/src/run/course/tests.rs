@@ -485,7 +485,7 @@ fn there_are_as_many_generations_as_the_time_allows_and_nobody_is_told_of_more()
 
 /// With so many seconds that all generations fit, each of which takes 6 s.
 fn with_time_for_all() -> Plan {
-    Plan { blocks: 240, ..in_turns(Some(3_600)) }
+    Plan { blocks: 480, ..in_turns(Some(3_600)) }
 }
 
 fn generations(cells: &[Cell]) -> u32 {
@@ -495,15 +495,15 @@ fn generations(cells: &[Cell]) -> u32 {
 #[test]
 fn rounds_that_do_not_count_are_kept_and_further_generations_make_up_for_them_while_time_lasts() {
     let (ended, _, heard) = go(&with_time_for_all(), Vec::new(), a_second);
-    assert_eq!((generations(&ended.cells), ended.complete, heard.too_few.len()), (60, true, 0));
+    assert_eq!((generations(&ended.cells), ended.complete, heard.too_few.len()), (240, true, 0));
     // One round of three.
     let disturbed = |executor: &mut Executed<'_>| {
         a_second(executor);
         executor.others = |_, round| if round == 2 { 0.3 } else { 0.0 };
     };
     let (ended, _, heard) = go(&with_time_for_all(), Vec::new(), disturbed);
-    assert_eq!((generations(&ended.cells), heard.too_few.len()), (90, 0));
-    assert_eq!(ended.cells.len(), 90 * 14, "all are kept");
+    assert_eq!((generations(&ended.cells), heard.too_few.len()), (360, 0));
+    assert_eq!(ended.cells.len(), 360 * 14, "all are kept");
     assert!(ended.cells.iter().all(|cell| cell.noisy.is_none()));
     let (short, ..) = go(&in_turns(Some(60)), Vec::new(), disturbed);
     assert_eq!(generations(&short.cells), 9, "no more than fit");
@@ -519,14 +519,14 @@ fn a_run_with_enough_rounds_that_count_has_nothing_left_and_one_with_too_few_goe
         executor.others = |block, _| if block <= 30 { 0.3 } else { 0.0 };
     };
     let (whole, ..) = go(&plan, Vec::new(), disturbed);
-    assert_eq!(generations(&whole.cells), 90);
+    assert_eq!(generations(&whole.cells), 270);
     let (schedule, run) = sample(&plan);
     let until = |last: u32| whole.cells.iter().filter(|cell| cell.block <= last).cloned().collect::<Vec<Cell>>();
-    assert!(schedule.lacks_none(&whole.cells, &run) && !schedule.lacks_none(&until(60), &run));
+    assert!(schedule.lacks_none(&whole.cells, &run) && !schedule.lacks_none(&until(240), &run));
     let (ended, seen, _) = go(&plan, whole.cells.clone(), disturbed);
     assert_eq!((seen.len(), ended.complete), (0, true));
-    let (ended, ..) = go(&plan, until(60), disturbed);
-    assert_eq!(generations(&ended.cells), 90);
+    let (ended, ..) = go(&plan, until(240), disturbed);
+    assert_eq!(generations(&ended.cells), 270);
 }
 
 #[test]

@@ -53,7 +53,7 @@ impl Here<'_> {
         let marked = (1..=last).filter(|second| step == 1 || second % step == 0);
         picture.below(marked.map(|second| (second as f64, format!("{second} s"))));
         for (cell, seconds) in &shown {
-            let title = format!("{}, block {}", self.faces.label(&cell.contender), cell.block);
+            let title = format!("{}, generation {}", self.faces.label(&cell.contender), cell.block);
             let points: Vec<(f64, f64)> = (1..).map(f64::from).zip(seconds.iter().copied()).collect();
             picture.line(&points, &self.class(self.faces.place(&cell.contender), " thin"), 3.0, Some(&title));
         }

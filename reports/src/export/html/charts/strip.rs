@@ -44,9 +44,9 @@ impl Here<'_> {
             }
         }
         let title = if is_cpu {
-            "CPU time per statement, block by block, in us"
+            "CPU time per statement, by generation, in us"
         } else {
-            "Statements per second, block by block"
+            "Statements per second, by generation"
         };
         let sentences: Vec<&str> = said.iter().map(|(_, sentence)| sentence.as_str()).collect();
         let alternative = format!("{title}; medians and ranges: {}.", sentences.join("; "));
