@@ -135,24 +135,6 @@ fn more_than_the_turn(steady: &Steady, window: &Window) -> Option<String> {
     })
 }
 
-/// Edges may cost so many times what a statement costs between them. On 2026-11-26 it was 0.8 to 1.8 times for four drivers.
-const DEAR: f64 = 3.0;
-
-/// A sentence if the statements at the edges of several turns cost far more than those between them, of which `steady` has the CPU time
-/// in nanoseconds and the number: then the figure, which leaves the edges out, does not hold what the worker used.
-pub fn dear_edges(told_us: u64, verified: u64, steady: (u64, u64), turns: u32) -> Option<String> {
-    let (steady_us, statements) = (steady.0 as f64 / 1e3, steady.1);
-    let edges = verified.checked_sub(statements).filter(|edges| *edges > 0 && statements > 0)? as f64;
-    let (each_us, edge_us) = (steady_us / statements as f64, (told_us as f64 - steady_us) / edges);
-    let beyond_us = (edge_us - DEAR * each_us) * edges;
-    (beyond_us > APART_US as f64 * f64::from(turns.max(1)).sqrt()).then(|| {
-        format!(
-            "The worker reports {edge_us:.2} us per statement at the edges of its turns, where not all slots are at work, and {each_us:.2} us \
-             between them; more than {DEAR:.0} times as much is void."
-        )
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -205,17 +187,13 @@ mod tests {
     }
 
     #[test]
-    fn edges_that_cost_far_more_than_the_rest_of_a_turn_are_told_of() {
-        let told = |cpu_us, steady_ms: u64| dear_edges(cpu_us, 200_000, (steady_ms * 1_000_000, 180_000), 10);
-        assert_eq!(told(420_000, 360), None, "1.5 times as much");
-        assert_eq!(told(510_000, 360), None, "within what clocks of ten turns may be off by");
-        let said = told(400_000, 180).unwrap();
-        assert_eq!(
-            said,
-            "The worker reports 11.00 us per statement at the edges of its turns, where not all slots are at work, and 1.00 us \
-             between them; more than 3 times as much is void."
-        );
-        assert_eq!(dear_edges(400_000, 200_000, (0, 0), 10), None, "a worker that tells of no edges");
+    fn a_turn_whose_edges_cost_far_more_than_the_rest_is_charged_with_them() {
+        let each = |cpu_ns| {
+            let steady = Some(Steady { wall_ns: 900_000_000, cpu_ns, statements: 900_000 });
+            figures(Ok((&0, &1_000_000_000)), &Window { steady, ..window() }).readings[3].value.clone().unwrap()
+        };
+        assert!((each(810_000_000) - 0.9).abs() < 1e-9, "2.1 times as much at the edges");
+        assert!((each(720_000_000) - 1.0).abs() < 1e-9, "3.5 times as much");
     }
 
     #[test]
@@ -227,9 +205,11 @@ mod tests {
 
     #[test]
     fn the_edges_of_a_turn_are_in_its_sums_and_not_in_what_a_statement_costs() {
-        let steady = Some(Steady { wall_ns: 900_000_000, cpu_ns: 300_000_000, statements: 600_000 });
+        let steady = Some(Steady { wall_ns: 900_000_000, cpu_ns: 810_000_000, statements: 900_000 });
         let outcome = figures(Ok((&0, &1_000_000_000)), &Window { tail_us: 500_000, steady, ..window() });
-        assert_eq!((&outcome.readings[2].value, &outcome.readings[3].value), (&Ok(1.5), &Ok(1.0)));
+        let values = [2, 3].map(|at: usize| outcome.readings[at].value.clone().unwrap());
+        assert_eq!(values[0], 1.5);
+        assert!((values[1] - 1.4).abs() < 1e-9, "{values:?}");
     }
 
     #[test]

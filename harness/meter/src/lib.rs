@@ -52,7 +52,7 @@ pub use cqldyno_measure::{Better, Declaration, Pass, Unit};
 
 pub use allocations::{ALLOCATIONS, allocations_environment};
 pub use calibration::crowding;
-pub use cpu_time::{CPU_TIME, cpu_disagreement, dear_edges, process_cpu_ns};
+pub use cpu_time::{CPU_TIME, cpu_disagreement, process_cpu_ns};
 pub use environment::{Environment, Known, available_memory, in_words};
 pub use faults::FAULTS;
 pub use flamegraph::{FLAME_GRAPHS, PictureError, STACKS, differential, picture};

@@ -4,8 +4,8 @@ use std::thread::{Builder, JoinHandle, sleep};
 use std::time::{Duration, Instant, SystemTime};
 
 use cqldyno_driver_api::Settings;
-use cqldyno_meter::{Asleep, Attachment, Outcome, Seen, Window, cpu_disagreement, dear_edges, process_cpu_ns};
-use cqldyno_protocol::{Done, End, Ready, Steady};
+use cqldyno_meter::{Asleep, Attachment, Outcome, Seen, Window, cpu_disagreement, process_cpu_ns};
+use cqldyno_protocol::{Done, End, Ready};
 use cqldyno_reports::{Cell, Pass, Series, Setting};
 use cqldyno_scenarios::Operation;
 use tempfile::TempDir;
@@ -56,8 +56,6 @@ pub(super) struct Whole {
     done: Done,
     /// The worker's CPU time in turns, in microseconds.
     cpu_us: u64,
-    /// The same without the edges of turns, in nanoseconds, and the statements of that part.
-    steady: (u64, u64),
     /// What it did while it was asleep between them.
     asleep: Asleep,
     /// What its process clock says of its turns, in nanoseconds, if it could be read at every edge.
@@ -77,9 +75,6 @@ impl Whole {
     fn add(&mut self, turn: &Turn) {
         self.turns += 1;
         self.cpu_us += turn.end.user_us + turn.end.sys_us;
-        if let Some(Steady { cpu_ns, statements, .. }) = turn.end.steady {
-            self.steady = (self.steady.0 + cpu_ns, self.steady.1 + statements);
-        }
         self.asleep = self.asleep + turn.asleep.unwrap_or_default();
         let Done { issued, answered, verified, issued_by_statement, errors, .. } = &turn.done;
         self.done.issued += issued;
@@ -210,15 +205,9 @@ impl Waiting<'_> {
                 let found = setup.evidence(asked, &whole.done, lasted, &counted, &connections, &ready, &served).voids();
                 let clock = whole.clock_ns.filter(|clock_ns| whole.cpu_us * 1_000 < *clock_ns);
                 let untold = clock.and_then(|clock_ns| cpu_disagreement(whole.cpu_us, clock_ns, whole.turns));
-                let edges = dear_edges(whole.cpu_us, whole.done.verified, whole.steady, whole.turns);
-                found
-                    .into_iter()
-                    .chain(untold)
-                    .chain(edges)
-                    .map(|sentence| format!("Over all its turns: {sentence}"))
-                    .collect()
+                found.into_iter().chain(untold).map(|sentence| format!("Over all its turns: {sentence}")).collect()
             }
-            _ => dear_edges(whole.cpu_us, whole.done.verified, whole.steady, whole.turns).into_iter().collect(),
+            _ => Vec::new(),
         };
         let read_back = setup.read_back(&mut served, &mut exits)?;
         exits.extend(worked_asleep(whole.asleep, whole.cpu_us));
