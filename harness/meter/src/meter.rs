@@ -339,22 +339,9 @@ pub(crate) fn per_statement(amount: f64, window: &Window) -> Result<f64, String>
     }
 }
 
-/// Edges may cost so many times what a statement costs between them. On 2026-11-26 it was 0.8 to 1.8 times for four drivers.
-const DEAR: f64 = 3.0;
-/// What reading the clocks at an edge may cost.
-const SLACK_US: f64 = 1_000.0;
-
-/// An amount per statement: of the window without its edges. It is that of the whole window if it has no edges, if statements failed, or
-/// if work was done at the edges alone: no cost of a driver's own is left out.
+/// An amount per statement: of the window without its edges, or of the whole window if it has no edges or statements failed.
 pub(crate) fn per_steady_statement(of: impl Fn(&Steady) -> f64, whole: f64, window: &Window) -> Result<f64, String> {
-    let is_even = |steady: &Steady| {
-        let steady_us = steady.cpu_ns as f64 / 1e3;
-        let edges = window.issued.saturating_sub(steady.statements) as f64;
-        let edges_us = (window.user_us + window.sys_us) as f64 - steady_us;
-        edges_us <= DEAR * edges * steady_us / steady.statements as f64 + SLACK_US
-    };
-    let is_whole = window.verified == window.issued;
-    match window.steady.filter(|steady| is_whole && steady.statements > 0 && is_even(steady)) {
+    match window.steady.filter(|steady| steady.statements > 0 && window.verified == window.issued) {
         Some(steady) => Ok(of(&steady) / steady.statements as f64),
         None => per_statement(whole, window),
     }

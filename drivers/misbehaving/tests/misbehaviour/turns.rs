@@ -69,16 +69,6 @@ fn a_driver_that_breaks_in_its_second_turn_has_its_first_one_and_the_reason() {
 }
 
 #[test]
-fn a_statement_that_burns_cpu_time_costs_that_much_more() {
-    let turns = turns("honestly+burn=20000");
-    let least = turns.iter().filter_map(|cell| cell.get("cpu_per_statement")).fold(f64::INFINITY, f64::min);
-    assert!(turns.len() == 3 && least > 5.0, "{turns:?}");
-    let place = Place::new();
-    let cells = place.run(&place.plan("reads", &["honestly+burn=much"]));
-    assert!(cells[0].failed.as_deref().unwrap().contains("`much`; write a number of nanoseconds"), "{cells:?}");
-}
-
-#[test]
 fn a_driver_that_breaks_or_grows_while_others_take_their_turns_is_said_to_have_slept() {
     let long = Turns { count: 200_000, rounds: 3 };
     for (how, limit, what) in [

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use cqldyno_driver_api::{ConnectOptions, Driver, DriverError, DriverInfo, Setting};
 use cqldyno_driver_floor::{Floor, FloorSession};
 
-use crate::how::{BURN, How, OPTION, OPTIONS, burnt_ns};
+use crate::how::{How, OPTION, OPTIONS};
 use crate::lies;
 use crate::session::MisbehavingSession;
 
@@ -37,8 +37,7 @@ impl Driver for Misbehaving {
         let how = How::of(options)?;
         lies::begin(how);
         let mut options = options.clone();
-        let burnt_ns = burnt_ns(&options)?;
-        [OPTION, BURN].iter().for_each(|option| drop(options.options.remove(*option)));
+        options.options.remove(OPTION);
         if how == How::OpensMoreConnections {
             options.connections += 1;
         }
@@ -54,6 +53,6 @@ impl Driver for Misbehaving {
         for node in options.contact_points.iter().filter(|_| how == How::RoutesByTextbook) {
             by_node.push(self.floor.connect(&ConnectOptions { contact_points: vec![*node], ..options.clone() }).await?);
         }
-        MisbehavingSession::new(how, burnt_ns, floor, by_node).await
+        MisbehavingSession::new(how, floor, by_node).await
     }
 }

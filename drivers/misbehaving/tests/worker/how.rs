@@ -4,7 +4,6 @@ use cqldyno_driver_api::{ConnectOptions, DriverError, DriverOption, ErrorKind};
 
 /// The contender's options.
 pub const OPTION: &str = "how";
-pub const BURN: &str = "burn";
 
 /// One way to misbehave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,20 +125,8 @@ pub const ALL: [(&str, How); 37] = [
     ("prints-garbage", How::PrintsGarbage),
 ];
 
-/// The CPU time that each statement is to cost more, in nanoseconds.
-pub fn burnt_ns(options: &ConnectOptions) -> Result<f64, DriverError> {
-    let text = options.option(BURN).unwrap_or("0");
-    text.parse::<u32>().map(f64::from).map_err(|_| {
-        let message = format!("misbehaving was asked to burn `{text}`; write a number of nanoseconds");
-        DriverError::new(ErrorKind::Other, message)
-    })
-}
-
 /// What it can be told.
-pub const OPTIONS: [DriverOption; 2] = [
-    DriverOption::new(OPTION, "WAY", "honestly", "How it misbehaves."),
-    DriverOption::new(BURN, "NS", "0", "CPU time that each statement costs more, in nanoseconds of a fast core."),
-];
+pub const OPTIONS: [DriverOption; 1] = [DriverOption::new(OPTION, "WAY", "honestly", "How it misbehaves.")];
 
 impl How {
     /// The way of that name.

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::future::pending;
-use std::hint::black_box;
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -38,8 +37,6 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// A session of floor and how to misbehave with it.
 pub struct MisbehavingSession {
     how: How,
-    /// Steps of the loop that each statement burns CPU time with.
-    burnt: u64,
     floor: Arc<FloorSession>,
     /// A session to each node, for a driver that routes.
     by_node: Vec<FloorSession>,
@@ -72,22 +69,9 @@ fn push(rows: &mut Rows, row: [i64; 3]) {
     rows.end_row();
 }
 
-/// A loop of arithmetic that no compiler takes out.
-fn burn(steps: u64) {
-    let mut mixed = steps;
-    for step in 0..steps {
-        mixed = black_box(mixed ^ step);
-    }
-}
-
-/// So many of these steps took a nanosecond on the machine of 2026-11-23. The number is fixed: what a process measures for itself depends
-/// on what slows it then, and processes would differ by that.
-const STEPS_PER_NS: f64 = 3.0;
-
 impl MisbehavingSession {
     pub async fn new(
         how: How,
-        burnt_ns: f64,
         floor: Arc<FloorSession>,
         by_node: Vec<FloorSession>,
     ) -> Result<MisbehavingSession, DriverError> {
@@ -104,7 +88,6 @@ impl MisbehavingSession {
         let leaked = Mutex::default();
         Ok(MisbehavingSession {
             how,
-            burnt: (burnt_ns * STEPS_PER_NS) as u64,
             floor,
             by_node,
             cache,
@@ -231,7 +214,6 @@ impl Session for MisbehavingSession {
         let nth = self.executed.fetch_add(1, Ordering::Relaxed) + 1;
         let how = if nth <= WARM_UP && self.how != How::HangsInWarmUp { How::Honestly } else { self.how };
         self.break_down(how, nth).await;
-        burn(self.burnt);
         if self.how == How::ExecutesBetweenTurns && nth == WARM_UP + 1 {
             self.execute_when_idle(statement, values);
         }
