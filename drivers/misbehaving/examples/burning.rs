@@ -1,9 +1,11 @@
 //! The worker of scylla with a known cost added, to try what a comparison makes of it: with `burning+burn=60` each statement takes 60 ns
-//! more on average. `burst=20000/80000` spends that in the first 20,000 of every 80,000 statements, and `burst=1/200000` all at once.
+//! more on average. `burst=20000/80000` spends that in one block of 20,000 of every 80,000 statements, and `burst=1/250000` all at once. Each
+//! session begins at another block.
 
 use std::hint::black_box;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
 
 use cqldyno_driver_api::{
     BatchRows, ConnectOptions, Driver, DriverError, DriverInfo, DriverOption, ErrorKind, Rows, Session, Setting, Value,
@@ -31,7 +33,7 @@ struct Burning {
 
 struct BurningSession {
     scylla: <Scylla as Driver>::Session,
-    /// Statements so far, the warm-up's too.
+    /// Statements so far, the warm-up's too, from the number that this session begins at.
     executed: AtomicU64,
     /// Steps per statement, in so many of how many.
     steps: u64,
@@ -58,12 +60,7 @@ impl Driver for Burning {
         let mut options = told.options.unwrap_or_default();
         options.extend([
             DriverOption::new(BURN, "NS", "0", "CPU time that a statement costs more, in nanoseconds of a fast core."),
-            DriverOption::new(
-                BURST,
-                "N/M",
-                "1/1",
-                "The first N of every M statements burn what all M are to cost more.",
-            ),
+            DriverOption::new(BURST, "N/M", "1/1", "N of every M statements burn what all M are to cost more."),
         ]);
         Ok(DriverInfo { name: "burning".to_owned(), options: Some(options), ..told })
     }
@@ -76,7 +73,14 @@ impl Driver for Burning {
         let (steps, burst) = costs(options)?;
         let mut options = options.clone();
         [BURN, BURST].iter().for_each(|option| drop(options.options.remove(*option)));
-        Ok(BurningSession { scylla: self.scylla.connect(&options).await?, executed: AtomicU64::new(0), steps, burst })
+        let now = SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| u64::from(since.subsec_nanos()));
+        let first = burst.0 * (now % (burst.1 / burst.0));
+        Ok(BurningSession {
+            scylla: self.scylla.connect(&options).await?,
+            executed: AtomicU64::new(first),
+            steps,
+            burst,
+        })
     }
 
     async fn settle(&self, options: &ConnectOptions) {
