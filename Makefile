@@ -1,5 +1,6 @@
 # make compare   sets up what is missing, builds, and compares the drivers on the embedded cluster
 # make test      sets up what is missing, and runs every check that a change must pass
+# make test-all  runs these and what is slow and rarely breaks: old releases, clients in other languages, a real Cassandra, the adapters
 # make build     sets up what is missing, and builds `cqldyno` and a worker for each driver into target/release
 #
 # make test-versions  runs the behaviour suite of every adapter on each release that its manifest lists, and writes drivers/VERSIONS.md
@@ -35,13 +36,15 @@ DRIVERS := $(shell sed '/^\#/d; s/ .*//' drivers/LIST)
 # Drivers with a program to hold their adapter against. make adapter-cost ADAPTERS=cdrs-tokio compares that one alone.
 ADAPTERS := $(foreach driver,$(DRIVERS),$(if $(wildcard benches/idiomatic-$(driver)),$(driver)))
 
-# One old release of each driver that has several adapters: `make test` builds these on demand.
+# One old release of each driver that has several adapters: `make test-all` builds these on demand.
 OLD_RELEASES := scylla@0.3.1 cdrs-tokio@7.0.4
 
 # What drivers need for cargo beside cargo itself, known after `make native`.
 export_native = set -a; source <(cat $(NATIVE)/*.env 2>/dev/null); set +a
 # The drivers that cannot be built here, known after `make native`.
 absent = $$(cd $(NATIVE) 2>/dev/null && find . -name '*.reason' | sed 's,^./,,; s,.reason$$,,')
+# What leaves them out of cargo's workspace.
+without = $$(for driver in $(absent); do echo --exclude cqldyno-driver-$$driver --exclude cqldyno-idiomatic-$$driver; done)
 # $(call copy_built,KIND,FOLDER): workers or programs that cargo does not build, which `make native` left.
 copy_built = if [[ -d $(NATIVE)/$(1) ]]; then cp $(NATIVE)/$(1)/* $(2); fi
 # $(call compare_adapters,FOLDER,ARGS): by the executables in FOLDER.
@@ -50,7 +53,7 @@ compare_adapters = for driver in $(ADAPTERS); do \
 	    $(1)/cqldyno compare $$driver idiomatic-$$driver --reference idiomatic-$$driver --scenario writes --scenario reads $(2); \
 	done
 
-.PHONY: build compare adapter-cost regressions prices schema publish readme pages test native rust lint browser clean
+.PHONY: build compare adapter-cost regressions prices schema publish readme pages test test-all native rust lint browser clean
 
 # Make would say each command on standard output, which is the result's.
 .SILENT: build compare adapter-cost
@@ -121,21 +124,25 @@ readme: rust
 	cargo run --quiet --release --locked -p cqldyno-publish
 
 # The page is tried in a browser where there is one, and `make test` says where there is none. CQLDYNO_BROWSER=required insists on one.
-# Clients in other languages are fetched and tried where their runtimes are, unless CQLDYNO_OFFLINE is set.
 test: lint browser
 	$(export_native); \
 	browser=$$([[ -f $(NO_BROWSER) ]] && echo absent || echo required); \
-	absent=$(absent); without=; \
-	for driver in $$absent; do without+=" --exclude cqldyno-driver-$$driver --exclude cqldyno-idiomatic-$$driver"; done; \
-	cargo build --locked --workspace --all-targets $$without; \
+	absent=$(absent); \
+	cargo build --locked --workspace --all-targets $(without); \
 	$(call copy_built,workers,$(TESTED)); $(call copy_built,programs,$(TESTED)); \
 	CQLDYNO_WORKERS=$(abspath $(TESTED)) CQLDYNO_ABSENT_WORKERS=$${absent//$$'\n'/,} CQLDYNO_BROWSER=$$browser \
-	    CQLDYNO_FOREIGN=$${CQLDYNO_FOREIGN-1} cargo test --locked --workspace --no-fail-fast $$without
+	    cargo test --locked --workspace --no-fail-fast $(without)
+	@if [[ -f $(NO_BROWSER) ]]; then cat $(NO_BROWSER) >&2; fi
+
+# Clients in other languages are fetched and tried where their runtimes are, unless CQLDYNO_OFFLINE is set.
+test-all: test
+	$(export_native); CQLDYNO_FOREIGN=1 cargo test --locked --workspace $(without) --test foreign
+	$(export_native); CQLDYNO_WORKERS=$(abspath $(TESTED)) CQLDYNO_CASSANDRA=required \
+	    cargo test --locked --workspace $(without) --test cli -- cassandra:: secure::
 	runs=$$(mktemp -d); trap 'rm -r "$$runs"' EXIT; \
 	    $(call compare_adapters,$(TESTED),--count 20000 --blocks 1 --out $$runs/$$driver)
 	runs=$$(mktemp -d); trap 'rm -r "$$runs"' EXIT; \
 	    CQLDYNO_CACHE=$(abspath $(TARGET))/cache $(TESTED)/cqldyno compare $(OLD_RELEASES) --count 20000 --blocks 1 --out $$runs/old
-	@if [[ -f $(NO_BROWSER) ]]; then cat $(NO_BROWSER) >&2; fi
 
 test-versions: rust
 	CQLDYNO_CACHE=$(abspath $(TARGET))/cache cargo run --quiet --locked -p cqldyno-builder --example versions -- $(ONLY)

@@ -100,6 +100,7 @@ impl Package {
             true => ("test", target("behaviour", text(&file("tests/behaviour.rs")))),
             false => ("bin", target(&name, Value::String("main.rs".to_owned()))),
         };
+        manifest.remove("bin");
         manifest.insert(kind.to_owned(), Value::Array(vec![Value::Table(only)]));
         if tested {
             let lints = Table::from_iter([("workspace".to_owned(), Value::Boolean(true))]);

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::bottleneck::Bottleneck;
 use crate::comparison::{JUDGED, Table, compare, withhold};
 use crate::cut_short::unfinished;
-use crate::measure::{self, CPU_PER_STATEMENT, THROUGHPUT};
+use crate::measure::{self, CPU_PER_STATEMENT, THROUGHPUT, VERIFIED, WALL};
 use crate::rounds::CountedRounds;
 use crate::{ArrangementInfo, Cell, Contender, Measure, Pass, Role, Run, ScenarioInfo, Unit, whole};
 
@@ -305,7 +305,11 @@ impl<'a> Mine<'a> {
         let counting = || self.counting.iter().filter(|cell| cell.pass == pass);
         let ended = counting().filter(|cell| cell.failed.is_none());
         let measures: Vec<(&Cell, &Measure)> = ended.filter_map(|cell| Some((*cell, cell.measures.get(id)?))).collect();
-        let figures: Figures = measures.iter().filter_map(|(cell, one)| Some((repetition(cell), one.get()?))).collect();
+        let mut told: Vec<(&Cell, f64)> = measures.iter().filter_map(|(cell, one)| Some((*cell, one.get()?))).collect();
+        if JUDGED.contains(&id) {
+            add_bursts(id, &mut told);
+        }
+        let figures: Figures = told.iter().map(|(cell, value)| (repetition(cell), *value)).collect();
         let mut values: Vec<f64> = figures.values().copied().collect();
         let failed = mine().find_map(|cell| cell.failed.clone());
         let unavailable = values.is_empty().then(|| {
@@ -349,6 +353,44 @@ impl<'a> Mine<'a> {
         };
         (row, figures)
     }
+}
+
+/// Adds to a contender's turns what bursts of its own work cost at their edges, which the figure `id` of a turn leaves out. While one
+/// thread is busy with a burst, the others end the turn, and a part of the burst falls into the edge: a driver would be forgiven that.
+fn add_bursts(id: &str, turns: &mut [(&Cell, f64)]) {
+    let is_turn = |cell: &Cell| cell.round.is_some();
+    let at_edges = |cell: &Cell, value: f64| Some(whole_turn(id, cell)? - per_statement(id, value));
+    let mut all: Vec<f64> =
+        turns.iter().filter(|(cell, _)| is_turn(cell)).filter_map(|(cell, value)| at_edges(cell, *value)).collect();
+    let Some(limit) = median(&mut all).filter(|middle| *middle > NO_EDGES).map(|middle| UNUSUAL * middle) else {
+        return;
+    };
+    all.retain(|one| *one <= limit);
+    let usual = all.iter().sum::<f64>() / all.len().max(1) as f64;
+    for (cell, value) in turns.iter_mut().filter(|(cell, _)| is_turn(cell)) {
+        if let Some(burst) = at_edges(cell, *value).filter(|one| *one > limit) {
+            *value = per_statement(id, per_statement(id, *value) + burst - usual);
+        }
+    }
+}
+
+/// The edges of a turn cost more than the rest. If that is more than so many times what it usually is, a burst met an edge.
+const UNUSUAL: f64 = 3.0;
+/// What rounding may leave of turns that were measured with their edges.
+const NO_EDGES: f64 = 1e-12;
+
+/// The measure with a turn's CPU time, its edges included.
+const CPU: &str = "cpu";
+
+/// CPU time or time per statement of a turn, its edges included.
+fn whole_turn(id: &str, cell: &Cell) -> Option<f64> {
+    let amount = if id == THROUGHPUT { cell.get(WALL)? } else { cell.get(CPU)? * 1e6 };
+    Some(amount / cell.get(VERIFIED)?).filter(|each| each.is_finite())
+}
+
+/// From a rate to the time per statement and back.
+fn per_statement(id: &str, value: f64) -> f64 {
+    if id == THROUGHPUT { value.recip() } else { value }
 }
 
 /// Why a driver that blocks has no part in the ratios.

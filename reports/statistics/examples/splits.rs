@@ -10,7 +10,7 @@ use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;
 
-use cqldyno_reports::measure::{CPU_PER_STATEMENT, SERVER_CPU_PER_STATEMENT};
+use cqldyno_reports::measure::{CPU_PER_STATEMENT, SERVER_CPU_PER_STATEMENT, VERIFIED};
 use cqldyno_reports::{Analysis, Cell, Pass, Recorded, Run, SummaryRow, read_cells};
 use cqldyno_statistics::{LogRatio, student_quantile};
 use fastrand::Rng;
@@ -73,7 +73,7 @@ impl Halves {
         let text = std::fs::read_to_string(folder.join("run.json"))?;
         let Recorded { run, mut cells, .. } = Recorded::from_folder(&text, read_cells(folder)?)?;
         cells.retain(|cell| cell.pass == Pass::Timing);
-        let needed = [CPU_PER_STATEMENT, SERVER_CPU_PER_STATEMENT];
+        let needed = [CPU_PER_STATEMENT, SERVER_CPU_PER_STATEMENT, VERIFIED, "cpu"];
         cells.iter_mut().for_each(|cell| cell.measures.retain(|id, _| needed.contains(&id)));
         let generations: BTreeSet<u32> = cells.iter().map(|cell| cell.block).collect();
         Ok(Halves { run, cells, generations: generations.into_iter().collect() })

@@ -34,6 +34,27 @@ fn a_row_holds_the_median_of_its_blocks_and_the_ratio_to_the_first_driver() {
 }
 
 #[test]
+fn a_burst_of_work_at_the_edge_of_a_turn_counts_and_what_edges_usually_cost_does_not() {
+    let (_, cells) = sample::run();
+    let turn = |round: u32, at_edges: f64| {
+        let value = |id: &str, value, unit| (id.to_owned(), Measure::value(value, unit));
+        let measures = [
+            value(CPU, (2.0 + at_edges) * 20_000.0 / 1e6, Unit::Seconds),
+            value(WALL, (1.0 + at_edges) * 20_000.0 / 1e6, Unit::Seconds),
+            value(VERIFIED, 20_000.0, Unit::Count),
+        ];
+        Cell { round: Some(round), measures: measures.into_iter().collect(), ..cells[0].clone() }
+    };
+    let turns: Vec<Cell> = [0.1, 0.2, 1.4, 0.1, 0.2].into_iter().zip(1..).map(|(edges, at)| turn(at, edges)).collect();
+    for (id, value, with_burst) in [(CPU_PER_STATEMENT, 2.0, 3.25), (THROUGHPUT, 1e6, 1e6 / 2.25)] {
+        let mut told: Vec<(&Cell, f64)> = turns.iter().map(|cell| (cell, value)).collect();
+        add_bursts(id, &mut told);
+        assert_eq!([told[0].1, told[1].1, told[3].1, told[4].1], [value; 4]);
+        assert!((told[2].1 / with_burst - 1.0).abs() < 1e-9, "{id}: {}", told[2].1);
+    }
+}
+
+#[test]
 fn system_calls_come_from_the_counting_cells_only() {
     let (run, mut cells) = sample::run();
     for cell in cells.iter_mut().filter(|cell| cell.pass == Pass::Timing) {
