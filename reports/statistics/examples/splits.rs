@@ -1,7 +1,8 @@
 //! Whether the intervals of real runs are as wide as they should be.
 //!
 //! The generations of a run are cut into halves. Each half is fitted anew from its raw turns, and the difference of both ratios is taken
-//! over its own standard error. If errors are true, the mean square of that number is 1, and intervals of 95 % hold in 95 of 100.
+//! over its own standard error. If errors are true, that number is Student's t. Its mean square over that of t is then 1, and intervals of
+//! 95 % hold in 95 of 100.
 //!
 //! `cargo run --release -p cqldyno-statistics --example splits RUN [RUN...]`, with run folders.
 
@@ -113,9 +114,10 @@ struct Errors {
 
 impl Errors {
     fn add(&mut self, differences: &[Difference]) {
-        for Difference { who, z, .. } in differences {
+        for Difference { who, z, freedom } in differences {
             let (sum, count) = self.squares.entry(who.clone()).or_default();
-            (*sum, *count) = (*sum + z * z, *count + 1);
+            // The mean square of Student's t is f / (f - 2).
+            (*sum, *count) = (*sum + z * z * (1.0 - 2.0 / freedom), *count + 1);
         }
         let tail = -(0.95_f64.ln() / differences.len().max(1) as f64).exp_m1();
         let holds = |one: &Difference| one.z.abs() <= student_quantile(tail, one.freedom);
