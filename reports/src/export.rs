@@ -25,7 +25,7 @@ mod time;
 
 use std::io::{self, Write};
 
-pub use html::{PAGE_LIMIT, StandIns};
+pub use html::{PAGE_LIMIT, stand_ins};
 pub use live::{live, live_line};
 pub use side_by_side::NO_RATIOS;
 pub use table::Look;

@@ -15,9 +15,7 @@ mod readme;
 #[cfg(test)]
 #[path = "../../tests/sample/mod.rs"]
 mod sample;
-mod shortened;
 mod store;
-mod strangers;
 #[cfg(test)]
 mod tests;
 

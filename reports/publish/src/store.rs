@@ -14,7 +14,6 @@ use cqldyno_reports::{Cell, Recorded, Run, read_cells};
 use serde_json::Value;
 
 use crate::path::machine_path;
-use crate::shortened::command;
 
 pub(crate) const RUN: &str = "run.json";
 /// Packed where the run takes turns, of which there are thousands.
@@ -96,10 +95,7 @@ impl PublishedRun {
 pub(crate) fn recorded(folder: &Path) -> Result<Recorded> {
     let run = text(&folder.join(RUN))?;
     let cells = read_cells(folder).with_context(used(&folder.join(CELLS)))?;
-    let mut recorded =
-        Recorded::from_folder(&run, cells).with_context(|| format!("the run {} cannot be used", folder.display()))?;
-    recorded.run.command = command(&recorded.run);
-    Ok(recorded)
+    Recorded::from_folder(&run, cells).with_context(|| format!("the run {} cannot be used", folder.display()))
 }
 
 /// Whether a file of that kind is published. Profiles of callgrind name the folders of every source file; their totals are measures. The

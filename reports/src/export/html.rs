@@ -21,7 +21,7 @@ use self::charts::{Chart, Detail, Here};
 use self::choices::{Meters, choices};
 use self::fields::{Fields, fields};
 use self::raw::Packed;
-pub use self::raw::StandIns;
+pub use self::raw::stand_ins;
 use self::sections::{Line, by_view};
 use self::shell::{STYLE, shell};
 use self::view::{Faces, View};
