@@ -5,7 +5,6 @@ use std::process::ExitCode;
 
 mod archive;
 mod carried;
-mod chart;
 mod check;
 mod front;
 mod make;

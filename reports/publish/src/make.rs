@@ -33,7 +33,6 @@ struct Measured {
 /// # Errors
 /// When a run cannot be read, is there already, or is not as a published one must be; nothing is left behind then.
 pub fn publish(asked: &[Asked], published: &Path) -> Result<Vec<PathBuf>> {
-    let mut made = Vec::new();
     let read = |asked: &Asked| {
         let recorded = recorded(&asked.folder)?;
         let name = asked.name.clone().unwrap_or_else(|| plan_name(&recorded.run));
@@ -46,24 +45,8 @@ pub fn publish(asked: &[Asked], published: &Path) -> Result<Vec<PathBuf>> {
         let (day, name) = place(plan[0]);
         plan.iter().zip(1..).map(move |(run, number)| (*run, published.join(&day).join(numbered(name, number))))
     });
-    let done = places.try_for_each(|(run, to)| one(run, &to, &mut made));
-    let done = done.and_then(|()| {
-        let dates: BTreeSet<&Path> = made.iter().filter_map(|path| path.parent()).collect();
-        let found: Vec<(PathBuf, Vec<String>)> = dates
-            .into_iter()
-            .map(|date| (date.join(NOTES), check(date)))
-            .filter(|(_, found)| !found.is_empty())
-            .collect();
-        match found.into_iter().next() {
-            Some((notes, found)) => bail!(
-                "nothing was published, because this was found:\n{}\nMeasure again, or name the cell that failed or is void as \
-                 above in {}",
-                found.join("\n"),
-                notes.display()
-            ),
-            None => Ok(()),
-        }
-    });
+    let mut made = Vec::new();
+    let done = places.try_for_each(|(run, to)| one(run, &to, &mut made)).and_then(|()| checked(&made));
     if done.is_err() {
         for path in &made {
             // The error above matters more than a part that stays.
@@ -74,22 +57,37 @@ pub fn publish(asked: &[Asked], published: &Path) -> Result<Vec<PathBuf>> {
     done.map(|()| made)
 }
 
+/// # Errors
+/// What the check finds in the dates of these folders.
+fn checked(made: &[PathBuf]) -> Result<()> {
+    for date in made.iter().filter_map(|path| path.parent()).collect::<BTreeSet<&Path>>() {
+        let found = check(date);
+        if !found.is_empty() {
+            bail!(
+                "nothing was published, because this was found:\n{}\nMeasure again, or name the cell that failed or is void as \
+                 above in {}",
+                found.join("\n"),
+                date.join(NOTES).display()
+            );
+        }
+    }
+    Ok(())
+}
+
 /// The runs by their plans.
 ///
 /// # Errors
 /// Two of one day would have one folder and are not of one plan.
 fn plans(all: &[Measured]) -> Result<Vec<Vec<&Measured>>> {
     let mut plans: Vec<Vec<&Measured>> = Vec::new();
-    'runs: for one in all {
-        let mut clash = None;
-        for plan in &mut plans {
-            match joined(plan, one) {
-                Ok(()) => continue 'runs,
-                Err(why) if place(plan[0]) == place(one) => clash = Some(why),
-                Err(_) => {}
-            }
+    for one in all {
+        let joined: Vec<Result<(), String>> = plans.iter().map(|plan| joins(plan, one)).collect();
+        if let Some(at) = joined.iter().position(Result::is_ok) {
+            plans[at].push(one);
+            continue;
         }
-        if let Some(why) = clash {
+        let clash = plans.iter().zip(joined).find(|(plan, _)| place(plan[0]) == place(one));
+        if let Some(why) = clash.and_then(|(_, why)| why.err()) {
             bail!("{} cannot be published beside the other run of its day. {why}", one.folder.display());
         }
         plans.push(vec![one]);
@@ -102,17 +100,14 @@ fn place(one: &Measured) -> (String, &str) {
     (one.recorded.run.started.strftime("%Y-%m-%d").to_string(), &one.name)
 }
 
-/// Adds the run to those of a plan if they come to a combined table.
-///
 /// # Errors
-/// Why they do not.
-fn joined<'a>(plan: &mut Vec<&'a Measured>, one: &'a Measured) -> Result<(), String> {
-    let of =
-        |one: &'a Measured| (one.folder.display().to_string(), Analysis::new(&one.recorded.run, &one.recorded.cells));
-    let all: Vec<(String, Analysis)> = plan.iter().copied().chain([one]).map(of).collect();
-    Combined::of(&all)?;
-    plan.push(one);
-    Ok(())
+/// Why the run and those of the plan do not come to a combined table.
+fn joins(plan: &[&Measured], one: &Measured) -> Result<(), String> {
+    let all = plan.iter().chain([&one]).map(|one| {
+        let Recorded { run, cells, .. } = &one.recorded;
+        (one.folder.display().to_string(), Analysis::new(run, cells))
+    });
+    Combined::of(&all.collect::<Vec<_>>()).map(drop)
 }
 
 fn one(measured: &Measured, to: &Path, made: &mut Vec<PathBuf>) -> Result<()> {

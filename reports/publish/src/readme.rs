@@ -4,9 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use cqldyno_reports::Recorded;
+use cqldyno_reports::{Recorded, cost_chart};
 
-use crate::chart::chart;
 use crate::front::{Front, Shown, of_date};
 use crate::store::{CHART, NOTES, PublishedRun, README, dates, name_of, runs, text, used};
 
@@ -52,7 +51,7 @@ pub fn generated(repository: &Path) -> Result<Vec<(PathBuf, String)>> {
         let front = Front::of(&shown).map(|front| front.beside(&all));
         files.push((folder.join(README), of_date(&date, &shown, front.as_ref(), &notes)));
         if let Some(front) = front {
-            let drawn = chart(front.analysis(), front.runs());
+            let drawn = cost_chart(front.analysis(), front.runs());
             let readme = repository.join(README);
             let section = put(&readme, &text(&readme)?, &date, &front.section(&date))?;
             files.extend([(readme, section), (folder.join(CHART), drawn)]);

@@ -127,6 +127,12 @@ impl SummaryRow {
         self.contender == contender.id && self.is_in(place)
     }
 
+    /// Whether both are of one figure, perhaps in two runs, which may call a contender by other ids.
+    pub(crate) fn is_as(&self, other: &SummaryRow) -> bool {
+        (&self.label, &self.scenario, &self.arrangement, &self.meter)
+            == (&other.label, &other.scenario, &other.arrangement, &other.meter)
+    }
+
     pub(crate) fn is_in(&self, place: Place) -> bool {
         self.scenario == place.scenario.name && self.arrangement == place.arrangement.id
     }

@@ -6,7 +6,7 @@ use super::text::plain;
 use super::{ExportError, Exporter, Look};
 use crate::{Analysis, Cell, History, Measure, Recorded};
 
-/// One record of the file; the names are its header.
+/// The names of the columns.
 const HEADER: [&str; 17] = [
     "contender",
     "label",
@@ -31,16 +31,8 @@ const HEADER: [&str; 17] = [
 pub(super) struct Csv;
 
 impl Exporter for Csv {
-    fn name(&self) -> &'static str {
-        "csv"
-    }
-
-    fn about(&self) -> &'static str {
-        "One row per measure of every cell, for pandas, R and spreadsheets"
-    }
-
-    fn file(&self) -> &'static str {
-        "cells.csv"
+    fn names(&self) -> [&'static str; 3] {
+        ["csv", "One row per measure of every cell, for pandas, R and spreadsheets", "cells.csv"]
     }
 
     /// Every measure of every cell as a row of its own, under a header (RFC 4180).
@@ -94,11 +86,12 @@ fn table(analysis: &Analysis, mut take: impl FnMut(&str) -> Result<(), ExportErr
 
 /// A row per contender that is missing, each after the run's name, if any.
 fn missing(out: &mut String, name: Option<&str>, analysis: &Analysis) {
-    for contender in &analysis.run().contenders {
-        if let Some(why) = &contender.unavailable {
-            let (id, label) = (&contender.id, &contender.label);
-            let record = Record { contender: id, label, control: contender.control, ..Record::default() };
-            Record { unavailable: why, ..record }.write(out, name);
+    for one in &analysis.run().contenders {
+        if let Some(why) = &one.unavailable {
+            let who = [text(&one.id), text(&one.label), one.control.to_string()];
+            // It has no place and no measure.
+            let fields = who.into_iter().chain(vec![String::new(); 10]).chain([text(why)]);
+            put(out, name.map(text).into_iter().chain(fields).chain(["false,,".to_owned()]));
         }
     }
 }
@@ -106,81 +99,30 @@ fn missing(out: &mut String, name: Option<&str>, analysis: &Analysis) {
 /// The rows of a cell, each after the run's name, if any.
 fn rows(out: &mut String, name: Option<&str>, analysis: &Analysis, cell: &Cell) {
     let contender = analysis.run().contender(&cell.contender);
-    let blank = Record {
-        contender: &cell.contender,
-        label: &cell.label,
-        control: contender.is_some_and(|contender| contender.control),
-        scenario: &cell.scenario,
-        arrangement: &cell.arrangement,
-        block: cell.block.to_string(),
-        round: cell.round.map(|round| round.to_string()).unwrap_or_default(),
-        pass: cell.pass.name(),
-        attempt: cell.attempt.to_string(),
-        started: cell.started.to_string(),
-        counts: cell.counts() && analysis.counts(cell),
-        void: cell.void.as_deref().unwrap_or_default(),
-        failed: cell.failed.as_deref().unwrap_or_default(),
-        ..Record::default()
-    };
+    let place = [
+        text(&cell.contender),
+        text(&cell.label),
+        contender.is_some_and(|contender| contender.control).to_string(),
+        text(&cell.scenario),
+        text(&cell.arrangement),
+        cell.block.to_string(),
+        cell.round.map(|round| round.to_string()).unwrap_or_default(),
+        cell.pass.name().to_owned(),
+        cell.attempt.to_string(),
+        cell.started.to_string(),
+    ];
+    let before = name.map(text).into_iter().chain(place).collect::<Vec<_>>().join(",");
+    let [void, failed] = [&cell.void, &cell.failed].map(|why| text(why.as_deref().unwrap_or_default()));
+    let after = format!("{},{void},{failed}", cell.counts() && analysis.counts(cell));
+    let mut figure = |[measure, value, unit, why]: [&str; 4]| put(out, [&before, measure, value, unit, why, &after]);
     if cell.measures.is_empty() {
-        blank.write(out, name);
+        figure([""; 4]);
     }
     for (measure, found) in &cell.measures {
-        let record = Record { measure, ..blank.clone() };
         match found {
-            Measure::Value { value, unit } => {
-                Record { value: value.to_string(), unit: unit.symbol(), ..record }.write(out, name);
-            }
-            Measure::Unavailable { unavailable } => Record { unavailable, ..record }.write(out, name),
+            Measure::Value { value, unit } => figure([&text(measure), &value.to_string(), unit.symbol(), ""]),
+            Measure::Unavailable { unavailable } => figure([&text(measure), "", "", &text(unavailable)]),
         }
-    }
-}
-
-/// A row.
-#[derive(Clone, Default)]
-struct Record<'a> {
-    contender: &'a str,
-    label: &'a str,
-    control: bool,
-    scenario: &'a str,
-    arrangement: &'a str,
-    block: String,
-    round: String,
-    pass: &'a str,
-    attempt: String,
-    started: String,
-    measure: &'a str,
-    value: String,
-    unit: &'a str,
-    unavailable: &'a str,
-    counts: bool,
-    void: &'a str,
-    failed: &'a str,
-}
-
-impl Record<'_> {
-    fn write(&self, out: &mut String, name: Option<&str>) {
-        let said = |yes: bool| if yes { "true" } else { "false" }.to_owned();
-        let fields: [String; HEADER.len()] = [
-            text(self.contender),
-            text(self.label),
-            said(self.control),
-            text(self.scenario),
-            text(self.arrangement),
-            self.block.clone(),
-            self.round.clone(),
-            self.pass.to_owned(),
-            self.attempt.clone(),
-            self.started.clone(),
-            text(self.measure),
-            self.value.clone(),
-            self.unit.to_owned(),
-            text(self.unavailable),
-            said(self.counts),
-            text(self.void),
-            text(self.failed),
-        ];
-        put(out, name.map(text).into_iter().chain(fields));
     }
 }
 

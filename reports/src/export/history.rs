@@ -1,14 +1,13 @@
 //! Runs of many dates, in every format.
 
-mod chart;
 mod page;
 
 pub(super) use self::page::{SPREAD, page, picture};
+use super::chart::history::said;
 use super::csv::{put, text as field};
 use super::part::{Field, Part, Sheet, TableRow};
-use super::quantity::{three_digits, whole};
 use super::text::{capital, plain};
-use crate::{Change, Group, History, HistoryLine, Panel, Point};
+use crate::{Group, History, HistoryLine, Panel};
 
 /// What the bars of a figure are.
 const BARS: &str = "A figure is the median over the blocks or generations of its run, followed by the least and the greatest of them. That is their \
@@ -133,30 +132,6 @@ pub(super) fn gaps(group: &Group) -> Vec<String> {
 
 fn left_out(history: &History) -> Vec<String> {
     history.left_out.iter().map(|one| format!("Left out: {}", plain(&one.why))).collect()
-}
-
-pub(super) fn figure(panel: &Panel, value: f64) -> String {
-    if panel.meter == crate::measure::THROUGHPUT { whole(value) } else { three_digits(value) }
-}
-
-/// A point in words.
-pub(super) fn said(panel: &Panel, point: &Point) -> String {
-    match (point.median, point.spread) {
-        (Some(median), Some(ends)) => {
-            let [median, least, most] = [median, ends[0], ends[1]].map(|one| figure(panel, one));
-            if least == most { median } else { format!("{median} ({least} to {most})") }
-        }
-        (Some(median), None) => figure(panel, median),
-        _ => "gap".to_owned(),
-    }
-}
-
-/// A change in words.
-pub(super) fn story(panel: &Panel, line: &HistoryLine, change: &Change) -> String {
-    let [before, after] = change.points.map(|at| &line.points[at]);
-    let words = panel.words.replacen(" per statement", "", 1).replace(", ", " ");
-    let shown = |point: &Point| point.median.map_or("gap".to_owned(), |median| figure(panel, median));
-    format!("{} {words}", [before, after].map(shown).join(" -> "))
 }
 
 fn sheet(panel: &Panel) -> Sheet {

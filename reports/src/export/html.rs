@@ -1,32 +1,30 @@
 //! One page that holds everything: tables, charts, what they rest on, and the data. It needs neither a server nor a network, and
 //! runs no code but its own.
 
-mod charts;
 mod choices;
 mod fields;
 mod first;
 mod raw;
 pub(super) mod sections;
 pub(super) mod shell;
-pub(super) mod svg;
 #[cfg(test)]
 mod tests;
-mod view;
 mod words;
 
 use maud::{Markup, PreEscaped, html};
 use serde_json::{Map, Value, json};
 
-use self::charts::{Chart, Detail, Here};
 use self::choices::{Meters, choices};
 use self::fields::{Fields, fields};
 use self::raw::Packed;
 pub use self::raw::stand_ins;
-use self::sections::{Line, by_view};
-use self::shell::{STYLE, shell};
-use self::view::{Faces, View};
+use self::sections::by_view;
+use self::shell::shell;
+use super::chart::svg::STYLE;
+use super::chart::view::{Faces, View};
+use super::chart::{self, Chart, Detail, Here};
 use super::column::{Column, Kind, columns};
-use super::document::{At, Document, trouble};
+use super::document::{At, Document};
 use super::head::{sized, verdicts};
 use super::part::{Notes, Sheet};
 use super::quantity::whole;
@@ -35,7 +33,7 @@ use super::text::count;
 use super::{ExportError, Exporter, Look, history, releases, side_by_side};
 use crate::Place;
 use crate::measure::CPU_PER_STATEMENT;
-use crate::{Analysis, Axis, Contender, History, Pass, Recorded, Role, Run, Sweep, plain, references, why_cut_short};
+use crate::{Analysis, Axis, Contender, History, Recorded, Role, Run, Sweep, plain, references, why_cut_short};
 
 const SCRIPT: &str = include_str!("html/page.js");
 
@@ -46,16 +44,8 @@ pub const PAGE_LIMIT: usize = 1_500_000;
 pub(super) struct Html;
 
 impl Exporter for Html {
-    fn name(&self) -> &'static str {
-        "html"
-    }
-
-    fn about(&self) -> &'static str {
-        "One page to publish that holds tables, charts and the data"
-    }
-
-    fn file(&self) -> &'static str {
-        "page.html"
+    fn names(&self) -> [&'static str; 3] {
+        ["html", "One page to publish that holds tables, charts and the data", "page.html"]
     }
 
     /// Everything that came from outside (names, errors, definitions) is escaped; a policy in the page keeps it from loading
@@ -138,21 +128,6 @@ impl<'a> Page<'a> {
         Page { run, analysis, faces: Faces::of(run), views, columns, document, notes, fields, sweeps }
     }
 
-    /// The rows of a main table.
-    fn lines(&self, place: Place) -> Vec<Line> {
-        let line = |(at, contender): (usize, &Contender)| {
-            let mine = self.analysis.cells_of(place, contender, Pass::Timing);
-            let trouble = match trouble(&mine) {
-                none if none.is_empty() && contender.unavailable.is_some() => "missing".to_owned(),
-                none if none.is_empty() && mine.is_empty() => "not run".to_owned(),
-                trouble => trouble,
-            };
-            let cost = self.analysis.row(place, contender, CPU_PER_STATEMENT);
-            Line { place: at, role: contender.role, trouble, bottleneck: cost.and_then(|row| row.bottleneck) }
-        };
-        self.run.contenders.iter().enumerate().map(line).collect()
-    }
-
     /// The drivers' names.
     fn names(&self) -> String {
         let drivers = self.run.contenders.iter().filter(|one| one.role == Role::Driver && !one.control);
@@ -175,7 +150,7 @@ impl<'a> Page<'a> {
                     }
                     p { (table.about) }
                     p.muted { (table.arrangement) }
-                    (sections::main_table(p, &format!("{}, {}", table.title, table.arrangement), &self.faces, &self.columns, &self.lines(*place), &self.fields[0]))
+                    (sections::main_table(p, *place, &format!("{}, {}", table.title, table.arrangement), &self.faces, &self.columns, self.analysis, &self.fields[0]))
                     @let remarks: Vec<&String> = table.remarks.iter().chain(&table.noticed).collect();
                     @if !remarks.is_empty() { ul.remarks { @for remark in remarks { li { (sections::words(remark)) } } } }
                     (sections::charts(&charts[p]))
@@ -241,7 +216,7 @@ impl<'a> Page<'a> {
             html! {
                 section aria-labelledby={ "sweep-" (at) } {
                     h2 id={ "sweep-" (at) } { (sweep.name()) " by " (by) }
-                    (sections::charts(&charts::sweep(sweep, &self.faces, detail == Detail::Full)))
+                    (sections::charts(&chart::sweep(sweep, &self.faces, detail == Detail::Full)))
                     (sheet(&points))
                     @if !notes.0.is_empty() { ol.remarks { @for note in &notes.0 { li { (sections::words(note)) } } } }
                 }

@@ -13,16 +13,8 @@ use crate::{Analysis, History, Recorded, Sweep};
 pub(super) struct Markdown;
 
 impl Exporter for Markdown {
-    fn name(&self) -> &'static str {
-        "markdown"
-    }
-
-    fn about(&self) -> &'static str {
-        "The tables as GitHub shows them; details open on request"
-    }
-
-    fn file(&self) -> &'static str {
-        "table.md"
+    fn names(&self) -> [&'static str; 3] {
+        ["markdown", "The tables as GitHub shows them; details open on request", "table.md"]
     }
 
     /// Findings, warnings and the short table; every column and how it was measured open on request.

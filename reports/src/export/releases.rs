@@ -2,9 +2,10 @@
 
 use maud::{Markup, html};
 
-use super::history::{SPREAD, figure, gaps, picture, said, story};
+use super::chart::history::{figure, said, story};
+use super::history::{SPREAD, gaps, picture};
 use super::part::{Field, Part, Sheet, TableRow};
-use super::text::plain;
+use super::text::{grouped, plain};
 use crate::{Analysis, Change, Group, History, Panel, Point, Role};
 
 /// How a range is to be read.
@@ -42,14 +43,9 @@ fn parts(group: &Group) -> Vec<Part> {
         (true, false) => Part::Text("Too few releases have figures to look for changes: three are needed.".to_owned()),
     });
     parts.extend(has_intervals(group).then(|| Part::Text(INTERVALS.to_owned())));
-    let mut tables: Vec<Vec<&Panel>> = Vec::new();
-    for panel in panels {
-        match tables.iter_mut().find(|table| same_table(table[0], panel)) {
-            Some(table) => table.push(panel),
-            None => tables.push(vec![panel]),
-        }
-    }
-    parts.extend(tables.iter().map(|table| Part::Sheet(sheet(table))));
+    let table = |panel: &'_ Panel| (panel.lines[0].contender.clone(), place(panel));
+    let tables = grouped(panels.into_iter().map(|panel| (table(panel), panel)));
+    parts.extend(tables.iter().map(|(_, table)| Part::Sheet(sheet(table))));
     parts.extend(Part::list(gaps(group)));
     parts
 }
@@ -90,38 +86,29 @@ pub(crate) fn section(group: &Group) -> Markup {
 }
 
 fn steps<'a>(panels: &[&'a Panel], is_one: bool) -> Vec<Step<'a>> {
-    let mut steps: Vec<(usize, Step)> = Vec::new();
-    for panel in panels {
+    let told = panels.iter().flat_map(|panel| {
         let line = &panel.lines[0];
-        for change in &line.changes {
+        line.changes.iter().map(move |change| {
             let versions = change.points.map(|at| line.points[at].version.as_str());
-            let told = (*panel, change, story(panel, line, change));
-            let is = |step: &&mut (usize, Step)| step.1.driver == line.contender && step.1.versions == versions;
-            match steps.iter_mut().find(is) {
-                Some((_, step)) => step.changes.push(told),
-                None => steps.push((
-                    line.points[change.points[1]].place,
-                    Step { driver: &line.contender, versions, changes: vec![told], is_one },
-                )),
-            }
-        }
-    }
-    let driver = |step: &Step| panels.iter().position(|panel| panel.lines[0].contender == step.driver);
-    steps.sort_by_key(|(place, step)| (driver(step), *place));
-    steps.into_iter().map(|(_, step)| step).collect()
+            ((line.contender.as_str(), versions), (*panel, change, story(panel, line, change)))
+        })
+    });
+    let steps = grouped(told).into_iter();
+    let mut steps: Vec<Step> =
+        steps.map(|((driver, versions), changes)| Step { driver, versions, changes, is_one }).collect();
+    steps.sort_by_key(|step| {
+        let (panel, change, _) = &step.changes[0];
+        let driver = panels.iter().position(|panel| panel.lines[0].contender == step.driver);
+        (driver, panel.lines[0].points[change.points[1]].place)
+    });
+    steps
 }
 
 impl Step<'_> {
     /// The releases, what changes in each scenario, and why.
     fn said(&self, with_driver: bool) -> String {
-        let mut places: Vec<(String, Vec<&str>)> = Vec::new();
-        for (panel, _, story) in &self.changes {
-            let place = if self.is_one { plain(&panel.scenario) } else { place(panel) };
-            match places.iter_mut().find(|(known, _)| *known == place) {
-                Some((_, stories)) => stories.push(story),
-                None => places.push((place, vec![story])),
-            }
-        }
+        let place = |panel: &Panel| if self.is_one { plain(&panel.scenario) } else { place(panel) };
+        let places = grouped(self.changes.iter().map(|(panel, _, story)| (place(panel), story.as_str())));
         let places: Vec<String> =
             places.iter().map(|(place, stories)| format!("{place} {}", stories.join(", "))).collect();
         let mut why: Vec<String> = Vec::new();
@@ -143,11 +130,6 @@ impl Step<'_> {
 
 fn place(panel: &Panel) -> String {
     format!("{} on {}", plain(&panel.scenario), plain(&panel.arrangement))
-}
-
-fn same_table(one: &Panel, other: &Panel) -> bool {
-    (&one.lines[0].contender, &one.scenario, &one.arrangement)
-        == (&other.lines[0].contender, &other.scenario, &other.arrangement)
 }
 
 /// A row per release, a column per figure; an asterisk where another level begins.

@@ -17,16 +17,8 @@ use crate::{Analysis, Cell, Contender, Pass, Role};
 pub(super) struct Time;
 
 impl Exporter for Time {
-    fn name(&self) -> &'static str {
-        "time"
-    }
-
-    fn about(&self) -> &'static str {
-        "The classic table: real, user and sys as Linux' time prints them"
-    }
-
-    fn file(&self) -> &'static str {
-        "time.txt"
+    fn names(&self) -> [&'static str; 3] {
+        ["time", "The classic table: real, user and sys as Linux' time prints them", "time.txt"]
     }
 
     /// One table per arrangement, a row per contender and a column per scenario: the sums over all turns. Of several blocks of an earlier

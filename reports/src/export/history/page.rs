@@ -2,8 +2,8 @@
 
 use maud::{Markup, PreEscaped, html};
 
-use super::chart::{chart, classes};
-use super::{BARS, NOTHING_JOINED, about, gaps, left_out, said};
+use super::{BARS, NOTHING_JOINED, about, gaps, left_out};
+use crate::export::chart::history::{chart, classes, said};
 use crate::export::html::shell::shell;
 use crate::{By, Group, History, Panel, count, plain};
 

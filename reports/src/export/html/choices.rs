@@ -2,9 +2,9 @@
 
 use maud::{Markup, html};
 
-use super::charts::{Chart, Kind};
 use super::fields::{is_shown_first, title};
-use super::view::{Faces, View};
+use crate::export::chart::view::{Faces, View};
+use crate::export::chart::{Chart, Kind};
 use crate::export::column::Column;
 use crate::export::document::Table;
 use crate::export::part::Sheet;

@@ -8,7 +8,7 @@ use super::*;
 use crate::export::shown::{csv, html, markdown};
 use crate::rich::{hostile, rich};
 use crate::sample;
-use crate::{ArrangementInfo, Cell, CutShort, Measure, Series, Setting, Unit};
+use crate::{ArrangementInfo, Cell, CutShort, Measure, Pass, Series, Setting, Unit};
 
 /// 20 blocks of six contenders, three scenarios and two arrangements, with as many digits as a real run has.
 fn large() -> (Run, Vec<Cell>) {

@@ -114,26 +114,8 @@ fn section(at: usize, place: &Together) -> Markup {
 
 /// A sheet with the heading that `head` makes of a column's number and title.
 fn table(caption: &str, sheet: &Sheet, head: impl Fn(usize, String) -> Markup) -> Markup {
-    let class = |column: usize| if column < sheet.words { "" } else { "num" };
-    html! {
-        div.scroll tabindex="0" role="region" aria-label=(caption) {
-            table {
-                caption.unseen { (caption) }
-                thead { tr {
-                    th scope="col" { (sheet.first) }
-                    @for (at, lines) in sheet.columns.iter().enumerate() {
-                        th.(class(at)) scope="col" { (head(at, lines.concat())) }
-                    }
-                } }
-                tbody { @for row in sheet.groups.iter().flatten() {
-                    tr {
-                        th scope="row" { (row.label) }
-                        @for (at, field) in row.fields.iter().enumerate() {
-                            td.(class(at)).(if field.is_bad { "bad" } else { "" }) { (field.text) }
-                        }
-                    }
-                } }
-            }
-        }
-    }
+    let class = |column: usize| if column < sheet.words { "" } else { "num" }.to_owned();
+    let columns: Vec<_> =
+        sheet.columns.iter().enumerate().map(|(at, lines)| (head(at, lines.concat()), class(at))).collect();
+    sections::grid(caption, sheet, &columns, |_| None)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use cqldyno_measure::least_for;
 
-use super::super::svg::{Picture, Scale};
+use super::svg::{Picture, Scale};
 use super::{Chart, Here, Kind};
 use crate::export::quantity::{three_digits, whole};
 use crate::export::text::plain;
@@ -62,7 +62,7 @@ impl Here<'_> {
         let (x, y) = (Scale::linear(0.2, last + 0.05), Scale::log(bottom, top));
         let mut picture = Picture::new(460.0, 122.0, 56.0, x, y, self.with_titles());
         let figure = |us: f64| if us < 1.0 { three_digits(us) } else { whole(us) };
-        picture.across(Some(round(bottom, top)), figure);
+        picture.across(Some(y.powers(1_000.0)), figure);
         picture.below(at.iter().map(|share| tail(*share)).map(|nines| (nines, percent(nines))));
         let mut said = Vec::new();
         for (place, points) in curves {
@@ -121,14 +121,6 @@ fn in_flight(kind: &str) -> Option<u32> {
     kind.strip_prefix(IN_FLIGHT)?.parse().ok()
 }
 
-/// 1, 2 and 5 times powers of ten within the range; powers alone if it spans more than three.
-fn round(from: f64, to: f64) -> Vec<f64> {
-    let factors: &[f64] = if to / from > 1_000.0 { &[1.0] } else { &[1.0, 2.0, 5.0] };
-    let powers = (from.log10().floor() as i32)..=(to.log10().ceil() as i32);
-    let all = powers.flat_map(|power| factors.iter().map(move |factor| factor * 10f64.powi(power)));
-    all.filter(|us| (from..=to).contains(us)).collect()
-}
-
 /// How many nines: 90 % is 1, 99 % is 2.
 fn tail(percentile: f64) -> f64 {
     -(1.0 - percentile / 100.0).log10()
@@ -179,8 +171,8 @@ mod tests {
 
     #[test]
     fn an_axis_has_round_figures_and_the_percentiles_that_were_taken() {
-        assert_eq!(round(8.0, 120.0), [10.0, 20.0, 50.0, 100.0]);
-        assert_eq!(round(15.0, 60_000.0), [100.0, 1_000.0, 10_000.0]);
+        assert_eq!(Scale::log(8.0, 120.0).powers(1e3), [10.0, 20.0, 50.0, 100.0]);
+        assert_eq!(Scale::log(15.0, 60_000.0).powers(1e3), [100.0, 1_000.0, 10_000.0]);
         let shown: Vec<String> = [50.0, 90.0, 99.0, 99.9, 99.99].map(|share| percent(tail(share))).into();
         assert_eq!(shown, ["50 %", "90 %", "99 %", "99.9 %", "99.99 %"]);
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::svg::{Picture, Scale};
+use super::svg::{Picture, Scale};
 use super::{Chart, Here, Kind};
 use crate::export::quantity::whole;
 use crate::{Cell, Pass};

@@ -1,7 +1,7 @@
 //! Figures over the reference's, with their intervals.
 
-use super::super::svg::{Picture, Scale, Stands};
-use super::super::view::View;
+use super::svg::{Picture, Scale, Stands};
+use super::view::View;
 use super::{Chart, Here, Kind};
 use crate::band::{BAND, between};
 use crate::measure::CPU_PER_STATEMENT;

@@ -1,6 +1,6 @@
 //! The figures of all blocks.
 
-use super::super::svg::{Picture, Scale, Stands};
+use super::svg::{Picture, Scale, Stands};
 use super::{Chart, Here, Kind};
 use crate::export::quantity::{three_digits, whole};
 use crate::measure::CPU_PER_STATEMENT;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::svg::{Picture, Scale, Stands};
+use super::svg::{Picture, Scale, Stands};
 use super::{Chart, Here, Kind};
 use crate::export::quantity::three_digits;
 use crate::export::text::plain;

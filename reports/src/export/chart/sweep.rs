@@ -1,8 +1,8 @@
 //! Curves over the number of statements in flight, or of connections.
 
+use super::growth::{LogLine, on_log_axes};
+use super::view::Faces;
 use super::{Chart, Kind};
-use crate::export::growth::{LogLine, on_log_axes};
-use crate::export::html::view::Faces;
 use crate::{Axis, Sweep, Swept, SweptFigures};
 
 /// The width of lines that show no knee.

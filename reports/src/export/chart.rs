@@ -1,14 +1,21 @@
-//! The charts of one scenario in one arrangement.
+//! All charts, in one palette: those of one scenario in one arrangement here, and those that are files of their own.
 
 mod breakdown;
+mod cost;
+mod growth;
+pub mod history;
 mod latency;
 mod ratio;
 mod series;
 mod strip;
+pub mod svg;
 mod sweep;
+pub mod view;
 
+pub use self::cost::cost_chart;
+pub use self::growth::{Curve, growth_chart};
 pub use self::sweep::sweep;
-use super::view::{Faces, View};
+use self::view::{Faces, View};
 use crate::measure::{CPU_PER_STATEMENT, THROUGHPUT};
 use crate::{ArrangementInfo, Cell, ScenarioInfo};
 
