@@ -2,23 +2,23 @@
 
 use std::cmp::Reverse;
 
-use cqldyno_reports::{Analysis, Carried, Place, SummaryRow, escape, plain, short, three_digits};
+use cqldyno_reports::{Analysis, SummaryRow, escape, plain, short, three_digits};
 
-use crate::front::{Shown, code, drivers, line, ratio, row_of, server};
+use crate::store::PublishedRun;
+use crate::words::{code, drivers, find, line, ratio, row_of, same, server};
 
 /// A table for each run on another target, with intervals: beside the run of most blocks on the embedded cluster that has the same
 /// contenders, if there is one.
-pub(crate) fn tables(shown: &[Shown]) -> String {
-    let on = |embedded: bool| {
-        shown.iter().filter(move |one| one.run.run.plan.target.embedded == embedded && one.run.run.plan.blocks > 1)
-    };
-    let mut embedded: Vec<&Shown> = on(true).collect();
-    embedded.sort_by_key(|one| Reverse(one.run.run.plan.blocks));
+pub(crate) fn tables(shown: &[PublishedRun]) -> String {
+    let plan = |one: &PublishedRun| (one.recorded.run.plan.target.embedded, one.recorded.run.plan.blocks);
+    let on = |embedded: bool| shown.iter().filter(move |one| plan(one).0 == embedded && plan(one).1 > 1);
+    let mut embedded: Vec<&PublishedRun> = on(true).collect();
+    embedded.sort_by_key(|one| Reverse(plan(one).1));
     on(false).filter_map(|other| embedded.iter().find_map(|one| table(one, other))).collect()
 }
 
-fn table(embedded: &Shown, other: &Shown) -> Option<String> {
-    let [first, second] = [embedded, other].map(|one| Analysis::new(&one.run.run, &one.run.cells));
+fn table(embedded: &PublishedRun, other: &PublishedRun) -> Option<String> {
+    let [first, second] = [embedded, other].map(|one| Analysis::new(&one.recorded.run, &one.recorded.cells));
     let labels = |analysis: &Analysis| drivers(analysis.run()).map(|one| one.label.clone()).collect::<Vec<_>>();
     let (reference, control) = (first.reference()?, second.reference()?);
     if labels(&first) != labels(&second) || reference.label != control.label {
@@ -70,20 +70,6 @@ fn table(embedded: &Shown, other: &Shown) -> Option<String> {
     (rows > 0).then_some(out)
 }
 
-/// The same scenario in the same arrangement of another run.
-pub(crate) fn same<'a>(analysis: &Analysis<'a>, place: Place) -> Option<Place<'a>> {
-    let is_it =
-        |one: &Place| (&one.scenario.name, &one.arrangement.id) == (&place.scenario.name, &place.arrangement.id);
-    analysis.places().find(is_it)
-}
-
-/// The driver's quotient in that place.
-pub(crate) fn find<'a>(carried: &'a [Carried], place: Place, label: &str) -> Option<&'a Carried> {
-    carried.iter().find(|one| {
-        one.label == label && one.scenario == place.scenario.name && one.arrangement == place.arrangement.id
-    })
-}
-
 /// CPU time per statement, and its ratio with interval and verdict.
 fn fields(row: Option<&SummaryRow>) -> [String; 2] {
     match row {
@@ -96,14 +82,17 @@ fn fields(row: Option<&SummaryRow>) -> [String; 2] {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use cqldyno_reports::measure::CPU_PER_STATEMENT;
-    use cqldyno_reports::{Cell, Measure, Recorded, Run, Unit};
+    use cqldyno_reports::{Measure, Recorded, Unit};
 
     use super::*;
     use crate::sample;
 
     /// The run with cdrs-tokio's CPU time per statement multiplied, on another target if it has a name.
-    fn run((mut run, mut cells): (Run, Vec<Cell>), target: Option<&str>, times: f64) -> Recorded {
+    fn run(name: &str, target: Option<&str>, times: f64) -> PublishedRun {
+        let (mut run, mut cells) = sample::blocks(12);
         if let Some(target) = target {
             run.plan.target.embedded = false;
             run.plan.target.id = target.to_owned();
@@ -113,15 +102,14 @@ mod tests {
                 cell.measures.insert(CPU_PER_STATEMENT.to_owned(), Measure::value(value * times, Unit::Microseconds));
             }
         }
-        Recorded { run, cells, notes: Vec::new() }
+        let recorded = Recorded { run, cells, notes: Vec::new() };
+        PublishedRun { name: name.to_owned(), folder: PathBuf::new(), recorded }
     }
 
     #[test]
     fn a_ratio_that_another_target_confirms_carries_over_and_one_that_it_changes_differs() {
-        let embedded = run(sample::blocks(12), None, 1.0);
         for (times, expected) in [(1.0, ") carries over |"), (0.2, ") **differs** |")] {
-            let there = run(sample::blocks(12), Some("cassandra:5.0.9"), times);
-            let shown = [Shown { name: "embedded", run: &embedded }, Shown { name: "cassandra", run: &there }];
+            let shown = [run("embedded", None, 1.0), run("cassandra", Some("cassandra:5.0.9"), times)];
             let text = tables(&shown);
             let row = text.lines().find(|line| line.starts_with("| writes | `multi:2` | cdrs-tokio |")).unwrap();
             assert!(row.ends_with(expected), "{text}");

@@ -11,7 +11,7 @@ use cqldyno_reports::{
 
 use crate::archive::unpack;
 use crate::page::page;
-use crate::path::{machine_path, without_code};
+use crate::path::{machine_path, of_the_machine, without_code};
 use crate::store::{
     CELLS, CHART, FILES, NOTES, PAGE, PublishedRun, README, RUN, TABLE, everybody, folders, is_inside, is_of_a_plan,
     is_published, name_of, named, unnumbered,
@@ -23,8 +23,8 @@ const CONTROL_BLOCKS: u32 = 3;
 /// What is wrong with the runs of one date, each a full sentence that names the file and, where it is about one, the cell.
 ///
 /// Every run can be read, ended and is complete; its control is what its reference is, and its versions are known. No cell failed
-/// or is void unless `notes.md` names it, and the server counted what each worker issued. Every file that a cell names is there
-/// and no other, none names a folder of the machine, and the page holds the run's cells.
+/// or is void unless `notes.md` names it. Every file that a cell names is there and no other, none names a folder of the machine, and
+/// the page holds the run's cells.
 pub fn check(date: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let notes = fs::read_to_string(date.join(NOTES)).unwrap_or_default();
@@ -155,10 +155,6 @@ fn strangers(folder: &Path, shown: &str, names: &[&str], found: &mut Vec<String>
     strangers.retain(|name| !names.contains(&name.as_str()));
     strangers.sort();
     found.extend(strangers.iter().map(|name| format!("{shown}/{name}: it is no file of a published run; remove it.")));
-}
-
-pub(crate) fn of_the_machine(path: &str) -> String {
-    format!(": it names {path}, which is a folder of the machine that measured; nobody else has it.")
 }
 
 /// Whether `notes` hold the whole `phrase`: block 10 is not block 1. Line breaks and backticks do not matter.

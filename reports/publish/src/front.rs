@@ -2,18 +2,13 @@
 
 use cqldyno_reports::measure::{CPU_PER_STATEMENT, SERVER_CPU_PER_STATEMENT, THROUGHPUT};
 use cqldyno_reports::{
-    Analysis, ArrangementInfo, Bottleneck, Combined, Contender, EXPORTERS, Look, PACKED_CELLS, Place, Recorded, Role,
-    Run, SummaryRow, Verdict, capital, count, escape, grouped, list, plain, rate, short, three_digits, whole, whose,
+    Analysis, ArrangementInfo, Bottleneck, Combined, EXPORTERS, Look, PACKED_CELLS, Place, Recorded, Run, SummaryRow,
+    Verdict, capital, count, escape, grouped, list, plain, rate, short, three_digits, whole, whose,
 };
 
-use crate::carried::{self, find, same};
-use crate::store::{CELLS, is_of_a_plan, unnumbered};
-
-/// A published run and the name of its folder.
-pub(crate) struct Shown<'a> {
-    pub name: &'a str,
-    pub run: &'a Recorded,
-}
+use crate::carried;
+use crate::store::{CELLS, PublishedRun, is_of_a_plan, name_of, unnumbered};
+use crate::words::{code, drivers, find, line, ratio, row_of, same, server, verdict};
 
 /// A run of the front's drivers on another server.
 struct Other<'a> {
@@ -35,35 +30,35 @@ pub(crate) struct Front<'a> {
 
 impl<'a> Front<'a> {
     /// `None` without a run that compares all drivers.
-    pub fn of(shown: &[Shown<'a>]) -> Option<Front<'a>> {
-        let compares_drivers = |one: &&Shown| one.run.run.plan.releases.is_empty() && is_of_a_plan(one.name);
-        let most = shown.iter().filter(compares_drivers).max_by_key(|one| one.run.run.plan.blocks)?;
-        let plan = shown.iter().filter(|one| unnumbered(one.name) == unnumbered(most.name));
-        let named: Vec<(String, Analysis)> =
-            plan.map(|one| (one.name.to_owned(), Analysis::new(&one.run.run, &one.run.cells))).collect();
+    pub fn of(shown: &'a [PublishedRun]) -> Option<Front<'a>> {
+        let compares_drivers =
+            |one: &&PublishedRun| one.recorded.run.plan.releases.is_empty() && is_of_a_plan(&one.name);
+        let most = shown.iter().filter(compares_drivers).max_by_key(|one| one.recorded.run.plan.blocks)?;
+        let plan = shown.iter().filter(|one| unnumbered(&one.name) == unnumbered(&most.name));
+        let analysis = |one: &'a PublishedRun| Analysis::new(&one.recorded.run, &one.recorded.cells);
+        let named: Vec<(String, Analysis)> = plan.map(|one| (one.name.clone(), analysis(one))).collect();
         let combined = Combined::of(&named).ok();
         let (analysis, runs) = match &combined {
             Some(all) => (all.analysis().clone(), named.iter().map(|(_, one)| one.run()).collect()),
-            None => (Analysis::new(&most.run.run, &most.run.cells), vec![&most.run.run]),
+            None => (analysis(most), vec![&most.recorded.run]),
         };
         Some(Front { analysis, others: Vec::new(), runs, combined })
     }
 
-    /// With the newest of the runs `published`, the oldest first and each with its folder, on every other server: those that have intervals,
-    /// and the same drivers against the same reference.
-    pub fn beside(mut self, published: &[(String, &'a Recorded)]) -> Front<'a> {
+    /// With the newest of the runs `published`, the oldest first, on every other server: those that have intervals, and the same drivers
+    /// against the same reference.
+    pub fn beside(mut self, published: impl DoubleEndedIterator<Item = &'a PublishedRun>) -> Front<'a> {
         let labels = |run: &Run| drivers(run).map(|one| one.label.clone()).collect::<Vec<_>>();
-        for (folder, Recorded { run, cells, .. }) in published.iter().rev() {
-            let target = &run.plan.target.id;
-            let is_known = std::iter::once(self.analysis.run())
-                .chain(self.others.iter().map(|other| other.analysis.run()))
-                .any(|known| known.plan.target.id == *target);
+        for PublishedRun { name, folder, recorded: Recorded { run, cells, .. } } in published.rev() {
+            let known = std::iter::once(&self.analysis).chain(self.others.iter().map(|other| &other.analysis));
+            let is_known = known.into_iter().any(|known| known.run().plan.target.id == run.plan.target.id);
             if is_known || run.plan.blocks < 2 || labels(run) != labels(self.analysis.run()) {
                 continue;
             }
             let analysis = Analysis::new(run, cells);
             if !self.analysis.carried(&analysis).is_empty() {
-                self.others.push(Other { folder: folder.clone(), analysis });
+                let day = folder.parent().map(name_of).unwrap_or_default();
+                self.others.push(Other { folder: format!("reports/published/{day}/{name}"), analysis });
             }
         }
         self
@@ -151,7 +146,7 @@ fn of_all(combined: &Combined, method: &str, with_held: bool) -> String {
 }
 
 /// The README of a date's folder.
-pub(crate) fn of_date(date: &str, shown: &[Shown], front: Option<&Front>, notes: &str) -> String {
+pub(crate) fn of_date(date: &str, shown: &[PublishedRun], front: Option<&Front>, notes: &str) -> String {
     let mut out = format!("# What was measured on {date}\n\n");
     if !notes.trim().is_empty() {
         out.push_str(&format!("{}\n\n", notes.trim()));
@@ -161,7 +156,7 @@ pub(crate) fn of_date(date: &str, shown: &[Shown], front: Option<&Front>, notes:
         out.push_str(&front.together(date).unwrap_or_default());
     }
     out.push_str(&carried::tables(shown));
-    for Shown { name, run: Recorded { run, cells, notes } } in shown {
+    for PublishedRun { name, recorded: Recorded { run, cells, notes }, .. } in shown {
         let analysis = Analysis::new(run, cells);
         out.push_str(&format!("## [{name}]({name})\n\n{}\n\n", asked(&[run], date)));
         for note in notes {
@@ -196,10 +191,6 @@ pub(crate) fn of_date(date: &str, shown: &[Shown], front: Option<&Front>, notes:
     out
 }
 
-pub(crate) fn drivers(run: &Run) -> impl Iterator<Item = &Contender> {
-    run.contenders.iter().filter(|one| one.role == Role::Driver && !one.control)
-}
-
 fn picture(path: &str) -> String {
     format!("![CPU time per statement, by scenario, driver and arrangement]({path})\n\n")
 }
@@ -210,11 +201,6 @@ fn warnings(analysis: &Analysis) -> String {
 
 fn findings(analysis: &Analysis) -> String {
     analysis.findings().iter().map(|finding| format!("- {}\n", escape(finding))).collect()
-}
-
-/// The server of a run, as sentences name it.
-pub(crate) fn server(run: &Run) -> String {
-    if run.plan.target.embedded { "the embedded cluster".to_owned() } else { escape(&plain(&run.plan.target.id)) }
 }
 
 /// The label of the driver that needed the least CPU time alone in this place.
@@ -289,12 +275,6 @@ fn choices<'a>(front: &Front<'a>) -> (Vec<String>, Option<Place<'a>>) {
         said.extend(disagreements(analysis, &other.analysis));
     }
     (said, chosen.first().copied())
-}
-
-/// The driver's row on CPU time in that place; drivers of two runs are told by label.
-pub(crate) fn row_of<'s>(analysis: &'s Analysis, place: Place, label: &str) -> Option<&'s SummaryRow> {
-    let driver = analysis.run().contenders.iter().find(|one| one.label == label)?;
-    analysis.row(place, driver, CPU_PER_STATEMENT)
 }
 
 /// Where one server has a driver that needed the least CPU time alone and the other does not: a sentence per pair of drivers and
@@ -400,14 +380,6 @@ fn machine(run: &Run) -> String {
     )
 }
 
-pub(crate) fn code(text: &str) -> String {
-    format!("`{}`", plain(text).replace('`', "'"))
-}
-
-pub(crate) fn line(out: &mut String, fields: &[String]) {
-    out.push_str(&format!("| {} |\n", fields.join(" | ")));
-}
-
 /// One row per scenario and driver, four columns per arrangement: CPU time, ratio with verdict, statements per second with verdict, and
 /// the server's CPU time. A verdict that not all runs gave is followed by how many did.
 fn table(analysis: &Analysis, combined: Option<&Combined>) -> String {
@@ -469,30 +441,22 @@ fn judgement(cpu: Option<&SummaryRow>, throughput: Option<&SummaryRow>) -> [Stri
     [three_digits(level), ratio(row), of_rate.unwrap_or_default()]
 }
 
-/// The ratio with interval and verdict, if it has one.
-pub(crate) fn ratio(row: &SummaryRow) -> String {
-    let of = |(ratio, [low, high]): (f64, [f64; 2])| format!("{ratio:.2} ({low:.2}-{high:.2}) {}", verdict(row));
-    row.ratio.zip(row.interval).map(of).unwrap_or_default()
-}
-
-fn verdict(row: &SummaryRow) -> String {
-    match (row.verdict, row.verdict_name()) {
-        (Some(one), Some(name)) if one.differs() => format!("**{name}**"),
-        (_, Some(name)) => name,
-        (_, None) => "no verdict".to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use cqldyno_reports::{Cell, Measure, Pass, Unit};
 
     use super::*;
     use crate::sample;
 
     fn shown(run: Run, cells: Vec<Cell>) -> String {
-        let recorded = Recorded { run, cells, notes: Vec::new() };
-        Front::of(&[Shown { name: "blocks", run: &recorded }]).unwrap().section("2026-01-02")
+        Front::of(&[published("2026-01-02/blocks", run, cells)]).unwrap().section("2026-01-02")
+    }
+
+    fn published(folder: &str, run: Run, cells: Vec<Cell>) -> PublishedRun {
+        let (folder, recorded) = (Path::new(folder), Recorded { run, cells, notes: Vec::new() });
+        PublishedRun { name: name_of(folder), folder: folder.to_path_buf(), recorded }
     }
 
     #[test]
@@ -554,8 +518,9 @@ mod tests {
         let more: Vec<Cell> =
             here.cells.iter().map(|cell| Cell { arrangement: "current".to_owned(), ..cell.clone() }).collect();
         here.cells.extend(more);
-        let front = Front::of(&[Shown { name: "blocks", run: &here }]).unwrap();
-        front.beside(&[("reports/published/2026-01-03/cassandra".to_owned(), &there)]).section("2026-01-02")
+        let here = [published("2026-01-02/blocks", here.run, here.cells)];
+        let there = published("2026-01-03/cassandra", there.run, there.cells);
+        Front::of(&here).unwrap().beside([&there].into_iter()).section("2026-01-02")
     }
 
     #[test]

@@ -9,20 +9,36 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use cqldyno_reports::{Analysis, Cell, Combined, EXPORTERS, Look, PACKED_CELLS, Recorded, Run};
 
-use crate::Asked;
 use crate::archive::{pack, pack_cells};
 use crate::check::check;
 use crate::store::{
-    CELLS, FILES, NOTES, PAGE, PublishedRun, RUN, TABLE, dates, is_inside, named, numbered, plan_name, recorded, runs,
-    text, used, without_folders,
+    CELLS, FILES, NOTES, PAGE, PublishedRun, RUN, TABLE, folders, is_inside, is_of_a_plan, named, numbered, plan_name,
+    recorded, runs, text, unnumbered, used, without_folders,
 };
 
-/// A run as it was measured.
-struct Measured {
-    /// What its folder is to be called, before a number.
-    name: String,
-    folder: PathBuf,
-    recorded: Recorded,
+/// A run to publish.
+pub(crate) struct Asked {
+    /// The name of its folder, if it is not that of its plan.
+    pub name: Option<String>,
+    pub folder: PathBuf,
+}
+
+impl Asked {
+    /// Reads `DIR` or `NAME=DIR`; `None` for an option, and for a name that is a plan's or no name of a folder.
+    pub fn parse(text: &str) -> Option<Asked> {
+        let (name, folder) = match text.split_once('=') {
+            Some((name, folder)) if !name.contains('/') => (Some(name), folder),
+            _ => (None, text),
+        };
+        let fits = |name: &str| {
+            !name.is_empty()
+                && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+                && !is_of_a_plan(name)
+                && unnumbered(name) == name
+        };
+        let known = !folder.is_empty() && !text.starts_with('-') && name.is_none_or(fits);
+        known.then(|| Asked { name: name.map(str::to_owned), folder: PathBuf::from(folder) })
+    }
 }
 
 /// Publishes the runs `asked` for below `published`: copies what was measured, renders page and table, and checks all of it. Runs of
@@ -36,9 +52,9 @@ pub fn publish(asked: &[Asked], published: &Path) -> Result<Vec<PathBuf>> {
     let read = |asked: &Asked| {
         let recorded = recorded(&asked.folder)?;
         let name = asked.name.clone().unwrap_or_else(|| plan_name(&recorded.run));
-        Ok(Measured { name, folder: asked.folder.clone(), recorded })
+        Ok(PublishedRun { name, folder: asked.folder.clone(), recorded })
     };
-    let mut all = asked.iter().map(read).collect::<Result<Vec<Measured>>>()?;
+    let mut all = asked.iter().map(read).collect::<Result<Vec<PublishedRun>>>()?;
     all.sort_by_key(|one| one.recorded.run.started);
     let plans = plans(&all)?;
     let mut places = plans.iter().flat_map(|plan| {
@@ -78,8 +94,8 @@ fn checked(made: &[PathBuf]) -> Result<()> {
 ///
 /// # Errors
 /// Two of one day would have one folder and are not of one plan.
-fn plans(all: &[Measured]) -> Result<Vec<Vec<&Measured>>> {
-    let mut plans: Vec<Vec<&Measured>> = Vec::new();
+fn plans(all: &[PublishedRun]) -> Result<Vec<Vec<&PublishedRun>>> {
+    let mut plans: Vec<Vec<&PublishedRun>> = Vec::new();
     for one in all {
         let joined: Vec<Result<(), String>> = plans.iter().map(|plan| joins(plan, one)).collect();
         if let Some(at) = joined.iter().position(Result::is_ok) {
@@ -96,13 +112,13 @@ fn plans(all: &[Measured]) -> Result<Vec<Vec<&Measured>>> {
 }
 
 /// The day and the name of a run, or of the first of its plan.
-fn place(one: &Measured) -> (String, &str) {
+fn place(one: &PublishedRun) -> (String, &str) {
     (one.recorded.run.started.strftime("%Y-%m-%d").to_string(), &one.name)
 }
 
 /// # Errors
 /// Why the run and those of the plan do not come to a combined table.
-fn joins(plan: &[&Measured], one: &Measured) -> Result<(), String> {
+fn joins(plan: &[&PublishedRun], one: &PublishedRun) -> Result<(), String> {
     let all = plan.iter().chain([&one]).map(|one| {
         let Recorded { run, cells, .. } = &one.recorded;
         (one.folder.display().to_string(), Analysis::new(run, cells))
@@ -110,8 +126,8 @@ fn joins(plan: &[&Measured], one: &Measured) -> Result<(), String> {
     Combined::of(&all.collect::<Vec<_>>()).map(drop)
 }
 
-fn one(measured: &Measured, to: &Path, made: &mut Vec<PathBuf>) -> Result<()> {
-    let Measured { folder, recorded: Recorded { run, cells, .. }, .. } = measured;
+fn one(measured: &PublishedRun, to: &Path, made: &mut Vec<PathBuf>) -> Result<()> {
+    let PublishedRun { folder, recorded: Recorded { run, cells, .. }, .. } = measured;
     let files = named(run, cells);
     if let Some(file) = files.iter().find(|file| !is_inside(file)) {
         bail!(
@@ -159,7 +175,7 @@ fn render(folder: &Path, run: &Run, cells: &[Cell]) -> Result<()> {
 /// When a run cannot be read or its page not be made or written.
 pub fn render_again(published: &Path) -> Result<Vec<PathBuf>> {
     let mut done = Vec::new();
-    for date in dates(published)? {
+    for date in folders(published)? {
         for PublishedRun { folder, recorded: Recorded { run, cells, .. }, .. } in runs(&date)? {
             render(&folder, &run, &cells)?;
             done.push(folder);

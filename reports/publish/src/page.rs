@@ -9,8 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use cqldyno_reports::{PAGE_LIMIT, Recorded, stand_ins};
 use flate2::read::GzDecoder;
 
-use crate::check::of_the_machine;
-use crate::path::{machine_path, without_code};
+use crate::path::{machine_path, of_the_machine, without_code};
 use crate::store::{CELLS, PAGE, RUN};
 
 /// Checks that the data in the page are the raw cells, or exactly what a page without room keeps of them.

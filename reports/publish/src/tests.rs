@@ -13,10 +13,10 @@ use tempfile::TempDir;
 
 use crate::archive::{pack, unpack};
 use crate::check::check;
-use crate::make::render_again;
+use crate::make::{Asked, render_again};
 use crate::readme::{generated, write};
-use crate::store::{CELLS, CHART, CLASSIC, FILES, NOTES, PAGE, README, RUN, TABLE, dates, named, runs};
-use crate::{Asked, make, sample};
+use crate::store::{CELLS, CHART, CLASSIC, FILES, NOTES, PAGE, README, RUN, TABLE, folders, named, runs};
+use crate::{make, sample};
 
 mod several;
 
@@ -39,7 +39,7 @@ fn complaints(validator: &Validator, value: &Value) -> Vec<String> {
 #[test]
 fn every_published_run_is_what_it_must_be() {
     let published = repository().join("reports/published");
-    let dates = dates(&published).unwrap();
+    let dates = folders(&published).unwrap();
     assert!(!dates.is_empty());
     for date in dates {
         let found = check(&date);

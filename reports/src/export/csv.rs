@@ -7,25 +7,8 @@ use super::{ExportError, Exporter, Look};
 use crate::{Analysis, Cell, History, Measure, Recorded};
 
 /// The names of the columns.
-const HEADER: [&str; 17] = [
-    "contender",
-    "label",
-    "control",
-    "scenario",
-    "arrangement",
-    "block",
-    "round",
-    "pass",
-    "attempt",
-    "started",
-    "measure",
-    "value",
-    "unit",
-    "unavailable",
-    "counts",
-    "void",
-    "failed",
-];
+const HEADER: &str = "contender,label,control,scenario,arrangement,block,round,pass,\
+     attempt,started,measure,value,unit,unavailable,counts,void,failed";
 
 /// `--format csv`.
 pub(super) struct Csv;
@@ -40,23 +23,29 @@ impl Exporter for Csv {
     /// `value` is a number, or empty if `unavailable` says why there is none. `control` is `true` in the rows of the reference's
     /// second run, `counts` in those that the tables use. A cell that failed before any measure, or a missing contender, is a row
     /// without a measure. A text from outside that a spreadsheet would run as a formula gets an apostrophe.
-    fn one(&self, analysis: &Analysis, _: Look) -> Result<String, ExportError> {
-        let mut out = String::new();
-        table(analysis, |rows| {
-            out.push_str(rows);
-            Ok(())
-        })?;
-        Ok(out)
+    fn one(&self, analysis: &Analysis, look: Look) -> Result<String, ExportError> {
+        let mut out = Vec::new();
+        self.write(analysis, look, &mut out)?;
+        Ok(String::from_utf8_lossy(&out).into_owned())
     }
 
+    /// The rows of a cell at a time.
     fn write(&self, analysis: &Analysis, _: Look, out: &mut dyn Write) -> Result<(), ExportError> {
-        table(analysis, |rows| Ok(out.write_all(rows.as_bytes())?))
+        let mut part = String::new();
+        put(&mut part, [HEADER]);
+        missing(&mut part, None, analysis);
+        for cell in analysis.every_cell() {
+            out.write_all(part.as_bytes())?;
+            part.clear();
+            rows(&mut part, None, analysis, cell);
+        }
+        Ok(out.write_all(part.as_bytes())?)
     }
 
     /// The same with a column `run` before the others.
     fn several(&self, named: &[(String, &Recorded)], _: Look) -> Option<Result<String, ExportError>> {
         let mut out = String::new();
-        put(&mut out, std::iter::once("run").chain(HEADER));
+        put(&mut out, ["run", HEADER]);
         for (name, one) in named {
             let analysis = Analysis::new(&one.run, &one.cells);
             missing(&mut out, Some(name), &analysis);
@@ -68,20 +57,6 @@ impl Exporter for Csv {
     fn history(&self, history: &History, _: Look) -> Option<Result<String, ExportError>> {
         Some(Ok(super::history::csv(history)))
     }
-}
-
-/// The table of one run, the rows of a cell at a time.
-fn table(analysis: &Analysis, mut take: impl FnMut(&str) -> Result<(), ExportError>) -> Result<(), ExportError> {
-    let mut part = String::new();
-    put(&mut part, HEADER);
-    missing(&mut part, None, analysis);
-    take(&part)?;
-    for cell in analysis.every_cell() {
-        part.clear();
-        rows(&mut part, None, analysis, cell);
-        take(&part)?;
-    }
-    Ok(())
 }
 
 /// A row per contender that is missing, each after the run's name, if any.

@@ -181,13 +181,7 @@ impl At<'_> {
             });
         }
         let title = |column: &&Column| column.title.iter().map(|&line| line.to_owned()).collect();
-        Sheet {
-            title: String::new(),
-            first: "contender".to_owned(),
-            words: 0,
-            columns: self.columns.iter().map(title).collect(),
-            groups: [drivers, apart].into_iter().filter(|group| !group.is_empty()).collect(),
-        }
+        Sheet::of(String::new(), "contender", self.columns.iter().map(title).collect(), vec![drivers, apart])
     }
 
     /// One per column, or a word for the whole row.

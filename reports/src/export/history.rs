@@ -1,8 +1,5 @@
 //! Runs of many dates, in every format.
 
-mod page;
-
-pub(super) use self::page::{SPREAD, page, picture};
 use super::chart::history::said;
 use super::csv::{put, text as field};
 use super::part::{Field, Part, Sheet, TableRow};
@@ -10,10 +7,10 @@ use super::text::{capital, plain};
 use crate::{Group, History, HistoryLine, Panel};
 
 /// What the bars of a figure are.
-const BARS: &str = "A figure is the median over the blocks or generations of its run, followed by the least and the greatest of them. That is their \
+pub(super) const BARS: &str = "A figure is the median over the blocks or generations of its run, followed by the least and the greatest of them. That is their \
      spread, not an interval: no verdict follows from two runs.";
 
-const NOTHING_JOINED: &str = "Only runs with equal processor, kernel, target, settings and count are joined. The machine may have changed in \
+pub(super) const NOTHING_JOINED: &str = "Only runs with equal processor, kernel, target, settings and count are joined. The machine may have changed in \
      other ways.";
 
 /// The history as a terminal and Markdown show it.
@@ -29,37 +26,23 @@ pub(super) fn parts(history: &History) -> Vec<Part> {
     parts
 }
 
-/// One record of the CSV; the names are its header.
-const HEADER: [&str; 14] = [
-    "group",
-    "run",
-    "started",
-    "scenario",
-    "scenario_hash",
-    "arrangement",
-    "measure",
-    "contender",
-    "version",
-    "median",
-    "least",
-    "greatest",
-    "blocks",
-    "gap",
-];
+/// The names of the CSV's columns.
+const HEADER: &str =
+    "group,run,started,scenario,scenario_hash,arrangement,measure,contender,version,median,least,greatest,blocks,gap";
 
 /// One row per point, with a header (RFC 4180).
 ///
 /// If there is no figure, `gap` says in a sentence why. A run that is left out is a row with its name and the gap alone.
 pub(super) fn csv(history: &History) -> String {
     let mut out = String::new();
-    put(&mut out, HEADER);
+    put(&mut out, [HEADER]);
     for (at, group) in history.groups.iter().enumerate() {
         for panel in &group.panels {
             for line in &panel.lines {
                 for point in &line.points {
                     let run = &group.runs[point.run];
                     let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
-                    let fields: [String; HEADER.len()] = [
+                    let fields = [
                         (at + 1).to_string(),
                         field(&run.name),
                         run.started.to_string(),
@@ -81,15 +64,14 @@ pub(super) fn csv(history: &History) -> String {
         }
     }
     for one in &history.left_out {
-        let mut fields = [const { String::new() }; HEADER.len()];
-        fields[1] = field(&one.run);
-        fields[HEADER.len() - 1] = field(&format!("Left out: {}", one.why));
-        put(&mut out, fields);
+        let (run, why) = (field(&one.run), field(&format!("Left out: {}", one.why)));
+        // Neither a group nor a figure.
+        put(&mut out, ["", &run, ",,,,,,,,,,", &why]);
     }
     out
 }
 
-fn about(group: &Group) -> Vec<String> {
+pub(super) fn about(group: &Group) -> Vec<String> {
     let conditions: Vec<String> =
         group.conditions.iter().map(|(name, value)| format!("{name}: {}", plain(value))).collect();
     let names: Vec<String> = group.runs.iter().map(|run| plain(&run.name)).collect();
@@ -130,7 +112,7 @@ pub(super) fn gaps(group: &Group) -> Vec<String> {
     all
 }
 
-fn left_out(history: &History) -> Vec<String> {
+pub(super) fn left_out(history: &History) -> Vec<String> {
     history.left_out.iter().map(|one| format!("Left out: {}", plain(&one.why))).collect()
 }
 
@@ -143,13 +125,8 @@ fn sheet(panel: &Panel) -> Sheet {
         };
         TableRow::of(&line.contender, (0..panel.places.len()).map(field).collect())
     };
-    Sheet {
-        title: plain(&panel.title),
-        first: "contender".to_owned(),
-        words: 0,
-        columns: panel.places.iter().map(|place| vec![plain(place)]).collect(),
-        groups: vec![panel.lines.iter().map(row).collect()],
-    }
+    let columns = panel.places.iter().map(|place| vec![plain(place)]).collect();
+    Sheet::of(plain(&panel.title), "contender", columns, vec![panel.lines.iter().map(row).collect()])
 }
 
 #[cfg(test)]
@@ -222,7 +199,7 @@ mod tests {
         let first = csv.lines().nth(1).unwrap();
         assert!(first.starts_with("1,runs/1,2026-02-01T03:04:05Z,") && !first.contains('"'), "{first}");
         let fields: Vec<&str> = first.split(',').collect();
-        assert_eq!(fields.len(), HEADER.len(), "{first}");
+        assert_eq!(fields.len(), HEADER.split(',').count(), "{first}");
         assert!(fields[9..13].iter().all(|field| field.parse::<f64>().is_ok()), "{first}");
         let last = csv.lines().last().unwrap();
         assert!(last.starts_with(",\"a|b</title>") && last.contains("\",,,,,,,,,,,,\"Left out: the run a|b"), "{last}");

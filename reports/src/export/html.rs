@@ -4,9 +4,11 @@
 mod choices;
 mod fields;
 mod first;
+mod history;
 mod raw;
-pub(super) mod sections;
-pub(super) mod shell;
+mod sections;
+mod shell;
+mod side_by_side;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -26,11 +28,11 @@ use super::chart::{self, Chart, Detail, Here};
 use super::column::{Column, Kind, columns};
 use super::document::{At, Document};
 use super::head::{sized, verdicts};
-use super::part::{Notes, Sheet};
+use super::part::{Field, Notes, Sheet};
 use super::quantity::whole;
 use super::sweep::{compact, points};
 use super::text::count;
-use super::{ExportError, Exporter, Look, history, releases, side_by_side};
+use super::{ExportError, Exporter, Look};
 use crate::Place;
 use crate::measure::CPU_PER_STATEMENT;
 use crate::{Analysis, Axis, Contender, History, Recorded, Role, Run, Sweep, plain, references, why_cut_short};
@@ -177,7 +179,7 @@ impl<'a> Page<'a> {
             }
             (choices(self.run, &self.views, &self.faces, &self.columns, &meters, &charts))
             main {
-                @if let Some(group) = History::of_releases(self.analysis) { (releases::section(&group)) }
+                @if let Some(group) = History::of_releases(self.analysis) { (history::releases(&group)) }
                 @if !self.has_curves() && !self.run.plan.exact { (first::first(&self.views[0], &self.faces, &self.fields[0])) }
                 (self.sweeps(detail))
                 (self.reading())
@@ -301,16 +303,16 @@ impl<'a> Page<'a> {
         }
         let rounds = self.analysis.rounds();
         let cells = self.analysis.cells_in(place).iter().filter(|cell| !rounds.leave_out(cell)).copied().collect();
-        let Place { scenario, arrangement } = place;
-        Here { scenario, arrangement, cells, faces: &self.faces, detail }.charts(&self.views)
+        Here { place, cells, faces: &self.faces, detail }.charts(&self.views)
     }
 
     /// The fields that differ by reference, as JSON that can stand in a script element.
     fn data(&self) -> Result<String, ExportError> {
         let differs = |id: &String| self.fields.iter().any(|fields| fields.get(id) != self.fields[0].get(id));
         let ids: Vec<&String> = self.fields[0].keys().filter(|id| differs(id)).collect();
+        let json = |one: &Field| json!([one.text, one.sub, one.class, one.sort, one.note]);
         let of = |fields: &Fields| -> Map<String, Value> {
-            ids.iter().filter_map(|id| Some(((*id).clone(), fields.get(*id)?.json()))).collect()
+            ids.iter().filter_map(|id| Some(((*id).clone(), json(fields.get(*id)?)))).collect()
         };
         let names: Vec<&String> = self.views.iter().map(|view| &view.name).collect();
         let data = json!({ "names": names, "fields": self.fields.iter().map(of).collect::<Vec<_>>() });

@@ -41,6 +41,14 @@ pub(crate) struct Sheet {
     pub groups: Vec<Vec<TableRow>>,
 }
 
+impl Sheet {
+    /// Of figures, without groups that have no row.
+    pub fn of(title: String, first: &str, columns: Vec<Vec<String>>, mut groups: Vec<Vec<TableRow>>) -> Sheet {
+        groups.retain(|group| !group.is_empty());
+        Sheet { title, first: first.to_owned(), columns, words: 0, groups }
+    }
+}
+
 pub(crate) struct TableRow {
     pub label: String,
     /// After the label, what the reader must not miss: `void` or `failed 1/3`; empty if every block counts.
@@ -58,23 +66,29 @@ impl TableRow {
     }
 }
 
-#[derive(Clone)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Field {
     pub text: String,
     /// The number of the note on it, after the text.
     pub note: Option<usize>,
     /// Whether the reader must not miss it.
     pub is_bad: bool,
+    /// On a page, below the text, smaller, in lines: an interval, or the ratio of a figure.
+    pub sub: String,
+    /// Its classes on a page.
+    pub class: String,
+    /// What it is sorted by on a page.
+    pub sort: Option<f64>,
 }
 
 impl Field {
     pub fn of(text: impl Into<String>) -> Field {
-        Field { text: text.into(), note: None, is_bad: false }
+        Field { text: text.into(), ..Field::default() }
     }
 
     /// What the reader must not miss.
     pub fn bad(text: impl Into<String>) -> Field {
-        Field { is_bad: true, ..Field::of(text) }
+        Field { is_bad: true, class: "bad".to_owned(), ..Field::of(text) }
     }
 
     /// No figure; the note of that number says why.

@@ -1,18 +1,13 @@
 //! The releases of a driver: first where a figure changes, then all figures.
 
-use maud::{Markup, html};
-
 use super::chart::history::{figure, said, story};
-use super::history::{SPREAD, gaps, picture};
+use super::history::gaps;
 use super::part::{Field, Part, Sheet, TableRow};
 use super::text::{grouped, plain};
 use crate::{Analysis, Change, Group, History, Panel, Point, Role};
 
 /// How a range is to be read.
-const INTERVALS: &str = "A range is the 95 % interval of the ratio to the reference, which has none itself.";
-
-/// What the bars are in a chart of a figure with intervals.
-const BARS: &str = "A bar is the 95 % interval of the ratio to the reference, drawn around the level.";
+pub(super) const INTERVALS: &str = "A range is the 95 % interval of the ratio to the reference, which has none itself.";
 
 /// The changes between two neighbouring releases.
 struct Step<'a> {
@@ -30,7 +25,7 @@ pub(crate) fn releases(analysis: &Analysis) -> Vec<Part> {
 }
 
 /// The changes as a list, then a table per driver, scenario and arrangement.
-fn parts(group: &Group) -> Vec<Part> {
+pub(super) fn parts(group: &Group) -> Vec<Part> {
     let panels: Vec<&Panel> = panels(group).collect();
     let is_one = panels.iter().all(|panel| panel.arrangement == panels[0].arrangement);
     let steps = steps(&panels, is_one);
@@ -51,38 +46,13 @@ fn parts(group: &Group) -> Vec<Part> {
 }
 
 /// Whether any figure has intervals.
-fn has_intervals(group: &Group) -> bool {
+pub(super) fn has_intervals(group: &Group) -> bool {
     panels(group).any(|panel| panel.lines[0].has_intervals())
 }
 
 /// Those of drivers.
-fn panels(group: &Group) -> impl Iterator<Item = &Panel> {
+pub(super) fn panels(group: &Group) -> impl Iterator<Item = &Panel> {
     group.panels.iter().filter(|panel| panel.lines.len() == 1 && panel.lines[0].role == Role::Driver)
-}
-
-/// The same for a page: the changes, and a chart per figure with a line at each of them.
-pub(crate) fn section(group: &Group) -> Markup {
-    html! {
-        section aria-labelledby="releases" {
-            h2 id="releases" { "What changed with which release" }
-            @for part in parts(group) {
-                @match part {
-                    Part::List(sentences) => ul.remarks { @for text in sentences { li { (text.replace("->", "→")) } } },
-                    Part::Text(text) if text != INTERVALS => p { (text) },
-                    _ => {},
-                }
-            }
-            p.muted {
-                "A vertical line marks a change. A cross is a release without a figure."
-                @if has_intervals(group) { " " (INTERVALS) }
-            }
-            div.charts {
-                @for panel in panels(group) {
-                    (picture(panel, group, if panel.lines[0].has_intervals() { BARS } else { SPREAD }))
-                }
-            }
-        }
-    }
 }
 
 fn steps<'a>(panels: &[&'a Panel], is_one: bool) -> Vec<Step<'a>> {
@@ -149,13 +119,9 @@ fn sheet(panels: &[&Panel]) -> Sheet {
     let row = |place: &String| TableRow::of(place, panels.iter().map(|panel| field(panel, place)).collect());
     let has_changes = panels.iter().any(|panel| !panel.lines[0].changes.is_empty());
     let mark = if has_changes { "; * changed with this release" } else { "" };
-    Sheet {
-        title: format!("Releases of {}, {}{mark}", plain(&panels[0].lines[0].contender), place(panels[0])),
-        first: "release".to_owned(),
-        words: 0,
-        columns: panels.iter().map(|panel| column(&panel.words)).collect(),
-        groups: vec![places.iter().map(row).collect()],
-    }
+    let title = format!("Releases of {}, {}{mark}", plain(&panels[0].lines[0].contender), place(panels[0]));
+    let columns = panels.iter().map(|panel| column(&panel.words)).collect();
+    Sheet::of(title, "release", columns, vec![places.iter().map(row).collect()])
 }
 
 /// The heading of a column in two lines.

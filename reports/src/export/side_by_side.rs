@@ -1,7 +1,5 @@
 //! Several runs beside each other, without a ratio between them. Runs of one plan have a combined table before that.
 
-mod page;
-
 use super::head::title;
 use super::part::{Field, Part, Sheet, TableRow};
 use super::quantity::{three_digits, whole};
@@ -9,8 +7,6 @@ use super::short::Short;
 use super::text::{count, plain};
 use crate::measure::{CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT};
 use crate::{Analysis, Combined, Recorded, Run, SummaryRow};
-
-pub(super) use self::page::page;
 
 /// Why runs that stand beside each other have no ratios.
 pub const NO_RATIOS: &str = "No ratio is taken across runs: time, machine and target differ as well, by an unknown amount. To compare \
@@ -43,7 +39,7 @@ pub(super) fn parts(named: &[(String, &Recorded)], with_each: bool) -> Vec<Part>
 }
 
 /// What was run how often, on one line.
-fn about_all(combined: &Combined) -> String {
+pub(super) fn about_all(combined: &Combined) -> String {
     format!("{} of {}", count(combined.runs() as u64, "run"), title(combined.analysis().run()))
 }
 
@@ -159,14 +155,9 @@ impl Together {
             if group.is_empty() {
                 continue;
             }
-            let sheet = Sheet {
-                title: format!("{scenario} on {arrangement}: {words}"),
-                first: "contender".to_owned(),
-                words: 0,
-                columns: sides.iter().map(|(name, _)| vec![plain(name)]).collect(),
-                groups: vec![group],
-            };
-            sheets.push((words, sheet));
+            let columns = sides.iter().map(|(name, _)| vec![plain(name)]).collect();
+            let title = format!("{scenario} on {arrangement}: {words}");
+            sheets.push((words, Sheet::of(title, "contender", columns, vec![group])));
         }
         let about = sides.iter().find_map(|(_, one)| one.run().scenarios.iter().find(|one| one.name == place.0));
         let about = about.map(|one| plain(&one.about)).unwrap_or_default();

@@ -50,7 +50,7 @@ impl Here<'_> {
                 .trim_end()
                 .to_owned(),
         };
-        let about = "In microseconds, on a logarithmic axis; further down is faster. At 99 %, one statement in a hundred took longer.".to_owned();
+        let about = "In microseconds, on a logarithmic axis; further down is faster. At 99 %, one statement in a hundred took longer.";
         let all = || curves.iter().flat_map(|(_, points)| points);
         let least = all().map(|(_, us)| *us).fold(f64::INFINITY, f64::min).max(0.01);
         let most = all().map(|(_, us)| *us).fold(least * 2.0, f64::max);
@@ -76,9 +76,9 @@ impl Here<'_> {
             }
             said.push(format!("{label}: {}", points.join(", ")));
         }
-        let picture = Ok(picture.finished(&format!("{title}. {}.", said.join("; "))));
+        let picture = picture.finished(&format!("{title}. {}.", said.join("; ")));
         let ids = curves.iter().filter_map(|(place, _)| self.faces.ids.get(*place).map(String::as_str));
-        Chart { kind: Kind::Latency, title, about, view: None, picture, legend: self.faces.legend(ids) }
+        Chart { legend: self.faces.legend(ids), ..Chart::of(Kind::Latency, title, about, picture) }
     }
 }
 

@@ -14,9 +14,7 @@ impl Here<'_> {
     pub(super) fn ratio(&self, at: usize, view: &View, meter: &str) -> Option<Chart> {
         let is_here = |row: &&SummaryRow| {
             row.meter == meter
-                && row.scenario == self.scenario.name
-                && row.arrangement == self.arrangement.id
-                && row.interval.is_some()
+                && row.is_in(self.place)
                 && view.analysis.run().contender(&row.contender).is_some_and(|one| one.role == Role::Driver)
         };
         let shown: Vec<(&SummaryRow, f64, [f64; 2])> = view
@@ -73,16 +71,10 @@ impl Here<'_> {
             picture.line(&[(*low, y), (*high, y)], &class, 5.0, Some(&titles[nth]));
             picture.dot((*ratio, y), 9.0, &class, Some(&titles[nth]));
         }
-        Some(Chart {
-            kind: if is_cpu { Kind::Cpu } else { Kind::Throughput },
-            title,
-            about: format!(
-                "{better}. Lines are 95 % intervals, {holds}; the strip around 1 is the band within which two drivers count \
-                 as the same."
-            ),
-            view: Some(at),
-            picture: Ok(picture.finished(&alternative)),
-            legend: Vec::new(),
-        })
+        let about = format!(
+            "{better}. Lines are 95 % intervals, {holds}; the strip around 1 is the band within which two drivers count as the same."
+        );
+        let kind = if is_cpu { Kind::Cpu } else { Kind::Throughput };
+        Some(Chart { view: Some(at), ..Chart::of(kind, title, about, picture.finished(&alternative)) })
     }
 }

@@ -3,13 +3,13 @@
 use maud::{Markup, PreEscaped, html};
 
 use super::choices::{Meters, heading, name};
-use super::fields::{Field, Fields, meaning, title};
+use super::fields::{Fields, meaning, title};
 use super::raw::Download;
 use crate::export::chart::Chart;
 use crate::export::chart::view::{Faces, View};
 use crate::export::column::Column;
 use crate::export::document::{builds, caveats, is, libraries, settings, trouble};
-use crate::export::part::Sheet;
+use crate::export::part::{Field, Sheet};
 use crate::measure::CPU_PER_STATEMENT;
 use crate::{Analysis, Bottleneck, Cell, Contender, Pass, Place, Role, Run, plain};
 
@@ -169,7 +169,7 @@ pub fn charts(charts: &[Chart]) -> Markup {
         div.charts {
             @for chart in charts {
                 @match &chart.picture {
-                    Ok(picture) => figure.(chart.kind.class()) data-view=[chart.view] hidden[chart.view.is_some_and(|view| view != 0)] {
+                    Ok(picture) => figure.(chart.kind.names()[1]) data-view=[chart.view] hidden[chart.view.is_some_and(|view| view != 0)] {
                         figcaption { strong { (chart.title) } @if !chart.about.is_empty() { span { (chart.about) } } }
                         (PreEscaped(picture))
                         @if !chart.legend.is_empty() {
@@ -181,7 +181,7 @@ pub fn charts(charts: &[Chart]) -> Markup {
             }
         }
         @for chart in charts {
-            @if let Err(why) = &chart.picture { p.muted.(chart.kind.class()) { (chart.title) ": " (words(why)) } }
+            @if let Err(why) = &chart.picture { p.muted.(chart.kind.names()[1]) { (chart.title) ": " (words(why)) } }
         }
     }
 }

@@ -2,12 +2,12 @@
 
 use maud::{Markup, html};
 
-use super::{SideBySide, Together, about_all};
+use super::{sections, shell::shell};
 use crate::export::document::{caveats, libraries};
 use crate::export::head::head;
-use crate::export::html::{sections, shell::shell};
 use crate::export::part::Sheet;
 use crate::export::short::Short;
+use crate::export::side_by_side::{SideBySide, Together, about_all};
 use crate::export::text::{capital, count, plain};
 use crate::{Combined, Recorded};
 
