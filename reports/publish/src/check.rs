@@ -74,11 +74,9 @@ fn together(runs: &[PublishedRun], shown: &str, found: &mut Vec<String>) {
 }
 
 fn of_run(published: &PublishedRun, shown: &str, notes: &str, found: &mut Vec<String>) {
-    let PublishedRun { name: folder_name, folder, recorded } = published;
-    let Recorded { run, cells, .. } = recorded;
+    let Recorded { run, cells, .. } = &published.recorded;
     let analysis = Analysis::new(run, cells);
     let mut say = |file: &str, what: String| found.push(format!("{shown}/{file}{what}"));
-    let who = |at: usize| format!("cell {} ({})", at + 1, name(&cells[at]));
     if run.interrupted || run.ended.is_none() {
         say(RUN, ": the run has no end, or was ended early; publish one that was finished.".to_owned());
     }
@@ -88,14 +86,14 @@ fn of_run(published: &PublishedRun, shown: &str, notes: &str, found: &mut Vec<St
         say(RUN, format!(": it was cut short after {ran}; {advice}"));
     }
     let (blocks, compares_drivers) = (run.plan.blocks, run.plan.releases.is_empty());
-    contenders(run, compares_drivers && is_of_a_plan(folder_name), notes, &mut |what| say(RUN, what));
+    contenders(run, compares_drivers && is_of_a_plan(&published.name), notes, &mut |what| say(RUN, what));
     let is_control = |one: &Contender| analysis.is_control(one) && one.unavailable.is_none();
     if compares_drivers && blocks >= CONTROL_BLOCKS && !run.contenders.iter().any(is_control) {
         let needed = format!("from {CONTROL_BLOCKS} blocks on a published run must have one.");
         say(RUN, format!(": it has {blocks} blocks and no control; {needed}"));
     }
     for (at, cell) in cells.iter().enumerate().filter(|(_, cell)| analysis.counts(cell)) {
-        of_cell(cell, notes).into_iter().for_each(|what| say(CELLS, format!(", {}: {what}", who(at))));
+        of_cell(cell, notes).into_iter().for_each(|what| say(CELLS, format!(", {}: {what}", nth(at, cell))));
     }
     completeness(&analysis, &mut |what| say(CELLS, what));
     let doubts = analysis.doubts().iter().filter(|doubt| !tell(notes, doubt)).cloned();
@@ -104,6 +102,13 @@ fn of_run(published: &PublishedRun, shown: &str, notes: &str, found: &mut Vec<St
         format!("{} of {} blocks were disturbed; measure on a quiet machine.", noise.disturbed, noise.blocks)
     });
     doubts.chain(too_few).chain(noise).for_each(|what| say(CELLS, format!(": {what}")));
+    of_files(published, shown, found);
+}
+
+/// What is wrong with the files of a run: each that a cell names is there and no other, and none names a folder of the machine.
+fn of_files(PublishedRun { folder, recorded, .. }: &PublishedRun, shown: &str, found: &mut Vec<String>) {
+    let Recorded { run, cells, .. } = recorded;
+    let mut say = |file: &str, what: String| found.push(format!("{shown}/{file}{what}"));
     let files = unpack(&folder.join(FILES)).unwrap_or_else(|error| {
         say(FILES, format!(": it cannot be read ({error}); publish the run again."));
         BTreeMap::new()
@@ -111,9 +116,9 @@ fn of_run(published: &PublishedRun, shown: &str, notes: &str, found: &mut Vec<St
     for (at, cell) in cells.iter().enumerate() {
         for (kind, file) in cell.files.iter().filter(|(kind, _)| is_published(cell, kind)) {
             if !is_inside(file) {
-                say(CELLS, format!(", {}: its {kind} {file:?} does not lie in the run's folder.", who(at)));
+                say(CELLS, format!(", {}: its {kind} {file:?} does not lie in the run's folder.", nth(at, cell)));
             } else if !files.is_empty() && !files.contains_key(file) {
-                say(file, format!(": this {kind} of {} is missing.", who(at)));
+                say(file, format!(": this {kind} of {} is missing.", nth(at, cell)));
             }
         }
     }
@@ -174,6 +179,10 @@ fn tell(notes: &str, phrase: &str) -> bool {
 fn name(cell: &Cell) -> String {
     let place = [&cell.contender, &cell.scenario, &cell.arrangement].map(|part| plain(part)).join(", ");
     format!("{place}, {}, block {}", cell.pass.name(), cell.block)
+}
+
+fn nth(at: usize, cell: &Cell) -> String {
+    format!("cell {} ({})", at + 1, name(cell))
 }
 
 fn contenders(run: &Run, is_default: bool, notes: &str, say: &mut impl FnMut(String)) {

@@ -3,7 +3,7 @@
 use cqldyno_reports::measure::{CPU_PER_STATEMENT, SERVER_CPU_PER_STATEMENT, THROUGHPUT};
 use cqldyno_reports::{
     Analysis, ArrangementInfo, Bottleneck, Combined, EXPORTERS, Look, PACKED_CELLS, Place, Recorded, Run, SummaryRow,
-    Verdict, capital, count, escape, grouped, list, plain, rate, short, three_digits, whole, whose,
+    Verdict, capital, cost_chart, count, escape, grouped, list, plain, rate, short, three_digits, whole, whose,
 };
 
 use crate::carried;
@@ -64,14 +64,9 @@ impl<'a> Front<'a> {
         self
     }
 
-    /// That of the run, or of all together.
-    pub fn analysis(&self) -> &Analysis<'a> {
-        &self.analysis
-    }
-
-    /// How many runs it is of.
-    pub fn runs(&self) -> usize {
-        self.runs.len()
+    /// The picture of CPU time per statement.
+    pub fn chart(&self) -> String {
+        cost_chart(&self.analysis, self.runs.len())
     }
 
     /// The section of the repository's README.
@@ -136,11 +131,11 @@ impl<'a> Front<'a> {
 
 /// How a combined table is to be read; `with_held` says how many verdicts held in all runs.
 fn of_all(combined: &Combined, method: &str, with_held: bool) -> String {
-    let remarks = combined.remarks().iter().filter(|one| with_held || !one.ends_with("held in all runs."));
+    let remarks = combined.remarks.iter().filter(|one| with_held || !one.ends_with("held in all runs."));
     let remarks: Vec<&str> = remarks.map(String::as_str).collect();
     format!(
         "Every run gave the same verdicts, unless *1 of {}* or the like follows ([does it hold tomorrow?]({method}#does-it-hold-tomorrow)). {}",
-        combined.runs(),
+        combined.runs,
         escape(&remarks.join(" ")),
     )
 }

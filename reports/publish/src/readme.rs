@@ -4,7 +4,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use cqldyno_reports::cost_chart;
 
 use crate::front::{Front, of_date};
 use crate::store::{CHART, NOTES, README, folders, name_of, runs, text, used};
@@ -45,10 +44,9 @@ pub fn generated(repository: &Path) -> Result<Vec<(PathBuf, String)>> {
         let front = Front::of(shown).map(|front| front.beside(of_dates.iter().flatten()));
         files.push((folder.join(README), of_date(&date, shown, front.as_ref(), &notes)));
         if let Some(front) = front {
-            let drawn = cost_chart(front.analysis(), front.runs());
             let readme = repository.join(README);
             let section = put(&readme, &text(&readme)?, &date, &front.section(&date))?;
-            files.extend([(readme, section), (folder.join(CHART), drawn)]);
+            files.extend([(readme, section), (folder.join(CHART), front.chart())]);
             return Ok(files);
         }
     }

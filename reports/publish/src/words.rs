@@ -28,8 +28,7 @@ pub(crate) fn line(out: &mut String, fields: &[String]) {
 
 /// The ratio with interval and verdict, if it has one.
 pub(crate) fn ratio(row: &SummaryRow) -> String {
-    let of = |(ratio, [low, high]): (f64, [f64; 2])| format!("{ratio:.2} ({low:.2}-{high:.2}) {}", verdict(row));
-    row.ratio.zip(row.interval).map(of).unwrap_or_default()
+    row.ratio_within(2, "-").map(|ratio| format!("{ratio} {}", verdict(row))).unwrap_or_default()
 }
 
 pub(crate) fn verdict(row: &SummaryRow) -> String {

@@ -65,13 +65,18 @@ pub struct Agreement {
 /// What several runs of one plan come to.
 pub struct Combined<'a> {
     analysis: Analysis<'a>,
-    rows: Vec<CombinedRow>,
-    runs: usize,
-    /// What a run adds to a ratio of CPU time: a standard deviation, as a share.
-    spread: f64,
-    agreement: Agreement,
-    remarks: Vec<String>,
-    further: Option<String>,
+    /// One row per meter, scenario, arrangement and contender.
+    pub rows: Vec<CombinedRow>,
+    /// How many runs there are.
+    pub runs: usize,
+    /// What a run adds to a ratio of CPU time beyond the noise within it: a standard deviation, as a share.
+    pub spread: f64,
+    /// How many differences between two runs lie within their interval.
+    pub agreement: Agreement,
+    /// How the table is to be read, and what else holds for all runs: full sentences.
+    pub remarks: Vec<String>,
+    /// How much longer it would take to show a difference where the runs together are inconclusive, as a sentence.
+    pub further: Option<String>,
 }
 
 impl<'a> Combined<'a> {
@@ -132,36 +137,6 @@ impl<'a> Combined<'a> {
     /// All runs as if they were one: the rows, findings and warnings are of all, run and cells those of the first.
     pub fn analysis(&self) -> &Analysis<'a> {
         &self.analysis
-    }
-
-    /// One row per meter, scenario, arrangement and contender.
-    pub fn rows(&self) -> &[CombinedRow] {
-        &self.rows
-    }
-
-    /// How many runs there are.
-    pub fn runs(&self) -> usize {
-        self.runs
-    }
-
-    /// What a run adds to a ratio of CPU time beyond the noise within it: a standard deviation, as a share.
-    pub fn spread(&self) -> f64 {
-        self.spread
-    }
-
-    /// How many differences between two runs lie within their interval.
-    pub fn agreement(&self) -> Agreement {
-        self.agreement
-    }
-
-    /// How much longer it would take to show a difference where the runs together are inconclusive, as a sentence.
-    pub fn further(&self) -> Option<&str> {
-        self.further.as_deref()
-    }
-
-    /// How the table is to be read, and what else holds for all runs: full sentences.
-    pub fn remarks(&self) -> &[String] {
-        &self.remarks
     }
 
     /// In how many runs the verdict by that meter was the same, for example `3 of 3`; `None` without a verdict.

@@ -118,6 +118,12 @@ impl SummaryRow {
         Some(format!("{}{}", self.verdict?.name(), if self.doubtful { "?" } else { "" }))
     }
 
+    /// The ratio with its interval, for example `0.93 (0.91-0.95)`; `None` without an interval.
+    pub fn ratio_within(&self, digits: usize, to: &str) -> Option<String> {
+        let (ratio, [low, high]) = self.ratio.zip(self.interval)?;
+        Some(format!("{ratio:.digits$} ({low:.digits$}{to}{high:.digits$})"))
+    }
+
     /// Whether the row is of CPU time per statement.
     pub(crate) fn is_primary(&self) -> bool {
         self.meter == CPU_PER_STATEMENT

@@ -222,14 +222,11 @@ fn has(rows: &[SummaryRow], meter: &str) -> bool {
 }
 
 fn ratio(row: &Row, meter: &str) -> Entry {
-    let Some((figure, ratio)) = row.figures.get(meter).and_then(|figure| Some((figure, figure.ratio?))) else {
-        return Entry::figure("-");
-    };
-    Entry::Figure(match (row.standing, figure.interval) {
-        (Standing::Reference, _) => "1".to_owned(),
-        (_, Some([low, high])) => format!("{ratio:.3} ({low:.3} to {high:.3})"),
-        (_, None) => "-".to_owned(),
-    })
+    let figure = row.figures.get(meter).filter(|figure| figure.ratio.is_some());
+    match figure.filter(|_| row.standing == Standing::Reference) {
+        Some(_) => Entry::figure("1"),
+        None => Entry::Figure(figure.and_then(|figure| figure.ratio_within(3, " to ")).unwrap_or("-".to_owned())),
+    }
 }
 
 /// The verdict, with the count that contradicts it; or why there is none.

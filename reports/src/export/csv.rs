@@ -55,8 +55,53 @@ impl Exporter for Csv {
     }
 
     fn history(&self, history: &History, _: Look) -> Option<Result<String, ExportError>> {
-        Some(Ok(super::history::csv(history)))
+        Some(Ok(of_history(history)))
     }
+}
+
+/// Those of a history.
+const OF_HISTORY: &str =
+    "group,run,started,scenario,scenario_hash,arrangement,measure,contender,version,median,least,greatest,blocks,gap";
+
+/// One row per point, with a header (RFC 4180).
+///
+/// If there is no figure, `gap` says in a sentence why. A run that is left out is a row with its name and the gap alone.
+fn of_history(history: &History) -> String {
+    let mut out = String::new();
+    put(&mut out, [OF_HISTORY]);
+    for (at, group) in history.groups.iter().enumerate() {
+        for panel in &group.panels {
+            for line in &panel.lines {
+                for point in &line.points {
+                    let run = &group.runs[point.run];
+                    let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
+                    let fields = [
+                        (at + 1).to_string(),
+                        text(&run.name),
+                        run.started.to_string(),
+                        text(&panel.scenario),
+                        text(&panel.scenario_hash),
+                        text(&panel.arrangement),
+                        text(&panel.meter),
+                        text(&line.contender),
+                        text(&point.version),
+                        number(point.median),
+                        number(point.spread.map(|[least, _]| least)),
+                        number(point.spread.map(|[_, most]| most)),
+                        point.blocks.to_string(),
+                        text(point.gap.as_deref().unwrap_or_default()),
+                    ];
+                    put(&mut out, fields);
+                }
+            }
+        }
+    }
+    for one in &history.left_out {
+        let (run, why) = (text(&one.run), text(&format!("Left out: {}", one.why)));
+        // Neither a group nor a figure.
+        put(&mut out, ["", &run, ",,,,,,,,,,", &why]);
+    }
+    out
 }
 
 /// A row per contender that is missing, each after the run's name, if any.
@@ -102,7 +147,7 @@ fn rows(out: &mut String, name: Option<&str>, analysis: &Analysis, cell: &Cell) 
 }
 
 /// A line of finished fields.
-pub(super) fn put<T: AsRef<str>>(out: &mut String, fields: impl IntoIterator<Item = T>) {
+fn put<T: AsRef<str>>(out: &mut String, fields: impl IntoIterator<Item = T>) {
     for (place, field) in fields.into_iter().enumerate() {
         if place > 0 {
             out.push(',');
@@ -117,7 +162,7 @@ const FORMULA: [char; 8] = ['=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d
 
 /// A text from outside as a field: on one line, quoted if necessary, with an apostrophe before what a spreadsheet would run as a
 /// formula. Not for numbers, which may begin with a minus.
-pub(super) fn text(from_outside: &str) -> String {
+fn text(from_outside: &str) -> String {
     let text = plain(from_outside);
     quoted(if text.starts_with(FORMULA) { format!("'{text}") } else { text })
 }

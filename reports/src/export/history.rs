@@ -1,7 +1,6 @@
 //! Runs of many dates, in every format.
 
 use super::chart::history::said;
-use super::csv::{put, text as field};
 use super::part::{Field, Part, Sheet, TableRow};
 use super::text::{capital, plain};
 use crate::{Group, History, HistoryLine, Panel};
@@ -24,51 +23,6 @@ pub(super) fn parts(history: &History) -> Vec<Part> {
     }
     parts.extend(Part::list(left_out(history)));
     parts
-}
-
-/// The names of the CSV's columns.
-const HEADER: &str =
-    "group,run,started,scenario,scenario_hash,arrangement,measure,contender,version,median,least,greatest,blocks,gap";
-
-/// One row per point, with a header (RFC 4180).
-///
-/// If there is no figure, `gap` says in a sentence why. A run that is left out is a row with its name and the gap alone.
-pub(super) fn csv(history: &History) -> String {
-    let mut out = String::new();
-    put(&mut out, [HEADER]);
-    for (at, group) in history.groups.iter().enumerate() {
-        for panel in &group.panels {
-            for line in &panel.lines {
-                for point in &line.points {
-                    let run = &group.runs[point.run];
-                    let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
-                    let fields = [
-                        (at + 1).to_string(),
-                        field(&run.name),
-                        run.started.to_string(),
-                        field(&panel.scenario),
-                        field(&panel.scenario_hash),
-                        field(&panel.arrangement),
-                        field(&panel.meter),
-                        field(&line.contender),
-                        field(&point.version),
-                        number(point.median),
-                        number(point.spread.map(|[least, _]| least)),
-                        number(point.spread.map(|[_, most]| most)),
-                        point.blocks.to_string(),
-                        field(point.gap.as_deref().unwrap_or_default()),
-                    ];
-                    put(&mut out, fields);
-                }
-            }
-        }
-    }
-    for one in &history.left_out {
-        let (run, why) = (field(&one.run), field(&format!("Left out: {}", one.why)));
-        // Neither a group nor a figure.
-        put(&mut out, ["", &run, ",,,,,,,,,,", &why]);
-    }
-    out
 }
 
 pub(super) fn about(group: &Group) -> Vec<String> {
@@ -199,7 +153,7 @@ mod tests {
         let first = csv.lines().nth(1).unwrap();
         assert!(first.starts_with("1,runs/1,2026-02-01T03:04:05Z,") && !first.contains('"'), "{first}");
         let fields: Vec<&str> = first.split(',').collect();
-        assert_eq!(fields.len(), HEADER.split(',').count(), "{first}");
+        assert_eq!(fields.len(), 14, "{first}");
         assert!(fields[9..13].iter().all(|field| field.parse::<f64>().is_ok()), "{first}");
         let last = csv.lines().last().unwrap();
         assert!(last.starts_with(",\"a|b</title>") && last.contains("\",,,,,,,,,,,,\"Left out: the run a|b"), "{last}");

@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 use self::choices::{Meters, choices};
 use self::fields::{Fields, fields};
 use self::raw::Packed;
-pub use self::raw::stand_ins;
+pub use self::raw::{PAGE_LIMIT, stand_ins};
 use self::sections::by_view;
 use self::shell::shell;
 use super::chart::svg::STYLE;
@@ -38,9 +38,6 @@ use crate::measure::CPU_PER_STATEMENT;
 use crate::{Analysis, Axis, Contender, History, Recorded, Role, Run, Sweep, plain, references, why_cut_short};
 
 const SCRIPT: &str = include_str!("html/page.js");
-
-/// What a page may weigh, in bytes.
-pub const PAGE_LIMIT: usize = 1_500_000;
 
 /// `--format html`.
 pub(super) struct Html;
@@ -163,7 +160,7 @@ impl<'a> Page<'a> {
         let text = html! {
             header {
                 p.brand { "cqldyno" span { (self.run.started.strftime("%Y-%m-%d").to_string()) } }
-                (by_view(&self.views, headline))
+                (by_view(&self.views, |view| sections::headline(view.analysis)))
                 (by_view(&self.views, |view| html! {
                     @for warning in view.analysis.warnings() { p.warning role="note" { strong { "Warning. " } (sections::words(warning)) } }
                 }))
@@ -334,13 +331,4 @@ fn fields_of(view: &View, columns: &[&'static Column], notes: &mut Notes) -> Fie
         }
     }
     all
-}
-
-fn headline(view: &View) -> Markup {
-    html! {
-        @for (at, finding) in view.analysis.findings().iter().enumerate() {
-            @if at == 0 { h1 { (finding) } } @else { p.headline { (finding) } }
-        }
-        @for worth in view.analysis.worths() { p.headline { (worth) } }
-    }
 }

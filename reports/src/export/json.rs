@@ -99,9 +99,9 @@ impl<'a> Together<'a> {
         let analysis = combined.analysis();
         Together {
             reference: analysis.reference().map(|one| one.id.as_str()),
-            rows: combined.rows(),
-            spread: combined.spread(),
-            agreement: combined.agreement(),
+            rows: &combined.rows,
+            spread: combined.spread,
+            agreement: combined.agreement,
             warnings: analysis.warnings(),
             findings: analysis.findings(),
         }

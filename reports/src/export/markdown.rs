@@ -2,9 +2,9 @@
 
 use super::document::{Document, doubts};
 use super::head::{sized, title};
-use super::part::{Part, Sheet};
+use super::part::{Part, Sheet, Short};
 use super::releases::releases;
-use super::short::{Short, response_times};
+use super::short::response_times;
 use super::text::{capital, escape, plain};
 use super::{ExportError, Exporter, Look, side_by_side, sweep};
 use crate::{Analysis, History, Recorded, Sweep};

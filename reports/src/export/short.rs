@@ -2,8 +2,8 @@
 
 use super::document::trouble;
 use super::head::threads;
-use super::part::{Field, Sheet, TableRow};
-use super::quantity::{decimals, fixed, mebibytes, rate, three_digits};
+use super::part::{Field, Head, Line, Sheet, Short, ShortPlace, TableRow};
+use super::quantity::{decimals, mebibytes, rate, three_digits};
 use super::text::{cut, plain};
 use crate::Place;
 use crate::measure::{CPU_PER_STATEMENT, PEAK_RSS, SERVER_CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT};
@@ -24,44 +24,6 @@ enum Shows {
     Bottleneck,
     Calls,
     Memory,
-}
-
-/// The short tables of a run.
-pub(crate) struct Short {
-    /// The columns after the bar.
-    pub heads: Vec<Head>,
-    /// One per arrangement and scenario.
-    pub places: Vec<ShortPlace>,
-    /// Digits after the point of all costs.
-    decimals: usize,
-}
-
-/// What stands over a column.
-pub(crate) struct Head {
-    pub title: String,
-    /// Whether the column continues the one before it, so that a terminal prints no title over it.
-    pub continues: bool,
-    pub right: bool,
-}
-
-/// One scenario in one arrangement.
-pub(crate) struct ShortPlace {
-    pub scenario: String,
-    /// The arrangement's id and threads; absent if the run has only one.
-    pub arrangement: Option<String>,
-    /// The cheapest first, then contenders without a figure.
-    pub lines: Vec<Line>,
-}
-
-/// One contender.
-pub(crate) struct Line {
-    pub label: String,
-    /// CPU time per statement in microseconds.
-    pub cost: Option<f64>,
-    /// One per head.
-    pub fields: Vec<String>,
-    /// Why there is no figure.
-    pub trouble: Option<String>,
 }
 
 impl Short {
@@ -127,35 +89,6 @@ impl Short {
         let costs = places.iter().flat_map(|place| &place.lines).filter_map(|line| line.cost);
         Short { heads, decimals: decimals(costs), places }
     }
-
-    /// A cost as it stands in its column.
-    pub fn cost(&self, cost: f64) -> String {
-        fixed(cost, self.decimals)
-    }
-
-    /// The same as a sheet with a row per contender, for formats that have no bars.
-    pub fn sheet(&self) -> Sheet {
-        let several = self.places.iter().any(|place| place.arrangement.is_some());
-        let mut columns = vec!["contender".to_owned(), "CPU us".to_owned()];
-        columns.splice(0..0, several.then(|| "arrangement".to_owned()));
-        columns.extend(self.heads.iter().map(|head| head.title.clone()));
-        let row = |place: &ShortPlace, line: &Line| {
-            let mut fields: Vec<Field> =
-                place.arrangement.iter().cloned().chain([line.label.clone()]).map(Field::of).collect();
-            match (&line.trouble, line.cost) {
-                (None, Some(cost)) => {
-                    fields.push(Field::of(self.cost(cost)));
-                    fields.extend(line.fields.iter().map(Field::of));
-                }
-                (trouble, _) => fields.push(Field::bad(trouble.as_deref().unwrap_or("not run"))),
-            }
-            fields.resize(columns.len(), Field::of(""));
-            TableRow::of(&place.scenario, fields)
-        };
-        let rows = self.places.iter().flat_map(|place| place.lines.iter().map(move |line| row(place, line))).collect();
-        let columns = columns.iter().map(|title| vec![title.clone()]).collect();
-        Sheet { words: 1 + usize::from(several), ..Sheet::of(String::new(), "scenario", columns, vec![rows]) }
-    }
 }
 
 /// The drivers, without the control unless there is nobody else, and floor and noop if they were named; what there is if there is no
@@ -210,7 +143,9 @@ fn line(
     let row = |meter| analysis.row(place, contender, meter);
     let cost = row(CPU_PER_STATEMENT).filter(|row| comparable(row));
     let is_reference = analysis.reference().is_some_and(|reference| reference.id == contender.id);
-    let (ratio, verdict) = cost.filter(|_| !is_reference).map(|row| against(run, row, digits)).unwrap_or_default();
+    let compared =
+        cost.filter(|_| !is_reference).and_then(|row| Some((row.ratio_within(digits, "-")?, verdict(run, row))));
+    let (ratio, verdict) = compared.unwrap_or_default();
     let level = |meter, show: fn(f64) -> String| row(meter).and_then(|row| row.level).map_or("-".to_owned(), show);
     let figure = |meter, show: fn(f64) -> String| {
         row(meter).filter(|row| row.void.is_none()).and_then(|row| row.median).map_or("-".to_owned(), show)
@@ -238,16 +173,6 @@ fn line(
         cost: cost.and_then(|row| row.level),
         fields: columns.iter().map(field).collect(),
         trouble: why_none(analysis, place, contender, cost),
-    }
-}
-
-/// The ratio with its interval, and the verdict in short.
-fn against(run: &Run, row: &SummaryRow, digits: usize) -> (String, String) {
-    match (row.ratio, row.interval) {
-        (Some(ratio), Some([low, high])) => {
-            (format!("{ratio:.digits$} ({low:.digits$}-{high:.digits$})"), verdict(run, row))
-        }
-        _ => Default::default(),
     }
 }
 

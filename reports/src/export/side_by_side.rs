@@ -1,9 +1,8 @@
 //! Several runs beside each other, without a ratio between them. Runs of one plan have a combined table before that.
 
 use super::head::title;
-use super::part::{Field, Part, Sheet, TableRow};
+use super::part::{Field, Part, Sheet, Short, TableRow};
 use super::quantity::{three_digits, whole};
-use super::short::Short;
 use super::text::{count, plain};
 use crate::measure::{CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT};
 use crate::{Analysis, Combined, Recorded, Run, SummaryRow};
@@ -40,7 +39,7 @@ pub(super) fn parts(named: &[(String, &Recorded)], with_each: bool) -> Vec<Part>
 
 /// What was run how often, on one line.
 pub(super) fn about_all(combined: &Combined) -> String {
-    format!("{} of {}", count(combined.runs() as u64, "run"), title(combined.analysis().run()))
+    format!("{} of {}", count(combined.runs as u64, "run"), title(combined.analysis().run()))
 }
 
 /// Several runs, ready to be set.
@@ -80,9 +79,8 @@ const SHOWN: [Shown; 3] = [
 
 /// What the combined table is made of; shown with it only.
 const RATIO: Shown = (CPU_PER_STATEMENT, "CPU time over the reference's, within the run", |row| {
-    let ([low, high], ratio) = (row.interval?, row.ratio?);
     let verdict = row.verdict_name().unwrap_or_default();
-    Some(format!("{ratio:.3} ({low:.3}-{high:.3}) {verdict}").trim_end().to_owned())
+    Some(format!("{} {verdict}", row.ratio_within(3, "-")?).trim_end().to_owned())
 });
 
 impl<'a> SideBySide<'a> {
@@ -91,8 +89,7 @@ impl<'a> SideBySide<'a> {
         let sides: Vec<Side> = named.iter().map(of).collect();
         let (combined, mut remarks) = match Combined::of(&sides) {
             Ok(combined) => {
-                let remarks = combined.remarks().iter().map(String::as_str).chain(combined.further());
-                let remarks = remarks.map(str::to_owned).collect();
+                let remarks = combined.remarks.iter().chain(&combined.further).cloned().collect();
                 (Some(combined), remarks)
             }
             Err(why) => (None, vec![NO_RATIOS.to_owned(), why]),

@@ -11,9 +11,9 @@ use tabled::settings::{Alignment, Color, Padding, Style};
 
 use super::document::{Document, doubts};
 use super::head::{sized, title};
-use super::part::{Field, Part, Sheet, TableRow};
+use super::part::{Field, Line, Part, Sheet, Short, TableRow};
 use super::releases::releases;
-use super::short::{Line, Short, response_times};
+use super::short::response_times;
 use super::story::story;
 use super::text::{label_lines, pair, plain, wrap};
 use super::{ExportError, Exporter, side_by_side, sweep};

@@ -32,10 +32,8 @@ impl Here<'_> {
             let name = self.faces.label(&row.contender);
             if limited { format!("{name} (server-bound)") } else { name }
         };
-        let title = |(row, ratio, [low, high]): &(&SummaryRow, f64, [f64; 2])| {
-            format!("{}: {ratio:.3} ({low:.3} to {high:.3})", label(row))
-        };
-        let titles: Vec<String> = shown.iter().map(title).collect();
+        let said = |row: &SummaryRow| format!("{}: {}", label(row), row.ratio_within(3, " to ").unwrap_or_default());
+        let titles: Vec<String> = shown.iter().map(|(row, ..)| said(row)).collect();
         let low = shown.iter().map(|(_, _, [low, _])| *low).fold(1.0 - 2.0 * BAND, f64::min);
         let high = shown.iter().map(|(_, _, [_, high])| *high).fold(1.0 + 2.0 * BAND, f64::max);
         let pad = (high - low) * 0.06;

@@ -1,6 +1,6 @@
 //! Charts as SVG in the page's classes: the stylesheet decides on colours, light, dark, hiding and printing.
 
-use maud::html;
+use maud::{Markup, html};
 
 /// The style of every page, and of a chart that is a file of its own: colours, tables, charts; light, dark and on paper.
 pub const STYLE: &str = include_str!("../html/page.css");
@@ -139,45 +139,43 @@ impl Picture {
         }
     }
 
+    fn push(&mut self, mark: &Markup) {
+        self.marks.push_str(&mark.0);
+    }
+
+    fn titled(&self, title: Option<&str>) -> Markup {
+        html! { @if let Some(title) = title.filter(|_| self.with_titles) { title { (title) } } }
+    }
+
     pub fn line(&mut self, points: &[(f64, f64)], class: &str, width: f64, title: Option<&str>) {
         let points: Vec<String> =
             points.iter().map(|(x, y)| format!("{:.0},{:.0}", self.x.at(*x), self.y.at(*y))).collect();
-        let title = title.filter(|_| self.with_titles);
-        let mark = html! {
-            polyline class={ (class) " s" } fill="none" stroke-width=(width) points=(points.join(" ")) {
-                @if let Some(title) = title { title { (title) } }
-            }
-        };
-        self.marks.push_str(&mark.into_string());
+        let title = self.titled(title);
+        self.push(&html! {
+            polyline class={ (class) " s" } fill="none" stroke-width=(width) points=(points.join(" ")) { (title) }
+        });
     }
 
     pub fn dot(&mut self, (x, y): (f64, f64), radius: f64, class: &str, title: Option<&str>) {
-        let title = title.filter(|_| self.with_titles);
-        let (x, y) = (format!("{:.0}", self.x.at(x)), format!("{:.0}", self.y.at(y)));
-        let mark = html! {
-            circle class={ (class) " f" } cx=(x) cy=(y) r=(radius) { @if let Some(title) = title { title { (title) } } }
-        };
-        self.marks.push_str(&mark.into_string());
+        let [x, y] = [self.x.at(x), self.y.at(y)].map(|unit| format!("{unit:.0}"));
+        let title = self.titled(title);
+        self.push(&html! { circle class={ (class) " f" } cx=(x) cy=(y) r=(radius) { (title) } });
     }
 
     /// Where there is no figure.
     pub fn cross(&mut self, (x, y): (f64, f64), class: &str, title: &str) {
         let (x, y) = (self.x.at(x), self.y.at(y));
         let path = format!("M{:.0} {:.0}l18 18m0 -18l-18 18", x - 9.0, y - 9.0);
-        let mark = html! { path class={ (class) " s" } d=(path) stroke-width="4" { title { (title) } } };
-        self.marks.push_str(&mark.into_string());
+        self.push(&html! { path class={ (class) " s" } d=(path) stroke-width="4" { title { (title) } } });
     }
 
     /// A filled rectangle between two corners.
     pub fn bar(&mut self, [(left, top), (right, bottom)]: [(f64, f64); 2], class: &str, title: Option<&str>) {
-        let title = title.filter(|_| self.with_titles);
         let (x, y) = (self.x.at(left), self.y.at(top));
         let (width, height) = (self.x.at(right) - x, (self.y.at(bottom) - y).abs());
         let [x, y, width, height] = [x, y.min(self.y.at(bottom)), width, height].map(|unit| format!("{unit:.0}"));
-        let mark = html! {
-            rect class={ (class) " f" } x=(x) y=(y) width=(width) height=(height) { @if let Some(title) = title { title { (title) } } }
-        };
-        self.marks.push_str(&mark.into_string());
+        let title = self.titled(title);
+        self.push(&html! { rect class={ (class) " f" } x=(x) y=(y) width=(width) height=(height) { (title) } });
     }
 
     pub fn text(&mut self, (x, y): (f64, f64), text: &str, class: &str, stands: Stands) {
@@ -192,9 +190,8 @@ impl Picture {
             Stands::Left => ("end", "0.5ex"),
             Stands::Right => ("start", "0.5ex"),
         };
-        let (x, y) = (format!("{x:.0}"), format!("{y:.0}"));
-        let mark = html! { text class={ (class) " f" } x=(x) y=(y) dy=(dy) text-anchor=(anchor) { (text) } };
-        self.marks.push_str(&mark.into_string());
+        let [x, y] = [x, y].map(|unit| format!("{unit:.0}"));
+        self.push(&html! { text class={ (class) " f" } x=(x) y=(y) dy=(dy) text-anchor=(anchor) { (text) } });
     }
 
     /// Units per figure of the x axis.

@@ -94,7 +94,7 @@ fn comparison(row: Option<&SummaryRow>, is_reference: bool, notes: &mut Notes) -
         Some(SummaryRow { level: None, .. }) | None => Field::default(),
         Some(_) if is_reference => Field { sub: "reference".to_owned(), ..Field::default() },
         Some(row) => {
-            let Some((ratio, [low, high])) = row.ratio.zip(row.interval) else {
+            let Some(ratio) = row.ratio_within(3, " to ") else {
                 return Field { sub: verdict(row).to_owned(), ..Field::default() };
             };
             let class = row
@@ -104,7 +104,7 @@ fn comparison(row: Option<&SummaryRow>, is_reference: bool, notes: &mut Notes) -
                 .unwrap_or_default();
             let sub = row.verdict_name().unwrap_or_else(|| verdict(row).to_owned());
             let note = row.contradicted.as_ref().filter(|_| row.doubtful).map(|why| notes.number(why));
-            Field { sub, note, class, ..Field::of(format!("{ratio:.3} ({low:.3} to {high:.3})")) }
+            Field { sub, note, class, ..Field::of(ratio) }
         }
     }
 }

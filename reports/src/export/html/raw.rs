@@ -10,8 +10,11 @@ use serde::{Serialize, Serializer};
 
 use crate::attempts::Attempts;
 use crate::export::json::{Json, Whole, write};
-use crate::export::{ExportError, Exporter, Look, PAGE_LIMIT, csv::Csv};
+use crate::export::{ExportError, Exporter, Look, csv::Csv};
 use crate::{Analysis, Cell, Run};
+
+/// What a page may weigh, in bytes.
+pub const PAGE_LIMIT: usize = 1_500_000;
 
 const WHOLE: (&str, &str) = ("result.json", "application/json");
 const TABLE: (&str, &str) = ("cells.csv", "text/csv");

@@ -22,6 +22,16 @@ pub fn by_view(views: &[View], content: impl Fn(&View) -> Markup) -> Markup {
     }
 }
 
+/// What was found, and what it is worth.
+pub fn headline(analysis: &Analysis) -> Markup {
+    html! {
+        @for (at, finding) in analysis.findings().iter().enumerate() {
+            @if at == 0 { h1 { (finding) } } @else { p.headline { (finding) } }
+        }
+        @for worth in analysis.worths() { p.headline { (worth) } }
+    }
+}
+
 /// A contender's name, from which its caveats, versions and settings are one click away.
 pub fn who(faces: &Faces, place: usize) -> Markup {
     html! { (swatch(&faces.classes[place])) a href={ "#contender-" (place) } { (faces.labels[place]) } }

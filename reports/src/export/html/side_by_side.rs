@@ -5,8 +5,7 @@ use maud::{Markup, html};
 use super::{sections, shell::shell};
 use crate::export::document::{caveats, libraries};
 use crate::export::head::head;
-use crate::export::part::Sheet;
-use crate::export::short::Short;
+use crate::export::part::{Sheet, Short};
 use crate::export::side_by_side::{SideBySide, Together, about_all};
 use crate::export::text::{capital, count, plain};
 use crate::{Combined, Recorded};
@@ -24,12 +23,7 @@ pub fn page(named: &[(String, &Recorded)]) -> String {
         header {
             p.brand { "cqldyno" span { (brand) } }
             @match &combined {
-                Some(combined) => {
-                    @for (at, finding) in combined.analysis().findings().iter().enumerate() {
-                        @if at == 0 { h1 { (finding) } } @else { p.headline { (finding) } }
-                    }
-                    @for worth in combined.analysis().worths() { p.headline { (worth) } }
-                },
+                Some(combined) => (sections::headline(combined.analysis())),
                 None => {
                     h1 { (number) " beside each other" }
                     @for remark in &remarks { p.lead { (remark) } }
