@@ -1,6 +1,6 @@
 //! Counts, judged against an earlier run.
 
-use super::steady::{is_judged, unsteadiness};
+use super::steady::{share, unsteadiness};
 use super::{Check, CheckError, Finding, Judgement, Line, line, named, percent};
 use crate::head::time_limit;
 use crate::quantity::{three_digits, whole};
@@ -37,7 +37,7 @@ impl Judgement {
         let judged = counted(&recorded.run, &baseline.run, check)?;
         let of = |one: &Recorded| Analysis::new(&one.run, &one.cells).rows().to_vec();
         let (now, then) = (of(recorded), of(baseline));
-        let is_count = |row: &&SummaryRow| is_judged(&row.meter) && row.median.is_some();
+        let is_count = |row: &&SummaryRow| share(&row.meter).is_some() && row.median.is_some();
         let mut lines = Vec::new();
         for old in then.iter().filter(is_count) {
             let Some(contender) = judged.iter().find(|one| one.id == old.contender) else { continue };
