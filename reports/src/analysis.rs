@@ -243,33 +243,6 @@ impl<'a> Analysis<'a> {
         self.rounds.are_too_few()
     }
 
-    /// Whether the order of the drivers changes with the arrangement: sentences, none for one arrangement.
-    pub fn changes(&self) -> Vec<String> {
-        ranking::changes(self.run, &self.rows, self.reference)
-    }
-
-    /// The drivers of which one needed the least CPU time here; none if no difference is known.
-    pub fn least(&self, place: Place) -> Vec<&'a Contender> {
-        ranking::least(self.run, &self.rows, self.reference, place)
-    }
-
-    /// What the least CPU time here is worth, as a sentence; `None` if no driver needed the least alone.
-    pub fn worth(&self, place: Place) -> Option<String> {
-        ranking::worth(self.run, &self.rows, self.reference, place)
-    }
-
-    /// How far an interval must lie from 1 for a verdict, as a clause.
-    pub fn bands(&self) -> String {
-        band::said(self.run, self.reference)
-    }
-
-    /// What a difference of this run is worth, and whose arrangement it is: sentences, none if no driver needed the least anywhere.
-    pub fn worths(&self) -> Vec<String> {
-        let is_point = self.run.scenarios.iter().any(|one| one.point.is_some());
-        let worth = self.places().find_map(|place| self.worth(place)).filter(|_| !is_point);
-        worth.map_or_else(Vec::new, |worth| std::iter::once(worth).chain(ranking::whose(self.run)).collect())
-    }
-
     /// Every scenario in every arrangement, in the order of the run.
     pub fn places(&self) -> impl Iterator<Item = Place<'a>> {
         Place::all(self.run)

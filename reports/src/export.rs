@@ -1,10 +1,10 @@
 //! One exporter per format: from an analysis to text. An exporter prints nothing and opens nothing.
 
+mod chart;
 pub(crate) mod check;
 pub(crate) mod column;
 mod csv;
 pub(crate) mod document;
-pub(crate) mod growth;
 pub(crate) mod head;
 mod history;
 mod html;
@@ -25,7 +25,8 @@ mod time;
 
 use std::io::{self, Write};
 
-pub use html::{PAGE_LIMIT, StandIns};
+pub use chart::{Curve, cost_chart, growth_chart};
+pub use html::{PAGE_LIMIT, stand_ins};
 pub use live::{live, live_line};
 pub use side_by_side::NO_RATIOS;
 pub use table::Look;
@@ -34,14 +35,23 @@ use crate::{Analysis, History, Recorded};
 
 /// A format of the result.
 pub trait Exporter: Sync {
+    /// [`Exporter::name`], [`Exporter::about`] and [`Exporter::file`].
+    fn names(&self) -> [&'static str; 3];
+
     /// Its name, as `--format` takes it.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &'static str {
+        self.names()[0]
+    }
 
     /// What it is, on one line.
-    fn about(&self) -> &'static str;
+    fn about(&self) -> &'static str {
+        self.names()[1]
+    }
 
     /// The name of its file in a run's folder.
-    fn file(&self) -> &'static str;
+    fn file(&self) -> &'static str {
+        self.names()[2]
+    }
 
     /// One run.
     ///

@@ -45,10 +45,12 @@ pub use analysis::summary::{Place, SummaryRow, Verdict, reference};
 pub use analysis::sweep::{Axis, Sweep, Swept, SweptFigures, SweptPoint};
 
 pub use cqldyno_statistics::{Growth, LEAST_BLOCKS, growth, student_quantile};
-pub use export::growth::{Curve, growth_chart};
 pub use export::quantity::{lasting, memory, percent, rate, short_count, three_digits, whole};
-pub use export::text::{capital, count, cut, escape, list, pair, plain, sentence, width_of, wrap};
-pub use export::{EXPORTERS, ExportError, Exporter, Look, NO_RATIOS, PAGE_LIMIT, StandIns, exporter, live, live_line};
+pub use export::text::{capital, count, cut, escape, grouped, list, pair, plain, sentence, width_of, wrap};
+pub use export::{
+    Curve, EXPORTERS, ExportError, Exporter, Look, NO_RATIOS, PAGE_LIMIT, cost_chart, exporter, growth_chart, live,
+    live_line, stand_ins,
+};
 pub use measure::{Better, ByName, Declaration, Measure, MeasureInfo, Unit};
 pub use model::cell::{Cell, CoreLoop, ErrorLine, Latency, Pass, RoundCores};
 pub use model::checksum::Checksum;

@@ -2,30 +2,26 @@
 
 use std::cmp::Reverse;
 
-use cqldyno_reports::measure::CPU_PER_STATEMENT;
-use cqldyno_reports::{Analysis, Carried, Contender, Place, Role, SummaryRow, escape, plain, short, three_digits};
+use cqldyno_reports::{Analysis, SummaryRow, escape, plain, short, three_digits};
 
-use crate::front::{Shown, code, line, server, verdict};
+use crate::store::PublishedRun;
+use crate::words::{code, drivers, find, line, ratio, row_of, same, server};
 
 /// A table for each run on another target, with intervals: beside the run of most blocks on the embedded cluster that has the same
 /// contenders, if there is one.
-pub(crate) fn tables(shown: &[Shown]) -> String {
-    let on = |embedded: bool| {
-        shown.iter().filter(move |one| one.run.run.plan.target.embedded == embedded && one.run.run.plan.blocks > 1)
-    };
-    let mut embedded: Vec<&Shown> = on(true).collect();
-    embedded.sort_by_key(|one| Reverse(one.run.run.plan.blocks));
+pub(crate) fn tables(shown: &[PublishedRun]) -> String {
+    let plan = |one: &PublishedRun| (one.recorded.run.plan.target.embedded, one.recorded.run.plan.blocks);
+    let on = |embedded: bool| shown.iter().filter(move |one| plan(one).0 == embedded && plan(one).1 > 1);
+    let mut embedded: Vec<&PublishedRun> = on(true).collect();
+    embedded.sort_by_key(|one| Reverse(plan(one).1));
     on(false).filter_map(|other| embedded.iter().find_map(|one| table(one, other))).collect()
 }
 
-fn table(embedded: &Shown, other: &Shown) -> Option<String> {
-    let [first, second] = [embedded, other].map(|one| Analysis::new(&one.run.run, &one.run.cells));
-    let drivers = |analysis: &Analysis| -> Vec<String> {
-        let is_driver = |one: &&Contender| one.role == Role::Driver && !one.control;
-        analysis.run().contenders.iter().filter(is_driver).map(|one| one.label.clone()).collect()
-    };
+fn table(embedded: &PublishedRun, other: &PublishedRun) -> Option<String> {
+    let [first, second] = [embedded, other].map(|one| Analysis::new(&one.recorded.run, &one.recorded.cells));
+    let labels = |analysis: &Analysis| drivers(analysis.run()).map(|one| one.label.clone()).collect::<Vec<_>>();
     let (reference, control) = (first.reference()?, second.reference()?);
-    if drivers(&first) != drivers(&second) || reference.label != control.label {
+    if labels(&first) != labels(&second) || reference.label != control.label {
         return None;
     }
     let carried = first.carried(&second);
@@ -51,29 +47,21 @@ fn table(embedded: &Shown, other: &Shown) -> Option<String> {
     line(&mut out, &["---", "---", "---", "---:", "---", "---:", "---", "---"].map(str::to_owned));
     let mut rows = 0;
     for place in first.places() {
-        let Some(there) = second.places().find(|found| is_same(*found, place)) else { continue };
-        for label in drivers(&first) {
-            let of = |analysis: &Analysis, place| {
-                let contender = analysis.run().contenders.iter().find(|one| one.label == label)?;
-                analysis.row(place, contender, CPU_PER_STATEMENT).cloned()
-            };
-            let (here, there) = (of(&first, place), of(&second, there));
-            let apart = match find(&carried, place, &label) {
+        let Some(there) = same(&second, place) else { continue };
+        for driver in drivers(first.run()) {
+            let apart = match find(&carried, place, &driver.label) {
                 Some(found) => {
                     let [low, high] = found.interval;
-                    let word =
-                        if found.differs() { format!("**{}**", found.verdict) } else { found.verdict.to_owned() };
-                    format!("{:.2} ({low:.2}-{high:.2}) {word}", found.ratio)
+                    let bold = if found.differs() { "**" } else { "" };
+                    format!("{:.2} ({low:.2}-{high:.2}) {bold}{}{bold}", found.ratio, found.verdict)
                 }
-                None if label == reference.label => String::new(),
+                None if driver.label == reference.label => String::new(),
                 None => "n/a".to_owned(),
             };
-            let [[level, ratio], [other_level, other_ratio]] = [here, there].map(fields);
-            let is_it = |one: &&Contender| one.label == label;
-            let driver = first.run().contenders.iter().find(is_it).map(|one| escape(&short(first.run(), one)));
+            let of = [row_of(&first, place, &driver.label), row_of(&second, there, &driver.label)];
+            let [[level, ratio], [other_level, other_ratio]] = of.map(fields);
             let scenario = escape(&plain(&place.scenario.name));
-            let arrangement = code(&place.arrangement.id);
-            let driver = driver.unwrap_or_default();
+            let (arrangement, driver) = (code(&place.arrangement.id), escape(&short(first.run(), driver)));
             line(&mut out, &[scenario, arrangement, driver, level, ratio, other_level, other_ratio, apart]);
             rows += 1;
         }
@@ -82,39 +70,29 @@ fn table(embedded: &Shown, other: &Shown) -> Option<String> {
     (rows > 0).then_some(out)
 }
 
-/// Whether both are one scenario in one arrangement.
-pub(crate) fn is_same(one: Place, other: Place) -> bool {
-    one.scenario.name == other.scenario.name && one.arrangement.id == other.arrangement.id
-}
-
-/// The driver's quotient in that place.
-pub(crate) fn find<'a>(carried: &'a [Carried], place: Place, label: &str) -> Option<&'a Carried> {
-    carried.iter().find(|one| {
-        one.label == label && one.scenario == place.scenario.name && one.arrangement == place.arrangement.id
-    })
-}
-
 /// CPU time per statement, and its ratio with interval and verdict.
-fn fields(row: Option<SummaryRow>) -> [String; 2] {
-    let Some(row @ SummaryRow { level: Some(level), void: None, failed: None, .. }) = &row else {
-        return ["n/a".to_owned(), String::new()];
-    };
-    let ratio = match (row.ratio, row.interval) {
-        (Some(ratio), Some([low, high])) => format!("{ratio:.2} ({low:.2}-{high:.2}) {}", verdict(row)),
-        _ => String::new(),
-    };
-    [three_digits(*level), ratio]
+fn fields(row: Option<&SummaryRow>) -> [String; 2] {
+    match row {
+        Some(row @ SummaryRow { level: Some(level), void: None, failed: None, .. }) => {
+            [three_digits(*level), ratio(row)]
+        }
+        _ => ["n/a".to_owned(), String::new()],
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use cqldyno_reports::{Cell, Measure, Recorded, Run, Unit};
+    use std::path::PathBuf;
+
+    use cqldyno_reports::measure::CPU_PER_STATEMENT;
+    use cqldyno_reports::{Measure, Recorded, Unit};
 
     use super::*;
     use crate::sample;
 
     /// The run with cdrs-tokio's CPU time per statement multiplied, on another target if it has a name.
-    fn run((mut run, mut cells): (Run, Vec<Cell>), target: Option<&str>, times: f64) -> Recorded {
+    fn run(name: &str, target: Option<&str>, times: f64) -> PublishedRun {
+        let (mut run, mut cells) = sample::blocks(12);
         if let Some(target) = target {
             run.plan.target.embedded = false;
             run.plan.target.id = target.to_owned();
@@ -124,15 +102,14 @@ mod tests {
                 cell.measures.insert(CPU_PER_STATEMENT.to_owned(), Measure::value(value * times, Unit::Microseconds));
             }
         }
-        Recorded { run, cells, notes: Vec::new() }
+        let recorded = Recorded { run, cells, notes: Vec::new() };
+        PublishedRun { name: name.to_owned(), folder: PathBuf::new(), recorded }
     }
 
     #[test]
     fn a_ratio_that_another_target_confirms_carries_over_and_one_that_it_changes_differs() {
-        let embedded = run(sample::blocks(12), None, 1.0);
         for (times, expected) in [(1.0, ") carries over |"), (0.2, ") **differs** |")] {
-            let there = run(sample::blocks(12), Some("cassandra:5.0.9"), times);
-            let shown = [Shown { name: "embedded", run: &embedded }, Shown { name: "cassandra", run: &there }];
+            let shown = [run("embedded", None, 1.0), run("cassandra", Some("cassandra:5.0.9"), times)];
             let text = tables(&shown);
             let row = text.lines().find(|line| line.starts_with("| writes | `multi:2` | cdrs-tokio |")).unwrap();
             assert!(row.ends_with(expected), "{text}");

@@ -5,18 +5,17 @@ use std::fs;
 use std::io::Read;
 use std::path::Path;
 
-use cqldyno_reports::measure::{CONNECTIONS, ERRORS, SERVER_EXECUTES, STATEMENTS, VERIFIED};
-use cqldyno_reports::{Analysis, Cell, Combined, Contender, Pass, Recorded, Role, Run, plain, read_cells, share};
-use serde_json::Value;
+use cqldyno_reports::{
+    Analysis, Cell, Combined, Contender, Measure, PACKED_CELLS, Pass, Recorded, Run, plain, read_cells,
+};
 
 use crate::archive::unpack;
 use crate::page::page;
-use crate::path::{machine_path, without_code};
+use crate::path::{machine_path, of_the_machine, without_code};
 use crate::store::{
     CELLS, CHART, FILES, NOTES, PAGE, PublishedRun, README, RUN, TABLE, everybody, folders, is_inside, is_of_a_plan,
     is_published, name_of, named, unnumbered,
 };
-use crate::strangers::{files_in, stranger, strangers};
 
 /// The least number of blocks from which a published run must have a control.
 const CONTROL_BLOCKS: u32 = 3;
@@ -24,8 +23,8 @@ const CONTROL_BLOCKS: u32 = 3;
 /// What is wrong with the runs of one date, each a full sentence that names the file and, where it is about one, the cell.
 ///
 /// Every run can be read, ended and is complete; its control is what its reference is, and its versions are known. No cell failed
-/// or is void unless `notes.md` names it, and the server counted what each worker issued. Every file that a cell names is there
-/// and no other, none names a folder of the machine, and the page holds the run's cells.
+/// or is void unless `notes.md` names it. Every file that a cell names is there and no other, none names a folder of the machine, and
+/// the page holds the run's cells.
 pub fn check(date: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let notes = fs::read_to_string(date.join(NOTES)).unwrap_or_default();
@@ -35,14 +34,8 @@ pub fn check(date: &Path) -> Vec<String> {
         Ok(_) => return vec![format!("{shown}: it holds no run; remove the folder, or publish a run of that date.")],
         Err(error) => return vec![format!("{error:#}.")],
     };
-    for name in files_in(date) {
-        if ![README, CHART, NOTES].contains(&name.as_str()) {
-            found.push(stranger(&shown, &name));
-        }
-    }
-    if let Some(path) = machine_path(&notes) {
-        found.push(of_the_machine(&format!("{shown}/{NOTES}"), path));
-    }
+    strangers(date, &shown, &[README, CHART, NOTES], &mut found);
+    found.extend(machine_path(&notes).map(|path| format!("{shown}/{NOTES}{}", of_the_machine(path))));
     let mut days = Vec::new();
     let mut runs = Vec::new();
     for folder in folders {
@@ -81,54 +74,41 @@ fn together(runs: &[PublishedRun], shown: &str, found: &mut Vec<String>) {
 }
 
 fn of_run(published: &PublishedRun, shown: &str, notes: &str, found: &mut Vec<String>) {
-    let PublishedRun { folder, recorded, .. } = published;
-    let Recorded { run, cells, .. } = recorded;
+    let Recorded { run, cells, .. } = &published.recorded;
+    let analysis = Analysis::new(run, cells);
     let mut say = |file: &str, what: String| found.push(format!("{shown}/{file}{what}"));
     if run.interrupted || run.ended.is_none() {
         say(RUN, ": the run has no end, or was ended early; publish one that was finished.".to_owned());
     }
     if run.cut_short.is_some() && !run.plan.is_open() {
-        let (blocks, asked) = (run.blocks(), run.plan.blocks);
-        say(
-            RUN,
-            format!(
-                ": it was cut short after {blocks} of {asked} {}s; go on with `cqldyno compare --resume DIR` and publish all.",
-                run.plan.repeated()
-            ),
-        );
+        let ran = format!("{} of {} {}s", run.blocks(), run.plan.blocks, run.plan.repeated());
+        let advice = "go on with `cqldyno compare --resume DIR` and publish all.";
+        say(RUN, format!(": it was cut short after {ran}; {advice}"));
     }
-    let is_default = run.plan.releases.is_empty() && is_of_a_plan(&published.name);
-    contenders(run, is_default, notes, &mut |what| say(RUN, what));
-    let analysis = Analysis::new(run, cells);
-    let compares_drivers = run.plan.releases.is_empty();
-    if compares_drivers && run.plan.blocks >= CONTROL_BLOCKS && !has_control(&analysis) {
-        say(
-            RUN,
-            format!(
-                ": it has {} blocks and no control; from {CONTROL_BLOCKS} blocks on a published run must have one.",
-                run.plan.blocks
-            ),
-        );
+    let (blocks, compares_drivers) = (run.plan.blocks, run.plan.releases.is_empty());
+    contenders(run, compares_drivers && is_of_a_plan(&published.name), notes, &mut |what| say(RUN, what));
+    let is_control = |one: &Contender| analysis.is_control(one) && one.unavailable.is_none();
+    if compares_drivers && blocks >= CONTROL_BLOCKS && !run.contenders.iter().any(is_control) {
+        let needed = format!("from {CONTROL_BLOCKS} blocks on a published run must have one.");
+        say(RUN, format!(": it has {blocks} blocks and no control; {needed}"));
     }
-    let counted: Vec<(usize, &Cell)> = cells.iter().enumerate().filter(|(_, cell)| analysis.counts(cell)).collect();
-    for (at, cell) in &counted {
-        if let Some(what) = of_cell(run, cell, notes) {
-            say(CELLS, format!(", cell {} ({}): {what}", at + 1, name(cell)));
-        }
+    for (at, cell) in cells.iter().enumerate().filter(|(_, cell)| analysis.counts(cell)) {
+        of_cell(cell, notes).into_iter().for_each(|what| say(CELLS, format!(", {}: {what}", nth(at, cell))));
     }
-    completeness(run, &counted, &mut |what| say(CELLS, what));
-    for doubt in analysis.doubts().iter().filter(|doubt| !tell(notes, doubt)) {
-        say(CELLS, format!(": {doubt}"));
-    }
-    if let Some(too_few) = analysis.rounds().sentence().filter(|_| analysis.has_too_few_rounds()) {
-        say(CELLS, format!(": {too_few}"));
-    }
-    if let Some(noise) = analysis.noise().filter(|noise| 2 * noise.disturbed > noise.blocks) {
-        say(
-            CELLS,
-            format!(": {} of {} blocks were disturbed; measure on a quiet machine.", noise.disturbed, noise.blocks),
-        );
-    }
+    completeness(&analysis, &mut |what| say(CELLS, what));
+    let doubts = analysis.doubts().iter().filter(|doubt| !tell(notes, doubt)).cloned();
+    let too_few = analysis.rounds().sentence().filter(|_| analysis.has_too_few_rounds());
+    let noise = analysis.noise().filter(|noise| 2 * noise.disturbed > noise.blocks).map(|noise| {
+        format!("{} of {} blocks were disturbed; measure on a quiet machine.", noise.disturbed, noise.blocks)
+    });
+    doubts.chain(too_few).chain(noise).for_each(|what| say(CELLS, format!(": {what}")));
+    of_files(published, shown, found);
+}
+
+/// What is wrong with the files of a run: each that a cell names is there and no other, and none names a folder of the machine.
+fn of_files(PublishedRun { folder, recorded, .. }: &PublishedRun, shown: &str, found: &mut Vec<String>) {
+    let Recorded { run, cells, .. } = recorded;
+    let mut say = |file: &str, what: String| found.push(format!("{shown}/{file}{what}"));
     let files = unpack(&folder.join(FILES)).unwrap_or_else(|error| {
         say(FILES, format!(": it cannot be read ({error}); publish the run again."));
         BTreeMap::new()
@@ -136,10 +116,9 @@ fn of_run(published: &PublishedRun, shown: &str, notes: &str, found: &mut Vec<St
     for (at, cell) in cells.iter().enumerate() {
         for (kind, file) in cell.files.iter().filter(|(kind, _)| is_published(cell, kind)) {
             if !is_inside(file) {
-                let who = name(cell);
-                say(CELLS, format!(", cell {} ({who}): its {kind} {file:?} does not lie in the run's folder.", at + 1));
+                say(CELLS, format!(", {}: its {kind} {file:?} does not lie in the run's folder.", nth(at, cell)));
             } else if !files.is_empty() && !files.contains_key(file) {
-                say(file, format!(": this {kind} of cell {} ({}) is missing.", at + 1, name(cell)));
+                say(file, format!(": this {kind} of {} is missing.", nth(at, cell)));
             }
         }
     }
@@ -148,40 +127,39 @@ fn of_run(published: &PublishedRun, shown: &str, notes: &str, found: &mut Vec<St
     if histograms < least {
         say(FILES, format!(": it holds {histograms} histograms, and {least} cells ended."));
     }
-    let own = [RUN, TABLE].map(|file| (file, fs::read(folder.join(file)).unwrap_or_default()));
-    let mut packed = Vec::new();
-    drop(read_cells(folder).and_then(|mut cells| cells.read_to_end(&mut packed)));
-    let own = own.into_iter().chain([(CELLS, packed)]).collect::<Vec<_>>();
-    let own = own.iter().map(|(file, bytes)| (*file, bytes));
+    let mut lines = Vec::new();
+    drop(read_cells(folder).and_then(|mut cells| cells.read_to_end(&mut lines)));
+    let [of_run, table] = [RUN, TABLE].map(|file| fs::read(folder.join(file)).unwrap_or_default());
     let named: BTreeSet<String> = named(run, cells).into_iter().filter(|file| is_inside(file)).collect();
     let packed = named.iter().filter_map(|file| Some((file.as_str(), files.get(file)?)));
-    for (file, bytes) in own.chain(packed) {
+    for (file, bytes) in [(RUN, &of_run), (TABLE, &table), (CELLS, &lines)].into_iter().chain(packed) {
         let text = String::from_utf8_lossy(bytes);
-        let text = if is_drawing(file) { without_code(&text) } else { text };
-        if let Some(path) = machine_path(&text) {
-            found.push(of_the_machine(&format!("{shown}/{file}"), path));
-        }
+        // A drawing may hold a script of its own.
+        let text = if file.ends_with(".svg") { without_code(&text) } else { text };
+        machine_path(&text).into_iter().for_each(|path| say(file, of_the_machine(path)));
     }
-    let mut say = |file: &str, what: String| found.push(format!("{shown}/{file}{what}"));
     page(folder, recorded, &mut |what| say(PAGE, what));
     if !folder.join(TABLE).is_file() {
         say(TABLE, ": it is missing; publish the run again.".to_owned());
     }
-    strangers(folder, &named, files.keys(), shown, found);
+    for inner in folders(folder).unwrap_or_default() {
+        say(&name_of(&inner), "/: it is no folder of a published run; remove it.".to_owned());
+    }
+    // A run of schema version 1 does not name its histograms.
+    let is_named = |name: &str| if named.is_empty() { name.starts_with("hdr/") } else { named.contains(name) };
+    for name in files.keys().filter(|name| !is_named(name)) {
+        say(FILES, format!(": nothing names its {name}; publish the run again."));
+    }
+    strangers(folder, shown, &[RUN, CELLS, PACKED_CELLS, FILES, PAGE, TABLE], found);
 }
 
-/// Whether a file may hold a script of its own.
-fn is_drawing(file: &str) -> bool {
-    Path::new(file).extension().is_some_and(|extension| extension == "svg")
-}
-
-fn of_the_machine(file: &str, path: &str) -> String {
-    format!("{file}: it names {path}, which is a folder of the machine that measured; nobody else has it.")
-}
-
-/// Whether the reference runs a second time under another name.
-fn has_control(analysis: &Analysis) -> bool {
-    analysis.run().contenders.iter().any(|one| analysis.is_control(one) && one.unavailable.is_none())
+/// Files in the folder that have none of the names.
+fn strangers(folder: &Path, shown: &str, names: &[&str], found: &mut Vec<String>) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut strangers: Vec<String> = entries.filter(|path| !path.is_dir()).map(|path| name_of(&path)).collect();
+    strangers.retain(|name| !names.contains(&name.as_str()));
+    strangers.sort();
+    found.extend(strangers.iter().map(|name| format!("{shown}/{name}: it is no file of a published run; remove it.")));
 }
 
 /// Whether `notes` hold the whole `phrase`: block 10 is not block 1. Line breaks and backticks do not matter.
@@ -199,14 +177,12 @@ fn tell(notes: &str, phrase: &str) -> bool {
 
 /// A cell, as messages and notes name it.
 fn name(cell: &Cell) -> String {
-    format!(
-        "{}, {}, {}, {}, block {}",
-        plain(&cell.contender),
-        plain(&cell.scenario),
-        plain(&cell.arrangement),
-        cell.pass.name(),
-        cell.block
-    )
+    let place = [&cell.contender, &cell.scenario, &cell.arrangement].map(|part| plain(part)).join(", ");
+    format!("{place}, {}, block {}", cell.pass.name(), cell.block)
+}
+
+fn nth(at: usize, cell: &Cell) -> String {
+    format!("cell {} ({})", at + 1, name(cell))
 }
 
 fn contenders(run: &Run, is_default: bool, notes: &str, say: &mut impl FnMut(String)) {
@@ -253,8 +229,8 @@ fn contenders(run: &Run, is_default: bool, notes: &str, say: &mut impl FnMut(Str
     }
 }
 
-/// What is wrong with a cell that counts, if anything.
-fn of_cell(run: &Run, cell: &Cell, notes: &str) -> Option<String> {
+/// What is wrong with a cell that counts, if anything; the harness made it void if worker, server and plan disagreed on its statements.
+fn of_cell(cell: &Cell, notes: &str) -> Option<String> {
     let trouble = match (&cell.failed, &cell.void) {
         (Some(why), _) => Some(("failed", why)),
         (None, Some(why)) => Some(("is void", why)),
@@ -264,130 +240,52 @@ fn of_cell(run: &Run, cell: &Cell, notes: &str) -> Option<String> {
         let told = tell(notes, &name(cell)) && !why.trim().is_empty();
         return (!told).then(|| format!("it {what}, and {NOTES} does not name it: {}", plain(why)));
     }
-    let value = |id: &str| cell.get(id);
-    if cell.measures.values().all(|measure| measure.get().is_none()) {
-        let why = cell.measures.values().find_map(|measure| measure.reason()).map(plain).unwrap_or_default();
-        return Some(
-            format!("it was not measured; measure where that is possible, or without the pass. {why}")
-                .trim_end()
-                .to_owned(),
-        );
-    }
-    let errors = cell.error_kinds.iter().map(|line| line.count).sum::<u64>().max(cell.errors());
-    if errors > 0 || value(ERRORS).is_none() {
-        return Some(format!("it had {errors} errors and is not void; a statement that failed voids its cell."));
-    }
-    let Some(statements) = value(STATEMENTS) else {
-        return Some("the number of its statements is missing.".to_owned());
-    };
-    let issued = cell.issued_by_statement.values().sum::<u64>() as f64;
-    if issued != statements {
-        return Some(format!("it issued {statements} statements, and {issued} by name."));
-    }
-    let asked = asked(run, cell);
-    if let Some(asked) = asked.filter(|asked| *asked as f64 != statements) {
-        return Some(format!("it issued {statements} statements, and {asked} were asked for."));
-    }
-    let verified = value(VERIFIED).unwrap_or_default();
-    if verified != statements {
-        return Some(format!("it issued {statements} statements, and {verified} were verified."));
-    }
-    let contender = run.contender(&cell.contender)?;
-    if !run.plan.target.embedded || contender.role == Role::Noop || !executes_only(run, cell) {
-        return None;
-    }
-    let executes = value(SERVER_EXECUTES).unwrap_or_default();
-    if executes != statements {
-        return Some(format!("it issued {statements} statements, and the server counted {executes} EXECUTEs."));
-    }
-    let connections = value(CONNECTIONS).unwrap_or_default();
-    let asked = run.plan.connections as f64;
-    let one_node = run.plan.serve_arguments.is_empty() && run.plan.settings == "equal";
-    (one_node && connections != asked)
-        .then(|| format!("its statements came over {connections} data connections, and {asked} were asked for."))
-}
-
-/// How many statements the plan asks for, within the scenario's limits; `None` if the pass has a count of its own.
-fn asked(run: &Run, cell: &Cell) -> Option<u64> {
-    let count = match cell.pass {
-        Pass::Timing => run.plan.issued_in(cell.block),
-        Pass::Counting => run.plan.counting_count,
-        _ => return None,
-    };
-    let Some(scenario) = run.scenarios.iter().find(|one| one.name == cell.scenario) else { return Some(count) };
-    let issued = scenario.count(count);
-    Some(match cell.round {
-        Some(round) if run.contender(&cell.contender)?.role == Role::Driver => {
-            share(issued, run.rounds(scenario), round)
-        }
-        // There for scale, in one turn of a generation, or without turns.
-        _ => issued,
+    let why = cell.measures.values().find_map(Measure::reason).map(plain).unwrap_or_default();
+    cell.measures.values().all(|measure| measure.get().is_none()).then(|| {
+        let said = format!("it was not measured; measure where that is possible, or without the pass. {why}");
+        said.trim_end().to_owned()
     })
-}
-
-/// Whether every statement of the cell's scenario is an EXECUTE.
-fn executes_only(run: &Run, cell: &Cell) -> bool {
-    let scenario = run.scenarios.iter().find(|one| one.name == cell.scenario);
-    let statements = scenario.and_then(|one| one.definition.as_ref()?.get("statement")?.as_array());
-    let is_execute = |one: &Value| one.get("operation").is_none_or(|operation| operation == "execute");
-    statements.is_none_or(|all| all.iter().all(is_execute))
 }
 
 /// A runtime with one thread, as [`cqldyno_reports::ArrangementInfo::runtime`] has it.
 const ONE_THREAD: &str = "current";
 
 /// Every contender that can be asked, in every place, block and pass, once.
-fn completeness(run: &Run, counted: &[(usize, &Cell)], say: &mut impl FnMut(String)) {
-    let mut blocks: BTreeMap<(&str, &str, &str, Pass), Vec<u32>> = BTreeMap::new();
-    for (_, cell) in counted {
-        let place = (cell.contender.as_str(), cell.scenario.as_str(), cell.arrangement.as_str(), cell.pass);
-        blocks.entry(place).or_default().push(cell.block);
-    }
+fn completeness(analysis: &Analysis, say: &mut impl FnMut(String)) {
+    let run = analysis.run();
     let all: Vec<u32> = (1..=run.blocks()).collect();
     // Instructions are counted on one thread alone where that is an arrangement.
     let one_thread = run.plan.arrangements.iter().any(|one| one.runtime == ONE_THREAD);
-    let mut asked = |contender: &Contender, scenario: &str, arrangement: &str, pass: Pass| {
-        let key = (contender.id.as_str(), scenario, arrangement, pass);
-        let mut ran = blocks.get(&key).cloned().unwrap_or_default();
-        ran.sort_unstable();
-        // A generation has several turns.
-        if run.plan.turns.is_some() {
-            ran.dedup();
-        }
-        let whole = if pass == Pass::Timing { ran == all } else { !ran.is_empty() };
-        if !whole {
-            let expected = if pass == Pass::Timing {
-                format!("{}s 1 to {} once each", run.plan.repeated(), run.blocks())
-            } else {
-                "one".to_owned()
-            };
-            say(format!(
-                ": {}, {}, {}, {} has cells of {} blocks ({ran:?}), and {expected} were expected.",
-                plain(&contender.id),
-                plain(scenario),
-                plain(arrangement),
-                pass.name(),
-                ran.len(),
-            ));
-        }
-    };
-    let mut passes: BTreeSet<Pass> = run.plan.passes.iter().copied().collect();
-    passes.insert(Pass::Timing);
-    if run.plan.counting_count > 0 {
-        passes.insert(Pass::Counting);
-    }
-    for scenario in &run.scenarios {
-        for arrangement in &run.plan.arrangements {
-            let can = |one: &&Contender| one.unavailable.is_none() && !scenario.left_out.contains_key(&one.id);
-            for contender in run.contenders.iter().filter(can) {
-                let is_counted =
-                    |pass: &&Pass| **pass != Pass::Instructions || !one_thread || arrangement.runtime == ONE_THREAD;
-                for pass in passes.iter().filter(is_counted) {
-                    // A control runs in timing blocks only.
-                    if *pass == Pass::Timing || !contender.control {
-                        asked(contender, &scenario.name, &arrangement.id, *pass);
-                    }
+    let mut passes: BTreeSet<Pass> = run.plan.passes.iter().copied().chain([Pass::Timing]).collect();
+    passes.extend((run.plan.counting_count > 0).then_some(Pass::Counting));
+    for place in analysis.places() {
+        let can = |one: &&Contender| one.unavailable.is_none() && !place.scenario.left_out.contains_key(&one.id);
+        let is_counted =
+            |pass: Pass| pass != Pass::Instructions || !one_thread || place.arrangement.runtime == ONE_THREAD;
+        for contender in run.contenders.iter().filter(can) {
+            // A control runs in timing blocks only.
+            for pass in passes.iter().filter(|pass| **pass == Pass::Timing || !contender.control && is_counted(**pass))
+            {
+                let cells = analysis.cells_of(place, contender, *pass);
+                let mut ran: Vec<u32> = cells.iter().map(|cell| cell.block).collect();
+                ran.sort_unstable();
+                // A generation has several turns.
+                if run.plan.turns.is_some() {
+                    ran.dedup();
                 }
+                let expected = match pass {
+                    Pass::Timing if ran != all => format!("{}s 1 to {} once each", run.plan.repeated(), run.blocks()),
+                    Pass::Timing => continue,
+                    _ if ran.is_empty() => "one".to_owned(),
+                    _ => continue,
+                };
+                let names =
+                    [&contender.id, &place.scenario.name, &place.arrangement.id].map(|part| plain(part)).join(", ");
+                let number = ran.len();
+                say(format!(
+                    ": {names}, {} has cells of {number} blocks ({ran:?}), and {expected} were expected.",
+                    pass.name()
+                ));
             }
         }
     }

@@ -2,18 +2,13 @@
 
 use cqldyno_reports::measure::{CPU_PER_STATEMENT, SERVER_CPU_PER_STATEMENT, THROUGHPUT};
 use cqldyno_reports::{
-    Analysis, Bottleneck, Combined, Contender, EXPORTERS, Look, PACKED_CELLS, Place, Recorded, Role, Run, SummaryRow,
-    Verdict, capital, count, escape, list, plain, short, three_digits, whole, whose,
+    Analysis, ArrangementInfo, Bottleneck, Combined, EXPORTERS, Look, PACKED_CELLS, Place, Recorded, Run, SummaryRow,
+    Verdict, capital, cost_chart, count, escape, grouped, list, plain, rate, short, three_digits, whole, whose,
 };
 
-use crate::carried::{self, find, is_same};
-use crate::store::{CELLS, is_of_a_plan, unnumbered};
-
-/// A published run and the name of its folder.
-pub(crate) struct Shown<'a> {
-    pub name: &'a str,
-    pub run: &'a Recorded,
-}
+use crate::carried;
+use crate::store::{CELLS, PublishedRun, is_of_a_plan, name_of, unnumbered};
+use crate::words::{code, drivers, find, line, ratio, row_of, same, server, verdict};
 
 /// A run of the front's drivers on another server.
 struct Other<'a> {
@@ -35,56 +30,43 @@ pub(crate) struct Front<'a> {
 
 impl<'a> Front<'a> {
     /// `None` without a run that compares all drivers.
-    pub fn of(shown: &[Shown<'a>]) -> Option<Front<'a>> {
-        let compares_drivers = |one: &&Shown| one.run.run.plan.releases.is_empty() && is_of_a_plan(one.name);
-        let most = shown.iter().filter(compares_drivers).max_by_key(|one| one.run.run.plan.blocks)?;
-        let plan = shown.iter().filter(|one| unnumbered(one.name) == unnumbered(most.name));
-        let named: Vec<(String, Analysis)> =
-            plan.map(|one| (one.name.to_owned(), Analysis::new(&one.run.run, &one.run.cells))).collect();
-        Some(match Combined::of(&named) {
-            Ok(combined) => Front {
-                analysis: combined.analysis().clone(),
-                runs: named.iter().map(|(_, one)| one.run()).collect(),
-                combined: Some(combined),
-                others: Vec::new(),
-            },
-            Err(_) => Front {
-                analysis: Analysis::new(&most.run.run, &most.run.cells),
-                runs: vec![&most.run.run],
-                combined: None,
-                others: Vec::new(),
-            },
-        })
+    pub fn of(shown: &'a [PublishedRun]) -> Option<Front<'a>> {
+        let compares_drivers =
+            |one: &&PublishedRun| one.recorded.run.plan.releases.is_empty() && is_of_a_plan(&one.name);
+        let most = shown.iter().filter(compares_drivers).max_by_key(|one| one.recorded.run.plan.blocks)?;
+        let plan = shown.iter().filter(|one| unnumbered(&one.name) == unnumbered(&most.name));
+        let analysis = |one: &'a PublishedRun| Analysis::new(&one.recorded.run, &one.recorded.cells);
+        let named: Vec<(String, Analysis)> = plan.map(|one| (one.name.clone(), analysis(one))).collect();
+        let combined = Combined::of(&named).ok();
+        let (analysis, runs) = match &combined {
+            Some(all) => (all.analysis().clone(), named.iter().map(|(_, one)| one.run()).collect()),
+            None => (analysis(most), vec![&most.recorded.run]),
+        };
+        Some(Front { analysis, others: Vec::new(), runs, combined })
     }
 
-    /// With the newest of the runs `published`, the oldest first and each with its folder, on every other server: those that have intervals,
-    /// and the same drivers against the same reference.
-    pub fn beside(mut self, published: &[(String, &'a Recorded)]) -> Front<'a> {
+    /// With the newest of the runs `published`, the oldest first, on every other server: those that have intervals, and the same drivers
+    /// against the same reference.
+    pub fn beside(mut self, published: impl DoubleEndedIterator<Item = &'a PublishedRun>) -> Front<'a> {
         let labels = |run: &Run| drivers(run).map(|one| one.label.clone()).collect::<Vec<_>>();
-        for (folder, Recorded { run, cells, .. }) in published.iter().rev() {
-            let target = &run.plan.target.id;
-            let is_known = std::iter::once(self.analysis.run())
-                .chain(self.others.iter().map(|other| other.analysis.run()))
-                .any(|known| known.plan.target.id == *target);
+        for PublishedRun { name, folder, recorded: Recorded { run, cells, .. } } in published.rev() {
+            let known = std::iter::once(&self.analysis).chain(self.others.iter().map(|other| &other.analysis));
+            let is_known = known.into_iter().any(|known| known.run().plan.target.id == run.plan.target.id);
             if is_known || run.plan.blocks < 2 || labels(run) != labels(self.analysis.run()) {
                 continue;
             }
             let analysis = Analysis::new(run, cells);
             if !self.analysis.carried(&analysis).is_empty() {
-                self.others.push(Other { folder: folder.clone(), analysis });
+                let day = folder.parent().map(name_of).unwrap_or_default();
+                self.others.push(Other { folder: format!("reports/published/{day}/{name}"), analysis });
             }
         }
         self
     }
 
-    /// That of the run, or of all together.
-    pub fn analysis(&self) -> &Analysis<'a> {
-        &self.analysis
-    }
-
-    /// How many runs it is of.
-    pub fn runs(&self) -> usize {
-        self.runs.len()
+    /// The picture of CPU time per statement.
+    pub fn chart(&self) -> String {
+        cost_chart(&self.analysis, self.runs.len())
     }
 
     /// The section of the repository's README.
@@ -111,31 +93,26 @@ impl<'a> Front<'a> {
 
     /// Which driver to choose where, in bold, and what that is worth.
     fn headline(&self) -> String {
-        let Choices { said, first } = choices(self);
+        let (said, first) = choices(self);
         if said.is_empty() {
             return String::new();
         }
-        let run = self.analysis.run();
-        let worth = first.and_then(|place| self.analysis.worth(place));
-        let more: Vec<String> = worth.into_iter().chain(whose(run)).map(|one| escape(&one)).collect();
-        let more = if more.is_empty() { String::new() } else { format!("{}\n\n", more.join(" ")) };
-        format!("**{}**\n\n{more}", said.join(" "))
+        let worth = first.and_then(|place| self.analysis.worth(place)).into_iter().chain(whose(self.analysis.run()));
+        let more: String = worth.map(|one| escape(&one)).collect::<Vec<_>>().join(" ");
+        format!("**{}**\n\n{more}{}", said.join(" "), if more.is_empty() { "" } else { "\n\n" })
     }
 
     /// What was found on each server.
     fn findings(&self) -> String {
-        let Some(first) = self.others.first() else { return findings(&self.analysis) };
-        let arrangements = |analysis: &Analysis| {
-            let all: Vec<String> = analysis.run().plan.arrangements.iter().map(|one| code(&one.id)).collect();
-            list(&all)
-        };
         let other = |other: &Other| {
-            let name = server(other.analysis.run());
+            let run = other.analysis.run();
+            let on: Vec<String> = run.plan.arrangements.iter().map(|one| code(&one.id)).collect();
             let said = other.analysis.findings().first().map_or_else(String::new, |one| escape(one));
-            format!("- [On {name}]({}), {}: {said}\n", other.folder, arrangements(&other.analysis))
+            format!("- [On {}]({}), {}: {said}\n", server(run), other.folder, list(&on))
         };
-        let of_others: String = std::iter::once(first).chain(self.others.iter().skip(1)).map(other).collect();
-        format!("On {}:\n\n{}{of_others}", server(self.analysis.run()), findings(&self.analysis))
+        let of_others: String = self.others.iter().map(other).collect();
+        let here = format!("On {}:\n\n", server(self.analysis.run()));
+        format!("{}{}{of_others}", if self.others.is_empty() { "" } else { &here }, findings(&self.analysis))
     }
 
     /// The part of a date's README on all runs of the plan.
@@ -154,17 +131,17 @@ impl<'a> Front<'a> {
 
 /// How a combined table is to be read; `with_held` says how many verdicts held in all runs.
 fn of_all(combined: &Combined, method: &str, with_held: bool) -> String {
-    let remarks = combined.remarks().iter().filter(|one| with_held || !one.ends_with("held in all runs."));
+    let remarks = combined.remarks.iter().filter(|one| with_held || !one.ends_with("held in all runs."));
     let remarks: Vec<&str> = remarks.map(String::as_str).collect();
     format!(
         "Every run gave the same verdicts, unless *1 of {}* or the like follows ([does it hold tomorrow?]({method}#does-it-hold-tomorrow)). {}",
-        combined.runs(),
+        combined.runs,
         escape(&remarks.join(" ")),
     )
 }
 
 /// The README of a date's folder.
-pub(crate) fn of_date(date: &str, shown: &[Shown], front: Option<&Front>, notes: &str) -> String {
+pub(crate) fn of_date(date: &str, shown: &[PublishedRun], front: Option<&Front>, notes: &str) -> String {
     let mut out = format!("# What was measured on {date}\n\n");
     if !notes.trim().is_empty() {
         out.push_str(&format!("{}\n\n", notes.trim()));
@@ -174,7 +151,7 @@ pub(crate) fn of_date(date: &str, shown: &[Shown], front: Option<&Front>, notes:
         out.push_str(&front.together(date).unwrap_or_default());
     }
     out.push_str(&carried::tables(shown));
-    for Shown { name, run: Recorded { run, cells, notes } } in shown {
+    for PublishedRun { name, recorded: Recorded { run, cells, notes }, .. } in shown {
         let analysis = Analysis::new(run, cells);
         out.push_str(&format!("## [{name}]({name})\n\n{}\n\n", asked(&[run], date)));
         for note in notes {
@@ -209,10 +186,6 @@ pub(crate) fn of_date(date: &str, shown: &[Shown], front: Option<&Front>, notes:
     out
 }
 
-fn drivers(run: &Run) -> impl Iterator<Item = &Contender> {
-    run.contenders.iter().filter(|one| one.role == Role::Driver && !one.control)
-}
-
 fn picture(path: &str) -> String {
     format!("![CPU time per statement, by scenario, driver and arrangement]({path})\n\n")
 }
@@ -225,23 +198,10 @@ fn findings(analysis: &Analysis) -> String {
     analysis.findings().iter().map(|finding| format!("- {}\n", escape(finding))).collect()
 }
 
-/// The server of a run, as sentences name it.
-pub(crate) fn server(run: &Run) -> String {
-    if run.plan.target.embedded { "the embedded cluster".to_owned() } else { escape(&plain(&run.plan.target.id)) }
-}
-
-/// Which driver to choose for what.
-struct Choices<'a> {
-    /// Sentences.
-    said: Vec<String>,
-    /// The first place that they name.
-    first: Option<Place<'a>>,
-}
-
 /// The label of the driver that needed the least CPU time alone in this place.
-fn winner(analysis: &Analysis, place: Place) -> Option<String> {
+fn winner<'a>(analysis: &Analysis<'a>, place: Place) -> Option<&'a str> {
     let [only] = analysis.least(place)[..] else { return None };
-    Some(only.label.clone())
+    Some(&only.label)
 }
 
 /// Whether instructions contradict that a driver needed the least CPU time alone in this place: its own verdict, or that of another one if
@@ -253,79 +213,63 @@ fn is_doubtful(analysis: &Analysis, place: Place) -> bool {
     rows.filter_map(|one| analysis.row(place, one, CPU_PER_STATEMENT)).any(|row| row.doubtful)
 }
 
+/// Which driver to choose for what, in sentences, and the first place that they name.
+///
 /// A driver is chosen where it needed the least CPU time alone on every server that was asked, and no instructions contradict that. Where
 /// servers do not agree, a sentence names both sides.
-fn choices<'a>(front: &Front<'a>) -> Choices<'a> {
-    let analysis = &front.analysis;
-    let run = analysis.run();
-    let there = |other: &'_ Other, place: Place| other.analysis.places().any(|found| is_same(found, place));
+fn choices<'a>(front: &Front<'a>) -> (Vec<String>, Option<Place<'a>>) {
+    let (analysis, run) = (&front.analysis, front.analysis.run());
+    let (on, name) =
+        (|place: &Place| code(&place.arrangement.id), |place: &Place| escape(&plain(&place.scenario.name)));
     let is_chosen = |place: Place, label: &str| {
         let agrees = |other: &Other| {
-            let found = other.analysis.places().find(|found| is_same(*found, place));
-            found.is_none_or(|found| winner(&other.analysis, found).as_deref() == Some(label))
+            same(&other.analysis, place).is_none_or(|there| winner(&other.analysis, there) == Some(label))
         };
-        winner(analysis, place).as_deref() == Some(label)
-            && !is_doubtful(analysis, place)
-            && front.others.iter().all(agrees)
+        winner(analysis, place) == Some(label) && !is_doubtful(analysis, place) && front.others.iter().all(agrees)
     };
-    let mut first = None;
     let mut chosen: Vec<Place> = Vec::new();
     let mut clauses = Vec::new();
     for driver in drivers(run) {
+        let won: Vec<Place> = analysis.places().filter(|place| is_chosen(*place, &driver.label)).collect();
         // Scenarios by the arrangements in which the driver is chosen.
-        let mut won: Vec<(Vec<String>, Vec<String>)> = Vec::new();
-        for scenario in &run.scenarios {
-            let here = analysis.places().filter(|place| place.scenario.name == scenario.name);
-            let places: Vec<Place> = here.filter(|place| is_chosen(*place, &driver.label)).collect();
-            first = first.or(places.first().copied());
-            let on: Vec<String> = places.iter().map(|place| code(&place.arrangement.id)).collect();
-            chosen.extend(places);
-            let name = escape(&plain(&scenario.name));
-            match won.iter_mut().find(|(known, _)| *known == on) {
-                Some((_, names)) => names.push(name),
-                None => won.push((on, vec![name])),
-            }
-        }
+        let by = run.scenarios.iter().map(|scenario| {
+            let here = won.iter().filter(|place| place.scenario.name == scenario.name);
+            (here.map(on).collect::<Vec<_>>(), escape(&plain(&scenario.name)))
+        });
         let of = |(on, names): &(Vec<String>, Vec<String>)| match on.len() {
-            0 => None,
-            all if all == run.plan.arrangements.len() => Some(list(names)),
-            _ => Some(format!("{} on {}", list(names), list(on))),
+            all if all == run.plan.arrangements.len() => list(names),
+            _ => format!("{} on {}", list(names), list(on)),
         };
-        let places: Vec<String> = won.iter().filter_map(of).collect();
+        let places: Vec<String> = grouped(by).iter().filter(|(on, _)| !on.is_empty()).map(of).collect();
         if !places.is_empty() {
             clauses.push(format!("choose {} for {}", escape(&short(run, driver)), places.join(" and for ")));
         }
+        chosen.extend(won);
     }
     let mut said = Vec::new();
     if !clauses.is_empty() {
         said.push(format!("By CPU time, {}.", clauses.join("; ")));
     }
-    let doubtful = run.plan.arrangements.iter().filter_map(|arrangement| {
-        let here = analysis.places().filter(|place| place.arrangement.id == arrangement.id);
-        let names: Vec<String> = here
-            .filter(|place| is_doubtful(analysis, *place))
-            .map(|place| escape(&plain(&place.scenario.name)))
-            .collect();
-        (!names.is_empty()).then(|| format!("{} on {}", list(&names), code(&arrangement.id)))
-    });
-    let doubtful: Vec<String> = doubtful.collect();
+    let here = |place: &Place, one: &ArrangementInfo| place.arrangement.id == one.id;
+    let arrangements = run.plan.arrangements.iter();
+    let doubtful = arrangements.flat_map(|one| analysis.places().filter(move |place| here(place, one)));
+    let doubtful =
+        grouped(doubtful.filter(|place| is_doubtful(analysis, *place)).map(|place| (on(&place), name(&place))));
+    let doubtful: Vec<String> = doubtful.iter().map(|(on, names)| format!("{} on {on}", list(names))).collect();
     if !doubtful.is_empty() {
         said.push(format!("The lead is in doubt for {}.", list(&doubtful)));
     }
     for other in &front.others {
-        let asked_in: Vec<String> = run
-            .plan
-            .arrangements
-            .iter()
-            .filter(|one| chosen.iter().any(|place| place.arrangement.id == one.id && !there(other, *place)))
-            .map(|one| code(&one.id))
-            .collect();
-        if !asked_in.is_empty() {
-            said.push(format!("{} was not run on {}.", capital(&server(other.analysis.run())), list(&asked_in)));
+        let is_missing = |place: &&Place| same(&other.analysis, **place).is_none();
+        let missing: Vec<String> = chosen.iter().filter(is_missing).map(on).collect();
+        let missing: Vec<String> =
+            run.plan.arrangements.iter().map(|one| code(&one.id)).filter(|one| missing.contains(one)).collect();
+        if !missing.is_empty() {
+            said.push(format!("{} was not run on {}.", capital(&server(other.analysis.run())), list(&missing)));
         }
         said.extend(disagreements(analysis, &other.analysis));
     }
-    Choices { said, first }
+    (said, chosen.first().copied())
 }
 
 /// Where one server has a driver that needed the least CPU time alone and the other does not: a sentence per pair of drivers and
@@ -333,35 +277,25 @@ fn choices<'a>(front: &Front<'a>) -> Choices<'a> {
 fn disagreements(first: &Analysis, second: &Analysis) -> Vec<String> {
     let Some(reference) = first.reference() else { return Vec::new() };
     let carried = first.carried(second);
-    let mut found: Vec<(String, Vec<String>)> = Vec::new();
+    let mut found = Vec::new();
     for place in first.places() {
-        let Some(there) = second.places().find(|one| is_same(*one, place)) else { continue };
-        let (here, other) = (winner(first, place), winner(second, there));
-        if here == other {
+        let Some(there) = same(second, place) else { continue };
+        let winners = [winner(first, place), winner(second, there)];
+        if winners[0] == winners[1] {
             continue;
         }
         for driver in drivers(first.run()).filter(|one| one.label != reference.label) {
-            let is_in_it = |label: &Option<String>| label.as_ref().is_some_and(|one| *one == driver.label);
-            let of_reference = |label: &Option<String>| label.as_ref().is_some_and(|one| *one == reference.label);
-            let Some(there_too) = second.run().contenders.iter().find(|one| one.label == driver.label) else {
-                continue;
-            };
-            let rows = [first.row(place, driver, CPU_PER_STATEMENT), second.row(there, there_too, CPU_PER_STATEMENT)];
-            let [Some(one), Some(two)] = rows else { continue };
-            let is_named = is_in_it(&here) || is_in_it(&other) || of_reference(&here) || of_reference(&other);
-            let (Some(ratio), Some(ratio_there), true) = (one.ratio, two.ratio, is_named && one.verdict != two.verdict)
-            else {
-                continue;
-            };
-            let names = [driver, reference].map(|one| escape(&short(first.run(), one)));
+            let is_named = winners.into_iter().flatten().any(|one| one == driver.label || one == reference.label);
+            let rows = row_of(first, place, &driver.label).zip(row_of(second, there, &driver.label));
+            let Some((one, two)) = rows.filter(|(one, two)| is_named && one.verdict != two.verdict) else { continue };
+            let Some((ratio, ratio_there)) = one.ratio.zip(two.ratio) else { continue };
+            let [name, base] = [driver, reference].map(|one| escape(&short(first.run(), one)));
             let head = format!(
-                "On {}, {} costs {} {} on {}, but {} on {}:",
+                "On {}, {name} costs {} {base} on {}, but {} on {}:",
                 code(&place.arrangement.id),
-                names[0],
-                side(one),
-                names[1],
+                sides(one)[0],
                 server(first.run()),
-                side_alone(two),
+                sides(two)[1],
                 server(second.run()),
             );
             let word = find(&carried, place, &driver.label).map_or("n/a", |one| match one.verdict {
@@ -370,33 +304,20 @@ fn disagreements(first: &Analysis, second: &Analysis) -> Vec<String> {
                 "inconclusive" => "too close to tell the two apart",
                 other => other,
             });
-            let ratios = format!("{} {ratio:.2} and {ratio_there:.2} ({word})", escape(&plain(&place.scenario.name)));
-            match found.iter_mut().find(|(known, _)| *known == head) {
-                Some((_, all)) => all.push(ratios),
-                None => found.push((head, vec![ratios])),
-            }
+            let scenario = escape(&plain(&place.scenario.name));
+            found.push((head, format!("{scenario} {ratio:.2} and {ratio_there:.2} ({word})")));
         }
     }
-    found.into_iter().map(|(head, ratios)| format!("{head} {}.", ratios.join(", "))).collect()
+    grouped(found).iter().map(|(head, ratios)| format!("{head} {}.", ratios.join(", "))).collect()
 }
 
-/// What a verdict says of a driver beside the reference's name.
-fn side(row: &SummaryRow) -> &'static str {
+/// What a verdict says of a driver beside the reference's name, and after it.
+fn sides(row: &SummaryRow) -> [&'static str; 2] {
     match row.verdict {
-        Some(one) if one.is_better() => "less than",
-        Some(one) if one.is_worse() => "more than",
-        Some(Verdict::Same) => "as much as",
-        _ => "neither clearly more nor less than",
-    }
-}
-
-/// The same after it.
-fn side_alone(row: &SummaryRow) -> &'static str {
-    match row.verdict {
-        Some(one) if one.is_better() => "costs less",
-        Some(one) if one.is_worse() => "costs more",
-        Some(Verdict::Same) => "costs as much",
-        _ => "has no clear difference",
+        Some(one) if one.is_better() => ["less than", "costs less"],
+        Some(one) if one.is_worse() => ["more than", "costs more"],
+        Some(Verdict::Same) => ["as much as", "costs as much"],
+        _ => ["neither clearly more nor less than", "has no clear difference"],
     }
 }
 
@@ -454,14 +375,6 @@ fn machine(run: &Run) -> String {
     )
 }
 
-pub(crate) fn code(text: &str) -> String {
-    format!("`{}`", plain(text).replace('`', "'"))
-}
-
-pub(crate) fn line(out: &mut String, fields: &[String]) {
-    out.push_str(&format!("| {} |\n", fields.join(" | ")));
-}
-
 /// One row per scenario and driver, four columns per arrangement: CPU time, ratio with verdict, statements per second with verdict, and
 /// the server's CPU time. A verdict that not all runs gave is followed by how many did.
 fn table(analysis: &Analysis, combined: Option<&Combined>) -> String {
@@ -502,7 +415,7 @@ fn table(analysis: &Analysis, combined: Option<&Combined>) -> String {
     out
 }
 
-fn judgement(cpu: Option<&SummaryRow>, rate: Option<&SummaryRow>) -> [String; 3] {
+fn judgement(cpu: Option<&SummaryRow>, throughput: Option<&SummaryRow>) -> [String; 3] {
     let instead = |word: &str| [format!("**{word}**"), String::new(), String::new()];
     let (row, level) = match cpu {
         Some(SummaryRow { failed: Some(_), .. }) => return instead("failed"),
@@ -510,11 +423,7 @@ fn judgement(cpu: Option<&SummaryRow>, rate: Option<&SummaryRow>) -> [String; 3]
         Some(row @ SummaryRow { level: Some(level), .. }) => (row, *level),
         _ => return instead("missing"),
     };
-    let ratio = match (row.ratio, row.interval) {
-        (Some(ratio), Some([low, high])) => format!("{ratio:.2} ({low:.2}-{high:.2}) {}", verdict(row)),
-        _ => String::new(),
-    };
-    let rate = rate.and_then(|row| {
+    let of_rate = throughput.and_then(|row| {
         let verdict = match row {
             SummaryRow { interval: Some(_), verdict: None, bottleneck: Some(Bottleneck::Server), .. } => {
                 "server-bound".to_owned()
@@ -522,38 +431,27 @@ fn judgement(cpu: Option<&SummaryRow>, rate: Option<&SummaryRow>) -> [String; 3]
             SummaryRow { interval: Some(_), .. } => verdict(row),
             _ => String::new(),
         };
-        Some(format!("{} {verdict}", rounded(row.level?)).trim_end().to_owned())
+        Some(format!("{} {verdict}", rate(row.level?)).trim_end().to_owned())
     });
-    [three_digits(level), ratio, rate.unwrap_or_default()]
-}
-
-pub(crate) fn verdict(row: &SummaryRow) -> String {
-    match (row.verdict, row.verdict_name()) {
-        (Some(one), Some(name)) if one.differs() => format!("**{name}**"),
-        (_, Some(name)) => name,
-        (_, None) => "no verdict".to_owned(),
-    }
-}
-
-/// Three digits with a unit, for example `753k` or `1.04M`.
-fn rounded(rate: f64) -> String {
-    match rate {
-        rate if rate >= 999_500.0 => format!("{}M", three_digits(rate / 1e6)),
-        rate if rate >= 999.5 => format!("{}k", three_digits(rate / 1e3).trim_end_matches(".0")),
-        rate => whole(rate),
-    }
+    [three_digits(level), ratio(row), of_rate.unwrap_or_default()]
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use cqldyno_reports::{Cell, Measure, Pass, Unit};
 
     use super::*;
     use crate::sample;
 
     fn shown(run: Run, cells: Vec<Cell>) -> String {
-        let recorded = Recorded { run, cells, notes: Vec::new() };
-        Front::of(&[Shown { name: "blocks", run: &recorded }]).unwrap().section("2026-01-02")
+        Front::of(&[published("2026-01-02/blocks", run, cells)]).unwrap().section("2026-01-02")
+    }
+
+    fn published(folder: &str, run: Run, cells: Vec<Cell>) -> PublishedRun {
+        let (folder, recorded) = (Path::new(folder), Recorded { run, cells, notes: Vec::new() });
+        PublishedRun { name: name_of(folder), folder: folder.to_path_buf(), recorded }
     }
 
     #[test]
@@ -615,8 +513,9 @@ mod tests {
         let more: Vec<Cell> =
             here.cells.iter().map(|cell| Cell { arrangement: "current".to_owned(), ..cell.clone() }).collect();
         here.cells.extend(more);
-        let front = Front::of(&[Shown { name: "blocks", run: &here }]).unwrap();
-        front.beside(&[("reports/published/2026-01-03/cassandra".to_owned(), &there)]).section("2026-01-02")
+        let here = [published("2026-01-02/blocks", here.run, here.cells)];
+        let there = published("2026-01-03/cassandra", there.run, there.cells);
+        Front::of(&here).unwrap().beside([&there].into_iter()).section("2026-01-02")
     }
 
     #[test]
@@ -634,11 +533,5 @@ mod tests {
             differs.contains("- [On cassandra:5.0.9](reports/published/2026-01-03/cassandra), `multi:2`: "),
             "{differs}"
         );
-    }
-
-    #[test]
-    fn rates_have_three_digits_and_a_unit() {
-        let all = [512.0, 1_046.0, 99_960.0, 753_211.0, 1_043_000.0];
-        assert_eq!(all.map(rounded).join(" "), "512 1.05k 100k 753k 1.04M");
     }
 }

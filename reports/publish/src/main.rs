@@ -1,11 +1,12 @@
 //! Publishes runs and writes the README's tables from them; `make publish` and `make readme` start it in the repository's root.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
+
+use self::make::Asked;
 
 mod archive;
 mod carried;
-mod chart;
 mod check;
 mod front;
 mod make;
@@ -15,11 +16,10 @@ mod readme;
 #[cfg(test)]
 #[path = "../../tests/sample/mod.rs"]
 mod sample;
-mod shortened;
 mod store;
-mod strangers;
 #[cfg(test)]
 mod tests;
+mod words;
 
 const USAGE: &str = "usage: cqldyno-publish [NAME=]DIR...   publishes the runs in these folders, and makes the README\n       \
                      cqldyno-publish                 makes the README from the newest published runs\n       \
@@ -43,31 +43,6 @@ fn main() -> ExitCode {
             eprintln!("Error: {error:#}");
             ExitCode::FAILURE
         }
-    }
-}
-
-/// A run to publish.
-pub(crate) struct Asked {
-    /// The name of its folder, if it is not that of its plan.
-    pub name: Option<String>,
-    pub folder: PathBuf,
-}
-
-impl Asked {
-    /// Reads `DIR` or `NAME=DIR`; `None` for an option, and for a name that is a plan's or no name of a folder.
-    fn parse(text: &str) -> Option<Asked> {
-        let (name, folder) = match text.split_once('=') {
-            Some((name, folder)) if !name.contains('/') => (Some(name), folder),
-            _ => (None, text),
-        };
-        let fits = |name: &str| {
-            !name.is_empty()
-                && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
-                && !store::is_of_a_plan(name)
-                && store::unnumbered(name) == name
-        };
-        let known = !folder.is_empty() && !text.starts_with('-') && name.is_none_or(fits);
-        known.then(|| Asked { name: name.map(str::to_owned), folder: PathBuf::from(folder) })
     }
 }
 

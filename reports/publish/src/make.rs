@@ -9,20 +9,36 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use cqldyno_reports::{Analysis, Cell, Combined, EXPORTERS, Look, PACKED_CELLS, Recorded, Run};
 
-use crate::Asked;
 use crate::archive::{pack, pack_cells};
 use crate::check::check;
 use crate::store::{
-    CELLS, FILES, NOTES, PAGE, PublishedRun, RUN, TABLE, dates, is_inside, named, numbered, plan_name, recorded, runs,
-    text, used, without_folders,
+    CELLS, FILES, NOTES, PAGE, PublishedRun, RUN, TABLE, folders, is_inside, is_of_a_plan, named, numbered, plan_name,
+    recorded, runs, text, unnumbered, used, without_folders,
 };
 
-/// A run as it was measured.
-struct Measured {
-    /// What its folder is to be called, before a number.
-    name: String,
-    folder: PathBuf,
-    recorded: Recorded,
+/// A run to publish.
+pub(crate) struct Asked {
+    /// The name of its folder, if it is not that of its plan.
+    pub name: Option<String>,
+    pub folder: PathBuf,
+}
+
+impl Asked {
+    /// Reads `DIR` or `NAME=DIR`; `None` for an option, and for a name that is a plan's or no name of a folder.
+    pub fn parse(text: &str) -> Option<Asked> {
+        let (name, folder) = match text.split_once('=') {
+            Some((name, folder)) if !name.contains('/') => (Some(name), folder),
+            _ => (None, text),
+        };
+        let fits = |name: &str| {
+            !name.is_empty()
+                && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+                && !is_of_a_plan(name)
+                && unnumbered(name) == name
+        };
+        let known = !folder.is_empty() && !text.starts_with('-') && name.is_none_or(fits);
+        known.then(|| Asked { name: name.map(str::to_owned), folder: PathBuf::from(folder) })
+    }
 }
 
 /// Publishes the runs `asked` for below `published`: copies what was measured, renders page and table, and checks all of it. Runs of
@@ -33,37 +49,20 @@ struct Measured {
 /// # Errors
 /// When a run cannot be read, is there already, or is not as a published one must be; nothing is left behind then.
 pub fn publish(asked: &[Asked], published: &Path) -> Result<Vec<PathBuf>> {
-    let mut made = Vec::new();
     let read = |asked: &Asked| {
         let recorded = recorded(&asked.folder)?;
         let name = asked.name.clone().unwrap_or_else(|| plan_name(&recorded.run));
-        Ok(Measured { name, folder: asked.folder.clone(), recorded })
+        Ok(PublishedRun { name, folder: asked.folder.clone(), recorded })
     };
-    let mut all = asked.iter().map(read).collect::<Result<Vec<Measured>>>()?;
+    let mut all = asked.iter().map(read).collect::<Result<Vec<PublishedRun>>>()?;
     all.sort_by_key(|one| one.recorded.run.started);
     let plans = plans(&all)?;
     let mut places = plans.iter().flat_map(|plan| {
         let (day, name) = place(plan[0]);
         plan.iter().zip(1..).map(move |(run, number)| (*run, published.join(&day).join(numbered(name, number))))
     });
-    let done = places.try_for_each(|(run, to)| one(run, &to, &mut made));
-    let done = done.and_then(|()| {
-        let dates: BTreeSet<&Path> = made.iter().filter_map(|path| path.parent()).collect();
-        let found: Vec<(PathBuf, Vec<String>)> = dates
-            .into_iter()
-            .map(|date| (date.join(NOTES), check(date)))
-            .filter(|(_, found)| !found.is_empty())
-            .collect();
-        match found.into_iter().next() {
-            Some((notes, found)) => bail!(
-                "nothing was published, because this was found:\n{}\nMeasure again, or name the cell that failed or is void as \
-                 above in {}",
-                found.join("\n"),
-                notes.display()
-            ),
-            None => Ok(()),
-        }
-    });
+    let mut made = Vec::new();
+    let done = places.try_for_each(|(run, to)| one(run, &to, &mut made)).and_then(|()| checked(&made));
     if done.is_err() {
         for path in &made {
             // The error above matters more than a part that stays.
@@ -74,22 +73,37 @@ pub fn publish(asked: &[Asked], published: &Path) -> Result<Vec<PathBuf>> {
     done.map(|()| made)
 }
 
+/// # Errors
+/// What the check finds in the dates of these folders.
+fn checked(made: &[PathBuf]) -> Result<()> {
+    for date in made.iter().filter_map(|path| path.parent()).collect::<BTreeSet<&Path>>() {
+        let found = check(date);
+        if !found.is_empty() {
+            bail!(
+                "nothing was published, because this was found:\n{}\nMeasure again, or name the cell that failed or is void as \
+                 above in {}",
+                found.join("\n"),
+                date.join(NOTES).display()
+            );
+        }
+    }
+    Ok(())
+}
+
 /// The runs by their plans.
 ///
 /// # Errors
 /// Two of one day would have one folder and are not of one plan.
-fn plans(all: &[Measured]) -> Result<Vec<Vec<&Measured>>> {
-    let mut plans: Vec<Vec<&Measured>> = Vec::new();
-    'runs: for one in all {
-        let mut clash = None;
-        for plan in &mut plans {
-            match joined(plan, one) {
-                Ok(()) => continue 'runs,
-                Err(why) if place(plan[0]) == place(one) => clash = Some(why),
-                Err(_) => {}
-            }
+fn plans(all: &[PublishedRun]) -> Result<Vec<Vec<&PublishedRun>>> {
+    let mut plans: Vec<Vec<&PublishedRun>> = Vec::new();
+    for one in all {
+        let joined: Vec<Result<(), String>> = plans.iter().map(|plan| joins(plan, one)).collect();
+        if let Some(at) = joined.iter().position(Result::is_ok) {
+            plans[at].push(one);
+            continue;
         }
-        if let Some(why) = clash {
+        let clash = plans.iter().zip(joined).find(|(plan, _)| place(plan[0]) == place(one));
+        if let Some(why) = clash.and_then(|(_, why)| why.err()) {
             bail!("{} cannot be published beside the other run of its day. {why}", one.folder.display());
         }
         plans.push(vec![one]);
@@ -98,25 +112,22 @@ fn plans(all: &[Measured]) -> Result<Vec<Vec<&Measured>>> {
 }
 
 /// The day and the name of a run, or of the first of its plan.
-fn place(one: &Measured) -> (String, &str) {
+fn place(one: &PublishedRun) -> (String, &str) {
     (one.recorded.run.started.strftime("%Y-%m-%d").to_string(), &one.name)
 }
 
-/// Adds the run to those of a plan if they come to a combined table.
-///
 /// # Errors
-/// Why they do not.
-fn joined<'a>(plan: &mut Vec<&'a Measured>, one: &'a Measured) -> Result<(), String> {
-    let of =
-        |one: &'a Measured| (one.folder.display().to_string(), Analysis::new(&one.recorded.run, &one.recorded.cells));
-    let all: Vec<(String, Analysis)> = plan.iter().copied().chain([one]).map(of).collect();
-    Combined::of(&all)?;
-    plan.push(one);
-    Ok(())
+/// Why the run and those of the plan do not come to a combined table.
+fn joins(plan: &[&PublishedRun], one: &PublishedRun) -> Result<(), String> {
+    let all = plan.iter().chain([&one]).map(|one| {
+        let Recorded { run, cells, .. } = &one.recorded;
+        (one.folder.display().to_string(), Analysis::new(run, cells))
+    });
+    Combined::of(&all.collect::<Vec<_>>()).map(drop)
 }
 
-fn one(measured: &Measured, to: &Path, made: &mut Vec<PathBuf>) -> Result<()> {
-    let Measured { folder, recorded: Recorded { run, cells, .. }, .. } = measured;
+fn one(measured: &PublishedRun, to: &Path, made: &mut Vec<PathBuf>) -> Result<()> {
+    let PublishedRun { folder, recorded: Recorded { run, cells, .. }, .. } = measured;
     let files = named(run, cells);
     if let Some(file) = files.iter().find(|file| !is_inside(file)) {
         bail!(
@@ -164,7 +175,7 @@ fn render(folder: &Path, run: &Run, cells: &[Cell]) -> Result<()> {
 /// When a run cannot be read or its page not be made or written.
 pub fn render_again(published: &Path) -> Result<Vec<PathBuf>> {
     let mut done = Vec::new();
-    for date in dates(published)? {
+    for date in folders(published)? {
         for PublishedRun { folder, recorded: Recorded { run, cells, .. }, .. } in runs(&date)? {
             render(&folder, &run, &cells)?;
             done.push(folder);

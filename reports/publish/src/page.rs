@@ -6,10 +6,10 @@ use std::path::Path;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use cqldyno_reports::{PAGE_LIMIT, Recorded, Run, StandIns};
+use cqldyno_reports::{PAGE_LIMIT, Recorded, stand_ins};
 use flate2::read::GzDecoder;
 
-use crate::path::{machine_path, without_code};
+use crate::path::{machine_path, of_the_machine, without_code};
 use crate::store::{CELLS, PAGE, RUN};
 
 /// Checks that the data in the page are the raw cells, or exactly what a page without room keeps of them.
@@ -25,12 +25,8 @@ pub(crate) fn page(folder: &Path, recorded: &Recorded, say: &mut impl FnMut(Stri
     }
     let table = data(&page, "cells.csv").unwrap_or_default();
     let result = data(&page, "result.json");
-    for text in [without_code(&page).as_ref(), result.as_deref().unwrap_or_default(), table.as_str()] {
-        if let Some(path) = machine_path(text) {
-            say(format!(": it names {path}, which is a folder of the machine that measured; nobody else has it."));
-            break;
-        }
-    }
+    let texts = [without_code(&page), result.as_deref().unwrap_or_default().into(), table.into()];
+    texts.iter().find_map(|text| machine_path(text)).into_iter().for_each(|path| say(of_the_machine(path)));
     let Some(result) = result else {
         if !page.contains("The page has no room for the cells of this run") {
             say(": the data that it offers for download cannot be read; publish the run again.".to_owned());
@@ -55,15 +51,9 @@ fn data(page: &str, name: &str) -> Option<String> {
 
 /// Whether the page's data are the run, or what a page keeps of it.
 fn stands_for(found: &Recorded, recorded: &Recorded) -> bool {
-    let Recorded { run, cells, .. } = recorded;
-    // A command that is derived from the plan may be in one of the two only.
-    let found_run = Run { command: run.command.clone(), ..found.run.clone() };
-    if found_run == *run && found.cells == *cells {
-        return true;
-    }
-    let stand_ins = StandIns::of(run, cells);
-    let is_counted = || found.cells.iter().eq(stand_ins.counted.iter().copied());
-    found_run == stand_ins.run && (is_counted() || found.cells.iter().cloned().eq(stand_ins.small()))
+    let is_whole = found.run == recorded.run && found.cells == recorded.cells;
+    let (run, cells) = stand_ins(&recorded.run, &recorded.cells);
+    is_whole || (found.run == run && cells.eq(found.cells.iter().cloned()))
 }
 
 #[cfg(test)]
@@ -84,15 +74,17 @@ mod tests {
         Recorded { run, cells, notes: Vec::new() }
     }
 
+    fn stood_in(recorded: &Recorded) -> Recorded {
+        let (run, cells) = stand_ins(&recorded.run, &recorded.cells);
+        Recorded { run, cells: cells.collect(), notes: Vec::new() }
+    }
+
     #[test]
     fn what_a_page_keeps_where_it_has_no_room_stands_for_its_run() {
         let recorded = recorded();
-        let stand_ins = StandIns::of(&recorded.run, &recorded.cells);
-        assert!(stand_ins.counted.len() < recorded.cells.len() && stand_ins.run.checksum.is_none());
-        for cells in [stand_ins.counted.iter().copied().cloned().collect(), stand_ins.small().collect()] {
-            assert!(stands_for(&Recorded { run: stand_ins.run.clone(), cells, notes: Vec::new() }, &recorded));
-        }
-        assert!(stands_for(&recorded, &recorded));
+        let kept = stood_in(&recorded);
+        assert!(kept.cells.len() < recorded.cells.len() && kept.run.checksum.is_none());
+        assert!(stands_for(&kept, &recorded) && stands_for(&recorded, &recorded));
     }
 
     #[test]
@@ -109,9 +101,7 @@ mod tests {
         ];
         let recorded = recorded();
         for (change, what) in changes {
-            let stand_ins = StandIns::of(&recorded.run, &recorded.cells);
-            let cells = stand_ins.small().collect();
-            let mut found = Recorded { run: stand_ins.run, cells, notes: Vec::new() };
+            let mut found = stood_in(&recorded);
             change(&mut found);
             assert!(!stands_for(&found, &recorded), "{what}");
         }

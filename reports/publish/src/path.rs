@@ -29,6 +29,11 @@ pub(crate) fn machine_path(text: &str) -> Option<&str> {
     None
 }
 
+/// What is wrong with a file that names the path, after the file's name.
+pub(crate) fn of_the_machine(path: &str) -> String {
+    format!(": it names {path}, which is a folder of the machine that measured; nobody else has it.")
+}
+
 /// Whether a path can begin after this.
 fn begins(before: &str) -> bool {
     let escaped = ["\\n", "\\t", "\\r"].iter().any(|escape| before.ends_with(escape));

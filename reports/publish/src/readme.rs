@@ -4,11 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use cqldyno_reports::Recorded;
 
-use crate::chart::chart;
-use crate::front::{Front, Shown, of_date};
-use crate::store::{CHART, NOTES, PublishedRun, README, dates, name_of, runs, text, used};
+use crate::front::{Front, of_date};
+use crate::store::{CHART, NOTES, README, folders, name_of, runs, text, used};
 
 /// How the line before what is generated begins.
 const BEGIN: &str = "<!-- generated from reports/published/";
@@ -35,27 +33,20 @@ pub fn write(repository: &Path) -> Result<Vec<PathBuf>> {
 pub fn generated(repository: &Path) -> Result<Vec<(PathBuf, String)>> {
     let published = repository.join("reports/published");
     let mut files = Vec::new();
-    let dates = dates(&published)?;
+    let dates = folders(&published)?;
     let of_dates = dates.iter().map(|folder| runs(folder)).collect::<Result<Vec<_>>>()?;
-    for (folder, runs) in dates.iter().zip(&of_dates).rev() {
+    for (folder, shown) in dates.iter().zip(&of_dates).rev() {
         let date = name_of(folder);
-        let shown: Vec<Shown> = runs.iter().map(|run| Shown { name: &run.name, run: &run.recorded }).collect();
         let notes = match folder.join(NOTES) {
             path if path.exists() => text(&path)?,
             _ => String::new(),
         };
-        let below = |run: &PublishedRun| {
-            let day = run.folder.parent().map(name_of).unwrap_or_default();
-            format!("reports/published/{day}/{}", run.name)
-        };
-        let all: Vec<(String, &Recorded)> = of_dates.iter().flatten().map(|run| (below(run), &run.recorded)).collect();
-        let front = Front::of(&shown).map(|front| front.beside(&all));
-        files.push((folder.join(README), of_date(&date, &shown, front.as_ref(), &notes)));
+        let front = Front::of(shown).map(|front| front.beside(of_dates.iter().flatten()));
+        files.push((folder.join(README), of_date(&date, shown, front.as_ref(), &notes)));
         if let Some(front) = front {
-            let drawn = chart(front.analysis(), front.runs());
             let readme = repository.join(README);
             let section = put(&readme, &text(&readme)?, &date, &front.section(&date))?;
-            files.extend([(readme, section), (folder.join(CHART), drawn)]);
+            files.extend([(readme, section), (folder.join(CHART), front.chart())]);
             return Ok(files);
         }
     }

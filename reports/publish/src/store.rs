@@ -14,7 +14,6 @@ use cqldyno_reports::{Cell, Recorded, Run, read_cells};
 use serde_json::Value;
 
 use crate::path::machine_path;
-use crate::shortened::command;
 
 pub(crate) const RUN: &str = "run.json";
 /// Packed where the run takes turns, of which there are thousands.
@@ -78,7 +77,7 @@ pub(crate) fn text(path: &Path) -> Result<String> {
     fs::read_to_string(path).with_context(used(path))
 }
 
-/// A run that is published.
+/// A run that is published, or is to be.
 pub(crate) struct PublishedRun {
     /// As its folder is called: [`plan_name`] or a chosen name, with a number from the second of a plan on.
     pub name: String,
@@ -88,18 +87,14 @@ pub(crate) struct PublishedRun {
 
 impl PublishedRun {
     pub fn read(folder: &Path) -> Result<PublishedRun> {
-        let recorded = recorded(folder)?;
-        Ok(PublishedRun { name: name_of(folder), folder: folder.to_path_buf(), recorded })
+        Ok(PublishedRun { name: name_of(folder), folder: folder.to_path_buf(), recorded: recorded(folder)? })
     }
 }
 
 pub(crate) fn recorded(folder: &Path) -> Result<Recorded> {
     let run = text(&folder.join(RUN))?;
     let cells = read_cells(folder).with_context(used(&folder.join(CELLS)))?;
-    let mut recorded =
-        Recorded::from_folder(&run, cells).with_context(|| format!("the run {} cannot be used", folder.display()))?;
-    recorded.run.command = command(&recorded.run);
-    Ok(recorded)
+    Recorded::from_folder(&run, cells).with_context(|| format!("the run {} cannot be used", folder.display()))
 }
 
 /// Whether a file of that kind is published. Profiles of callgrind name the folders of every source file; their totals are measures. The
@@ -143,19 +138,11 @@ pub(crate) fn name_of(folder: &Path) -> String {
 }
 
 /// The folders in `folder`, in the order of their names.
-pub(crate) fn folders(folder: &Path) -> Result<Vec<PathBuf>> {
+pub fn folders(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries = fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>).with_context(used(folder))?;
     let mut found: Vec<PathBuf> = entries.iter().map(fs::DirEntry::path).filter(|path| path.is_dir()).collect();
     found.sort();
     Ok(found)
-}
-
-/// The folders of all dates below `published`, the oldest first.
-///
-/// # Errors
-/// When `published` cannot be read.
-pub fn dates(published: &Path) -> Result<Vec<PathBuf>> {
-    folders(published)
 }
 
 /// The runs of one date.

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use cqldyno_reports::measure::{CONNECTIONS, CPU_PER_STATEMENT, ERRORS, SERVER_EXECUTES, STATEMENTS, VERIFIED};
+use cqldyno_reports::measure::{CPU_PER_STATEMENT, ERRORS, STATEMENTS};
 use cqldyno_reports::{Analysis, BuiltOnDemand, Cell, Checksum, CutShort, Measure, Pass, Run, Unit, read_cells};
 use jsonschema::Validator;
 use serde_json::Value;
@@ -13,10 +13,10 @@ use tempfile::TempDir;
 
 use crate::archive::{pack, unpack};
 use crate::check::check;
-use crate::make::render_again;
+use crate::make::{Asked, render_again};
 use crate::readme::{generated, write};
-use crate::store::{CELLS, CHART, CLASSIC, FILES, NOTES, PAGE, README, RUN, TABLE, dates, named, runs};
-use crate::{Asked, make, sample};
+use crate::store::{CELLS, CHART, CLASSIC, FILES, NOTES, PAGE, README, RUN, TABLE, folders, named, runs};
+use crate::{make, sample};
 
 mod several;
 
@@ -39,7 +39,7 @@ fn complaints(validator: &Validator, value: &Value) -> Vec<String> {
 #[test]
 fn every_published_run_is_what_it_must_be() {
     let published = repository().join("reports/published");
-    let dates = dates(&published).unwrap();
+    let dates = folders(&published).unwrap();
     assert!(!dates.is_empty());
     for date in dates {
         let found = check(&date);
@@ -180,10 +180,6 @@ fn assert_said(said: &[String], expected: &str) {
     assert!(said.iter().all(|one| one.starts_with("2026-01-02") && one.ends_with(['.', ')'])), "{said:#?}");
 }
 
-fn set(cell: &mut Cell, id: &str, value: f64) {
-    cell.measures.insert(id.to_owned(), Measure::value(value, Unit::Count));
-}
-
 /// The first timing cell of scylla, and its place.
 fn scylla(cells: &mut [Cell]) -> (usize, &mut Cell) {
     let is = |cell: &Cell| cell.contender == "scylla" && cell.pass == Pass::Timing;
@@ -212,31 +208,12 @@ fn what_was_measured_is_published_whole_and_what_was_rendered_before_is_not() {
 }
 
 #[test]
-fn a_cell_that_does_not_hold_together_is_reported_by_its_file_and_place() {
+fn a_cell_without_figures_that_count_is_reported_by_its_file_and_place() {
     type Change = fn(&mut Cell);
-    let cases: [(Change, &str); 10] = [
-        (
-            |cell| set(cell, SERVER_EXECUTES, 499_999.0),
-            "it issued 500000 statements, and the server counted 499999 EXECUTEs.",
-        ),
-        (
-            |cell| {
-                [STATEMENTS, VERIFIED, SERVER_EXECUTES].iter().for_each(|id| set(cell, id, 400_000.0));
-                cell.issued_by_statement.insert("insert".to_owned(), 400_000);
-            },
-            "it issued 400000 statements, and 500000 were asked for.",
-        ),
-        (|cell| set(cell, STATEMENTS, 500_001.0), "it issued 500001 statements, and 500000 by name."),
-        (|cell| set(cell, VERIFIED, 499_000.0), "it issued 500000 statements, and 499000 were verified."),
-        (|cell| set(cell, ERRORS, 3.0), "it had 3 errors and is not void"),
+    let cases: [(Change, &str); 3] = [
         (
             |cell| cell.measures = [(ERRORS.to_owned(), Measure::unavailable("Not allowed."))].into(),
             "it was not measured; measure where that is possible, or without the pass. Not allowed.",
-        ),
-        (|cell| set(cell, CONNECTIONS, 2.0), "its statements came over 2 data connections, and 1 were asked for."),
-        (
-            |cell| drop(cell.measures.remove(SERVER_EXECUTES)),
-            "it issued 500000 statements, and the server counted 0 EXECUTEs.",
         ),
         (
             |cell| cell.void = Some("A statement failed.".to_owned()),
@@ -394,32 +371,6 @@ fn a_driver_that_is_missing_is_excused_by_a_sentence_that_says_so() {
     assert!(error.contains(expected), "{error}");
     publish_with("`cassandra-cpp` could not be asked: there was no libcassandra.")
         .unwrap_or_else(|error| panic!("{error}"));
-}
-
-#[test]
-fn a_cell_has_as_many_statements_as_its_pass_and_its_scenarios_limits_ask_for() {
-    let all = |cell: &mut Cell, count: f64| {
-        for id in [STATEMENTS, VERIFIED, SERVER_EXECUTES] {
-            set(cell, id, count);
-        }
-        cell.issued_by_statement.insert("insert".to_owned(), count as u64);
-    };
-    let told = |said: &[String]| -> Vec<String> {
-        said.iter().filter(|one| one.contains("were asked for")).cloned().collect()
-    };
-    let root = repository_with(&[sound()]);
-    let counting = |cell: &&mut Cell| cell.pass == Pass::Counting && cell.contender == "floor";
-    let said = said_in(&root, |_, cells| cells.iter_mut().filter(counting).for_each(|cell| all(cell, 500_000.0)));
-    assert_eq!(told(&said).len(), 2, "{said:#?}");
-    assert!(told(&said)[0].ends_with("it issued 500000 statements, and 100000 were asked for."), "{said:#?}");
-    let limited = |count: f64| {
-        said_in(&root, |run, cells| {
-            run.scenarios[0].definition = Some(serde_json::json!({"limits": {"count": 20_000}}));
-            cells.iter_mut().filter(|cell| cell.scenario == "writes").for_each(|cell| all(cell, count));
-        })
-    };
-    assert_eq!(told(&limited(20_000.0)), [""; 0]);
-    assert!(told(&limited(500_000.0))[0].ends_with("and 20000 were asked for."));
 }
 
 #[test]

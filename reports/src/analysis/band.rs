@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use crate::comparison::adapter;
 use crate::quantity::percent;
-use crate::{Contender, Role, Run, list, plain, short};
+use crate::{Analysis, ArrangementInfo, Contender, Role, Run, list, plain, short};
 
 /// The share on both sides of 1 within which two contenders are the same, unless their adapters are known to differ by more.
 pub(crate) const BAND: f64 = 0.02;
@@ -39,30 +39,30 @@ pub(crate) fn between(run: &Run, arrangement: &str, one: &Contender, other: &Con
     BAND.max((apart * 1_000.0).round() / 1_000.0)
 }
 
-/// The bands of a run against its reference, as a clause.
-pub(crate) fn said(run: &Run, reference: Option<&Contender>) -> String {
-    let mut wider: Vec<String> = Vec::new();
-    for arrangement in &run.plan.arrangements {
-        let others = run.contenders.iter().filter(|one| one.role == Role::Driver && !one.control);
-        for (one, base) in others.zip(reference.into_iter().cycle()) {
-            let band = between(run, &arrangement.id, one, base);
-            if band > BAND {
-                let [one, base] = [one, base].map(|contender| short(run, contender));
-                let place = plain(&arrangement.id);
-                wider.push(format!("{} % between {base} and {one} on {place}", percent(band)));
-            }
+impl Analysis<'_> {
+    /// How far an interval must lie from 1 for a verdict, as a clause.
+    pub fn bands(&self) -> String {
+        let run = self.run;
+        let drivers = || run.contenders.iter().filter(|one| one.role == Role::Driver && !one.control);
+        let wider = run.plan.arrangements.iter().flat_map(|arrangement| drivers().map(move |one| (arrangement, one)));
+        let said = |(arrangement, one): (&ArrangementInfo, &Contender)| {
+            let base = self.reference?;
+            let band = Some(between(run, &arrangement.id, one, base)).filter(|band| *band > BAND)?;
+            let [one, base] = [one, base].map(|contender| short(run, contender));
+            Some(format!("{} % between {base} and {one} on {}", percent(band), plain(&arrangement.id)))
+        };
+        match wider.filter_map(said).collect::<Vec<_>>() {
+            none if none.is_empty() => format!("{} %", percent(BAND)),
+            wider => format!("{} %, but {} (their adapters' costs differ)", percent(BAND), list(&wider)),
         }
     }
-    let more =
-        if wider.is_empty() { String::new() } else { format!(", but {} (their adapters' costs differ)", list(&wider)) };
-    format!("{} %{more}", percent(BAND))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::measure::CPU_PER_STATEMENT;
-    use crate::{Analysis, Measure, SummaryRow, Unit, Verdict, sample};
+    use crate::{Measure, SummaryRow, Unit, Verdict, sample};
 
     fn run_on(runtime: &str, drivers: [&str; 2]) -> Run {
         let (mut run, _) = sample::run();
@@ -97,7 +97,7 @@ mod tests {
         let said = |runtime, drivers| {
             let mut run = run_on(runtime, drivers);
             run.contenders.truncate(2);
-            super::said(&run, run.contenders.first())
+            Analysis::new(&run, &[]).bands()
         };
         assert_eq!(said("multi:2", ["scylla", "gocql"]), "2 %");
         assert_eq!(

@@ -10,7 +10,7 @@ use crate::{Analysis, Contender, Recorded, Role, Run, SummaryRow, Verdict};
 
 pub use self::baseline::Difference;
 pub(crate) use self::baseline::conditions;
-use self::baseline::list;
+use self::baseline::{ids, list};
 use self::turns::without_turns;
 
 /// The question to a run.
@@ -206,21 +206,20 @@ impl Judgement {
 fn judged<'a>(run: &'a Run, base: &Contender, check: &Check) -> Result<Vec<&'a str>, CheckError> {
     let candidates: Vec<&Contender> =
         run.contenders.iter().filter(|one| one.role == Role::Driver && !one.control && one.id != base.id).collect();
-    if check.contenders.is_empty() {
-        // A driver that could not be asked is missing only if it was named.
-        let there: Vec<&str> =
-            candidates.into_iter().filter(|one| one.unavailable.is_none()).map(|one| one.id.as_str()).collect();
-        return match there.is_empty() {
-            true => Err(CheckError::Nobody { reference: base.id.clone() }),
-            false => Ok(there),
-        };
+    if !check.contenders.is_empty() {
+        return Ok(named(&candidates, check)?.into_iter().map(|one| one.id.as_str()).collect());
     }
+    // A driver that could not be asked is missing only if it was named.
+    let there: Vec<&str> =
+        candidates.into_iter().filter(|one| one.unavailable.is_none()).map(|one| one.id.as_str()).collect();
+    if there.is_empty() { Err(CheckError::Nobody { reference: base.id.clone() }) } else { Ok(there) }
+}
+
+/// The contenders that were asked for, among these.
+fn named<'a>(candidates: &[&'a Contender], check: &Check) -> Result<Vec<&'a Contender>, CheckError> {
     let find = |asked: &String| {
-        let found = candidates.iter().find(|one| one.id == *asked || one.label == *asked);
-        found.map(|one| one.id.as_str()).ok_or_else(|| CheckError::Unknown {
-            asked: asked.clone(),
-            there: candidates.iter().map(|one| plain(&one.id)).collect::<Vec<_>>().join(", "),
-        })
+        let found = candidates.iter().find(|one| one.id == *asked || one.label == *asked).copied();
+        found.ok_or_else(|| CheckError::Unknown { asked: asked.clone(), there: ids(candidates.iter().copied()) })
     };
     check.contenders.iter().map(find).collect()
 }

@@ -17,7 +17,7 @@ use crate::comparison::{JUDGED, Table, adapter, is_control, withhold};
 use crate::measure::{CPU_PER_STATEMENT, SERVER_CPU_PER_STATEMENT, THROUGHPUT};
 use crate::summary::{Place, comparable};
 use crate::text::count;
-use crate::{Analysis, Better, Contender, SummaryRow, Unit, Verdict, cross_check, findings, further, plain};
+use crate::{Analysis, Better, Contender, SummaryRow, Verdict, cross_check, findings, further, plain};
 
 /// The meters that are combined; the primary one first.
 const METERS: [&str; 3] = [CPU_PER_STATEMENT, THROUGHPUT, SERVER_CPU_PER_STATEMENT];
@@ -29,48 +29,13 @@ const NINE_OF_TEN: f64 = 0.9;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CombinedRow {
-    /// [`Contender::id`] in the first run.
-    pub contender: String,
-    /// [`Contender::label`].
-    pub label: String,
-    /// [`crate::ScenarioInfo::name`].
-    pub scenario: String,
-    /// [`crate::ArrangementInfo::id`].
-    pub arrangement: String,
-    /// The measure's id: CPU time per statement, statements per second, or the server's CPU time per statement.
-    pub meter: String,
-    /// The unit of the levels; absent without a figure.
-    pub unit: Option<Unit>,
-    /// The geometric mean of the runs' levels; the reference's times the ratio if there is an interval. Absent unless every run has one.
-    pub level: Option<f64>,
-    /// The geometric mean of the runs' ratios.
-    pub ratio: Option<f64>,
-    /// Where the ratio lies with 95 % confidence, with what differs between runs: over all comparisons by its meter at once, or by
-    /// itself if the row is exploratory.
-    pub interval: Option<[f64; 2]>,
-    /// What the interval says; absent as in one run.
-    pub verdict: Option<Verdict>,
-    /// Why a rate has no verdict although it has an interval, as a full sentence.
-    #[serde(default)]
-    pub no_verdict: Option<String>,
-    /// Which count of a run speaks against the verdict on CPU time, as in one run.
-    #[serde(default)]
-    pub contradicted: Option<String>,
-    /// Whether instructions of a run contradict the verdict.
-    #[serde(default)]
-    pub doubtful: bool,
+    /// As in one run, with geometric means of the runs; intervals include what differs between runs.
+    #[serde(flatten)]
+    pub row: SummaryRow,
     /// In how many of the runs the verdict was the same; absent without a verdict.
     pub held: Option<usize>,
-    /// Whether the interval holds by itself only.
-    pub exploratory: bool,
-    /// The smallest difference to the reference, as a share, that these runs would have found with a chance of 90 %.
-    pub detectable: Option<f64>,
-    /// Whether the contender is another one once more.
-    pub control: bool,
     /// Each run by itself, in their order.
     pub runs: Vec<InRun>,
-    /// Why there is no figure, as a full sentence.
-    pub unavailable: Option<String>,
 }
 
 /// A row of [`CombinedRow`] in one run.
@@ -100,13 +65,18 @@ pub struct Agreement {
 /// What several runs of one plan come to.
 pub struct Combined<'a> {
     analysis: Analysis<'a>,
-    rows: Vec<CombinedRow>,
-    runs: usize,
-    /// What a run adds to a ratio of CPU time: a standard deviation, as a share.
-    spread: f64,
-    agreement: Agreement,
-    remarks: Vec<String>,
-    further: Option<String>,
+    /// One row per meter, scenario, arrangement and contender.
+    pub rows: Vec<CombinedRow>,
+    /// How many runs there are.
+    pub runs: usize,
+    /// What a run adds to a ratio of CPU time beyond the noise within it: a standard deviation, as a share.
+    pub spread: f64,
+    /// How many differences between two runs lie within their interval.
+    pub agreement: Agreement,
+    /// How the table is to be read, and what else holds for all runs: full sentences.
+    pub remarks: Vec<String>,
+    /// How much longer it would take to show a difference where the runs together are inconclusive, as a sentence.
+    pub further: Option<String>,
 }
 
 impl<'a> Combined<'a> {
@@ -146,13 +116,14 @@ impl<'a> Combined<'a> {
             true => findings::findings(first.run, Some(reference), &rows, None, first.rounds.counting().is_some()),
             false => vec!["These runs together give no verdict.".to_owned()],
         };
-        let combined: Vec<CombinedRow> = rows.iter().map(|row| CombinedRow::of(row, named)).collect();
+        let combined = rows.iter().map(|row| CombinedRow::of(row, named)).collect();
+        let agreement = agreement(&rows, named);
         let analysis = Analysis { rows, logs, doubts, warnings, findings, repeats: None, until: None, ..first.clone() };
         let mut all = Combined {
             analysis,
             runs: named.len(),
             spread: spread.unwrap_or_default(),
-            agreement: agreement(&combined, named),
+            agreement,
             rows: combined,
             remarks: Vec::new(),
             further: None,
@@ -168,45 +139,10 @@ impl<'a> Combined<'a> {
         &self.analysis
     }
 
-    /// One row per meter, scenario, arrangement and contender.
-    pub fn rows(&self) -> &[CombinedRow] {
-        &self.rows
-    }
-
-    /// How many runs there are.
-    pub fn runs(&self) -> usize {
-        self.runs
-    }
-
-    /// What a run adds to a ratio of CPU time beyond the noise within it: a standard deviation, as a share.
-    pub fn spread(&self) -> f64 {
-        self.spread
-    }
-
-    /// How many differences between two runs lie within their interval.
-    pub fn agreement(&self) -> Agreement {
-        self.agreement
-    }
-
-    /// How much longer it would take to show a difference where the runs together are inconclusive, as a sentence.
-    pub fn further(&self) -> Option<&str> {
-        self.further.as_deref()
-    }
-
-    /// How the table is to be read, and what else holds for all runs: full sentences.
-    pub fn remarks(&self) -> &[String] {
-        &self.remarks
-    }
-
     /// In how many runs the verdict by that meter was the same, for example `3 of 3`; `None` without a verdict.
     pub fn held(&self, place: Place, contender: &Contender, meter: &str) -> Option<String> {
-        let is = |row: &&CombinedRow| {
-            row.meter == meter
-                && row.contender == contender.id
-                && (row.scenario.as_str(), row.arrangement.as_str())
-                    == (place.scenario.name.as_str(), place.arrangement.id.as_str())
-        };
-        Some(format!("{} of {}", self.rows.iter().find(is)?.held?, self.runs))
+        let found = self.rows.iter().find(|one| one.row.meter == meter && one.row.is_of(place, contender))?;
+        Some(format!("{} of {}", found.held?, self.runs))
     }
 
     /// The same of a verdict that some run did not give.
@@ -223,7 +159,7 @@ impl<'a> Combined<'a> {
             100.0 * self.spread,
         )];
         for (meter, of_what) in JUDGED.into_iter().zip(["CPU time", "statements per second"]) {
-            let is_verdict = |row: &&CombinedRow| row.meter == meter && row.verdict.is_some_and(Verdict::holds);
+            let is_verdict = |one: &&CombinedRow| one.row.meter == meter && one.row.verdict.is_some_and(Verdict::holds);
             let verdicts: Vec<usize> = self.rows.iter().filter(is_verdict).filter_map(|row| row.held).collect();
             let held = verdicts.iter().filter(|held| **held == self.runs).count();
             if !verdicts.is_empty() {
@@ -393,12 +329,8 @@ fn contradict(row: &mut SummaryRow, named: &[(String, Analysis)]) {
 
 impl CombinedRow {
     fn of(row: &SummaryRow, named: &[(String, Analysis)]) -> CombinedRow {
-        let in_run = |analysis: &Analysis| {
-            let is = |one: &&SummaryRow| {
-                (&one.label, &one.scenario, &one.arrangement, &one.meter)
-                    == (&row.label, &row.scenario, &row.arrangement, &row.meter)
-            };
-            let found = analysis.rows.iter().find(is);
+        let in_run = |(_, one): &(String, Analysis)| {
+            let found = one.rows.iter().find(|one| one.is_as(row));
             InRun {
                 level: found.and_then(|one| one.level),
                 ratio: found.and_then(|one| one.ratio),
@@ -406,42 +338,18 @@ impl CombinedRow {
                 verdict: found.and_then(|one| one.verdict),
             }
         };
-        let runs: Vec<InRun> = named.iter().map(|(_, one)| in_run(one)).collect();
-        let held = |verdict| runs.iter().filter(|one| one.verdict == Some(verdict)).count();
-        CombinedRow {
-            contender: row.contender.clone(),
-            label: row.label.clone(),
-            scenario: row.scenario.clone(),
-            arrangement: row.arrangement.clone(),
-            meter: row.meter.clone(),
-            unit: row.unit,
-            level: row.level,
-            ratio: row.ratio,
-            interval: row.interval,
-            verdict: row.verdict,
-            no_verdict: row.no_verdict.clone(),
-            contradicted: row.contradicted.clone(),
-            doubtful: row.doubtful,
-            held: row.verdict.map(held),
-            exploratory: row.exploratory,
-            detectable: row.detectable,
-            control: row.control,
-            runs,
-            unavailable: row.unavailable.clone(),
-        }
+        let runs: Vec<InRun> = named.iter().map(in_run).collect();
+        let held = row.verdict.map(|verdict| runs.iter().filter(|one| one.verdict == Some(verdict)).count());
+        CombinedRow { row: row.clone(), held, runs }
     }
 }
 
 /// Of every comparison of CPU time but a control's, each pair of runs. The interval of a difference comes from the runs' own errors, and
 /// holds by itself with 90 %.
-fn agreement(rows: &[CombinedRow], named: &[(String, Analysis)]) -> Agreement {
+fn agreement(rows: &[SummaryRow], named: &[(String, Analysis)]) -> Agreement {
     let mut found = Agreement::default();
-    for row in rows.iter().filter(|row| row.meter == CPU_PER_STATEMENT && !row.control) {
-        let is_it = |one: &SummaryRow| {
-            (&one.label, &one.scenario, &one.arrangement, &one.meter)
-                == (&row.label, &row.scenario, &row.arrangement, &row.meter)
-        };
-        let log = |(_, run): &(String, Analysis)| run.log_ratios().find(|(one, _)| is_it(one)).map(|(_, log)| *log);
+    for row in rows.iter().filter(|row| row.is_primary() && !row.control) {
+        let log = |(_, run): &(String, Analysis)| run.log_ratios().find(|(one, _)| one.is_as(row)).map(|(_, log)| *log);
         let known: Vec<LogRatio> = named.iter().filter_map(log).collect();
         for (at, one) in known.iter().enumerate() {
             for other in &known[at + 1..] {

@@ -133,10 +133,10 @@ pub(crate) fn control_warning<'a>(
         .filter(|row| {
             row.meter == meter && row.no_verdict.is_none() && is_control(&row.contender, row.control, reference)
         })
+        .filter(|row| row.interval.is_some_and(|[low, high]| low > 1.0 || high < 1.0))
         .filter_map(|row| {
-            let [low, high] = row.interval.filter(|[low, high]| *low > 1.0 || *high < 1.0)?;
-            let (scenario, arrangement) = (plain(&row.scenario), plain(&row.arrangement));
-            Some(format!("{:.3} ({low:.3} to {high:.3}) in {scenario} on {arrangement}", row.ratio?))
+            let [scenario, arrangement] = [&row.scenario, &row.arrangement].map(|part| plain(part));
+            Some(format!("{} in {scenario} on {arrangement}", row.ratio_within(3, " to ")?))
         })
         .collect();
     let (does, figure, none) = match meter {

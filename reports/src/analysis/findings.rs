@@ -7,7 +7,7 @@ use crate::measure::{CPU_PER_STATEMENT, THROUGHPUT};
 use crate::quantity::{percent, three_digits};
 use crate::ranking::Order;
 use crate::summary::Place;
-use crate::{ArrangementInfo, Contender, Role, Run, SummaryRow, Verdict, list, plain, short};
+use crate::{ArrangementInfo, Contender, Role, Run, ScenarioInfo, SummaryRow, Verdict, grouped, list, plain, short};
 
 /// Why a run gives no verdict at all.
 const TOO_NOISY: &str = "Other processes disturbed more than half of the blocks; run it again on a quiet machine.";
@@ -61,22 +61,11 @@ pub(crate) fn findings(
             return vec![format!("This run gives no verdict. {}", plain(why))];
         }
     }
-    let mut said: Vec<(Vec<&ArrangementInfo>, Story)> = Vec::new();
-    for arrangement in &run.plan.arrangements {
-        let story = Story::of(run, rows, reference, arrangement);
-        match said.iter_mut().find(|(_, known)| *known == story) {
-            Some((arrangements, _)) => arrangements.push(arrangement),
-            None => said.push((vec![arrangement], story)),
-        }
-    }
+    let of = |one: &ArrangementInfo| (Story::of(run, rows, reference, one), plain(&one.id));
+    let said = grouped(run.plan.arrangements.iter().map(of));
     let holds_for_all = said.len() == 1;
-    let mut findings: Vec<String> = said
-        .iter()
-        .filter_map(|(arrangements, story)| {
-            let on = list(&arrangements.iter().map(|one| plain(&one.id)).collect::<Vec<_>>());
-            story.told(run, (!holds_for_all).then_some(on.as_str()))
-        })
-        .collect();
+    let told = |(story, on): &(Story, Vec<String>)| story.told(run, (!holds_for_all).then(|| list(on)).as_deref());
+    let mut findings: Vec<String> = said.iter().filter_map(told).collect();
     findings.extend(doubts(run, reference, &drivers, &primary));
     findings.extend(without_verdict(run, &drivers, &primary));
     if findings.is_empty() {
@@ -145,8 +134,7 @@ struct Story {
 impl Story {
     fn of(run: &Run, rows: &[SummaryRow], reference: &Contender, arrangement: &ArrangementInfo) -> Story {
         let of = |meter: &str| {
-            let mut outcomes: Outcomes = Vec::new();
-            for scenario in &run.scenarios {
+            let of = |scenario: &ScenarioInfo| {
                 let place = Place { scenario, arrangement };
                 let order = Order::of(run, rows, Some(reference), place, meter);
                 // Nobody is said to have served most beside a driver whose rate has no verdict.
@@ -157,17 +145,10 @@ impl Story {
                         && row.level.is_some()
                         && driver.is_some_and(|one| !order.has(one))
                 };
-                if meter == THROUGHPUT && rows.iter().any(is_open) {
-                    continue;
-                }
-                let Some(outcome) = Outcome::of(run, &order) else { continue };
-                let name = plain(&scenario.name);
-                match outcomes.iter_mut().find(|(known, _)| *known == outcome) {
-                    Some((_, scenarios)) => scenarios.push(name),
-                    None => outcomes.push((outcome, vec![name])),
-                }
-            }
-            outcomes
+                let outcome = Outcome::of(run, &order).filter(|_| meter != THROUGHPUT || !rows.iter().any(is_open))?;
+                Some((outcome, plain(&scenario.name)))
+            };
+            grouped(run.scenarios.iter().filter_map(of))
         };
         Story { cpu: of(CPU_PER_STATEMENT), rate: of(THROUGHPUT) }
     }

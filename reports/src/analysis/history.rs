@@ -14,7 +14,7 @@ use crate::check::conditions;
 use crate::measure::{CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT};
 use crate::quantity::whole;
 use crate::summary::median;
-use crate::text::count;
+use crate::text::{count, grouped};
 use crate::{Analysis, Cell, Contender, Place, Recorded, Role, Run, SummaryRow, Unit, Verdict};
 
 use self::changes::changes;
@@ -205,14 +205,7 @@ impl History {
 
     fn of(by: By, mut runs: Vec<Member>, left_out: Vec<LeftOut>) -> History {
         runs.sort_by_key(|one| (one.run.started, one.name));
-        let mut groups: Vec<(Conditions, Vec<Member>)> = Vec::new();
-        for member in runs {
-            let found = under(member.run);
-            match groups.iter_mut().find(|(known, _)| *known == found) {
-                Some((_, members)) => members.push(member),
-                None => groups.push((found, vec![member])),
-            }
-        }
+        let groups = grouped(runs.into_iter().map(|member| (under(member.run), member)));
         let mut before: Option<Conditions> = None;
         let mut made = Vec::new();
         for (conditions, members) in groups {

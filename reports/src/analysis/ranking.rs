@@ -8,7 +8,7 @@ use crate::measure::CPU_PER_STATEMENT;
 use crate::quantity::{fixed, whole};
 use crate::summary::Place;
 use crate::text::{count, plain};
-use crate::{ArrangementInfo, Better, Contender, Role, Run, SummaryRow, Verdict, short};
+use crate::{Analysis, ArrangementInfo, Better, Contender, Role, Run, SummaryRow, Verdict, short};
 
 /// One driver in one scenario and arrangement.
 pub(crate) struct Standing<'a> {
@@ -100,39 +100,87 @@ impl<'a> Order<'a> {
     }
 }
 
-/// The drivers of which one needed the least CPU time in this place; none if no difference is known.
-pub(crate) fn least<'a>(
-    run: &'a Run,
-    rows: &[SummaryRow],
-    reference: Option<&Contender>,
-    place: Place,
-) -> Vec<&'a Contender> {
-    let order = Order::of(run, rows, reference, place, CPU_PER_STATEMENT);
-    let first = order.first();
-    if first.len() < order.standings.len() { first } else { Vec::new() }
-}
+impl<'a> Analysis<'a> {
+    /// The order of the drivers by CPU time here.
+    fn order(&self, place: Place) -> Order<'a> {
+        Order::of(self.run, &self.rows, self.reference, place, CPU_PER_STATEMENT)
+    }
 
-/// What the driver that needed the least CPU time alone saves against the next one, as a sentence.
-pub(crate) fn worth(run: &Run, rows: &[SummaryRow], reference: Option<&Contender>, place: Place) -> Option<String> {
-    let order = Order::of(run, rows, reference, place, CPU_PER_STATEMENT);
-    let [first] = order.first()[..] else { return None };
-    let level = |one: &Contender| rows.iter().find(|row| row.is_primary() && row.is_of(place, one))?.level;
-    let others = order.standings.iter().filter(|one| one.contender.id != first.id);
-    let next = others.filter_map(|one| Some((level(one.contender)?, one.contender))).min_by(|a, b| a.0.total_cmp(&b.0));
-    let (cost, next) = next?;
-    let saved = cost - level(first)?;
-    let of_a_core = saved * RATE / 1e6 * 100.0;
-    Some(format!(
-        "For {} on {}, {} takes {} us less CPU time per statement than {}: {} % of a core at {} statements per second.",
-        plain(&place.scenario.name),
-        plain(&place.arrangement.id),
-        short(run, first),
-        fixed(saved, 2),
-        short(run, next),
-        fixed(of_a_core, usize::from(of_a_core < 0.95)),
-        whole(RATE),
-    ))
-    .filter(|_| saved > 0.0)
+    /// The drivers of which one needed the least CPU time here; none if no difference is known.
+    pub fn least(&self, place: Place) -> Vec<&'a Contender> {
+        let order = self.order(place);
+        let first = order.first();
+        if first.len() < order.standings.len() { first } else { Vec::new() }
+    }
+
+    /// What the driver that needed the least CPU time alone saves here against the next one, as a sentence.
+    pub fn worth(&self, place: Place) -> Option<String> {
+        let order = self.order(place);
+        let [first] = order.first()[..] else { return None };
+        let level = |one: &Contender| self.row(place, one, CPU_PER_STATEMENT)?.level;
+        let others = order.standings.iter().filter(|one| one.contender.id != first.id);
+        let next =
+            others.filter_map(|one| Some((level(one.contender)?, one.contender))).min_by(|a, b| a.0.total_cmp(&b.0));
+        let (cost, next) = next?;
+        let saved = cost - level(first)?;
+        let of_a_core = saved * RATE / 1e6 * 100.0;
+        (saved > 0.0).then(|| {
+            format!(
+                "For {} on {}, {} takes {} us less CPU time per statement than {}: {} % of a core at {} statements per second.",
+                plain(&place.scenario.name),
+                plain(&place.arrangement.id),
+                short(self.run, first),
+                fixed(saved, 2),
+                short(self.run, next),
+                fixed(of_a_core, usize::from(of_a_core < 0.95)),
+                whole(RATE),
+            )
+        })
+    }
+
+    /// What a difference of this run is worth, and whose arrangement it is: sentences, none if no driver needed the least anywhere.
+    pub fn worths(&self) -> Vec<String> {
+        let is_point = self.run.scenarios.iter().any(|one| one.point.is_some());
+        let worth = self.places().find_map(|place| self.worth(place)).filter(|_| !is_point);
+        worth.map_or_else(Vec::new, |worth| std::iter::once(worth).chain(whose(self.run)).collect())
+    }
+
+    /// Whether the order of the drivers changes with the arrangement: a sentence per driver whose place changes, or one that says why
+    /// there is none; nothing for a run of one arrangement.
+    pub fn changes(&self) -> Vec<String> {
+        let run = self.run;
+        if self.reference.is_none() || run.plan.arrangements.len() < 2 {
+            return Vec::new();
+        }
+        let mut lines = Vec::new();
+        let mut is_known = false;
+        for contender in &run.contenders {
+            let mut parts = Vec::new();
+            for scenario in &run.scenarios {
+                let here = self.places().filter(|place| place.scenario.name == scenario.name);
+                let all: Vec<(&str, Order)> =
+                    here.map(|place| (place.arrangement.id.as_str(), self.order(place))).collect();
+                is_known |= all.iter().filter(|(_, order)| order.standings.len() > 1).count() > 1;
+                if changes_for(contender, &all) {
+                    let said =
+                        |(id, order): &(&str, Order)| Some(format!("{} on {}", order.place(contender)?, plain(id)));
+                    let said: Vec<String> = all.iter().filter_map(said).collect();
+                    parts.push(format!("{} ({})", said.join(" and "), plain(&scenario.name)));
+                }
+            }
+            if !parts.is_empty() {
+                lines.push(format!("In CPU time {} is {}.", plain(&contender.label), parts.join(", ")));
+            }
+        }
+        if lines.is_empty() {
+            let why = match is_known {
+                true => "The known order of the drivers by CPU time is the same in all arrangements.",
+                false => "No two arrangements have verdicts, so nobody knows whether the order of the drivers changes.",
+            };
+            lines.push(why.to_owned());
+        }
+        lines
+    }
 }
 
 /// The rate at which a difference is shown as a share of a core.
@@ -152,41 +200,6 @@ pub fn whose(run: &Run) -> Option<String> {
     };
     let known: Vec<String> = run.plan.arrangements.iter().filter_map(of).collect();
     (run.plan.arrangements.len() > 1 && !known.is_empty()).then(|| format!("{}.", known.join("; ")))
-}
-
-/// One line per driver whose place changes, or one that says why there is none; nothing for a run of one arrangement.
-pub(crate) fn changes(run: &Run, rows: &[SummaryRow], reference: Option<&Contender>) -> Vec<String> {
-    if reference.is_none() || run.plan.arrangements.len() < 2 {
-        return Vec::new();
-    }
-    let mut lines = Vec::new();
-    let mut is_known = false;
-    for contender in &run.contenders {
-        let mut parts = Vec::new();
-        for scenario in &run.scenarios {
-            let here = Place::all(run).filter(|place| place.scenario.name == scenario.name);
-            let all: Vec<(&str, Order)> = here
-                .map(|place| (place.arrangement.id.as_str(), Order::of(run, rows, reference, place, CPU_PER_STATEMENT)))
-                .collect();
-            is_known |= all.iter().filter(|(_, order)| order.standings.len() > 1).count() > 1;
-            if changes_for(contender, &all) {
-                let said = |(id, order): &(&str, Order)| Some(format!("{} on {}", order.place(contender)?, plain(id)));
-                let said: Vec<String> = all.iter().filter_map(said).collect();
-                parts.push(format!("{} ({})", said.join(" and "), plain(&scenario.name)));
-            }
-        }
-        if !parts.is_empty() {
-            lines.push(format!("In CPU time {} is {}.", plain(&contender.label), parts.join(", ")));
-        }
-    }
-    if lines.is_empty() {
-        let why = match is_known {
-            true => "The known order of the drivers by CPU time is the same in all arrangements.",
-            false => "No two arrangements have verdicts, so nobody knows whether the order of the drivers changes.",
-        };
-        lines.push(why.to_owned());
-    }
-    lines
 }
 
 /// Whether the order of the contender and another one is known in two arrangements and differs.
@@ -217,7 +230,7 @@ fn nth(place: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Analysis, Cell, Measure, Unit, sample};
+    use crate::{Cell, Measure, Unit, sample};
 
     /// Twelve blocks in two arrangements, in the second of which cdrs-tokio costs `cost`.
     fn lines(cost: f64, blocks: u32) -> Vec<String> {

@@ -41,7 +41,7 @@ impl<'a> Place<'a> {
 }
 
 /// One contender's figure for one meter in one scenario and arrangement.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SummaryRow {
     /// [`Contender::id`].
@@ -118,6 +118,12 @@ impl SummaryRow {
         Some(format!("{}{}", self.verdict?.name(), if self.doubtful { "?" } else { "" }))
     }
 
+    /// The ratio with its interval, for example `0.93 (0.91-0.95)`; `None` without an interval.
+    pub fn ratio_within(&self, digits: usize, to: &str) -> Option<String> {
+        let (ratio, [low, high]) = self.ratio.zip(self.interval)?;
+        Some(format!("{ratio:.digits$} ({low:.digits$}{to}{high:.digits$})"))
+    }
+
     /// Whether the row is of CPU time per statement.
     pub(crate) fn is_primary(&self) -> bool {
         self.meter == CPU_PER_STATEMENT
@@ -125,6 +131,12 @@ impl SummaryRow {
 
     pub(crate) fn is_of(&self, place: Place, contender: &Contender) -> bool {
         self.contender == contender.id && self.is_in(place)
+    }
+
+    /// Whether both are of one figure, perhaps in two runs, which may call a contender by other ids.
+    pub(crate) fn is_as(&self, other: &SummaryRow) -> bool {
+        (&self.label, &self.scenario, &self.arrangement, &self.meter)
+            == (&other.label, &other.scenario, &other.arrangement, &other.meter)
     }
 
     pub(crate) fn is_in(&self, place: Place) -> bool {
@@ -333,23 +345,14 @@ impl<'a> Mine<'a> {
             n: values.len(),
             median: median(&mut values),
             range: (pass != Pass::Timing && values.len() > 1).then(|| [values[0], values[values.len() - 1]]),
-            level: None,
-            ratio: None,
-            interval: None,
-            verdict: None,
-            no_verdict: None,
-            contradicted: None,
-            doubtful: false,
             exploratory: !JUDGED.contains(&id),
-            detectable: None,
-            blocks: None,
-            rounds: None,
             no_interval: own_concurrency(run, contender),
             bottleneck: self.bottleneck,
             control: contender.control,
             void: mine().find_map(|cell| cell.void.clone()),
             failed,
             unavailable,
+            ..SummaryRow::default()
         };
         (row, figures)
     }

@@ -33,13 +33,10 @@ impl Judgement {
             fields.push(if line.finding.fails() { Field::bad(finding) } else { Field::of(finding) });
             TableRow::of(&line.label, fields)
         };
-        parts.push(Part::Sheet(Sheet {
-            title: String::new(),
-            first: "contender".to_owned(),
-            words: columns.len(),
-            columns: columns.into_iter().map(|title| vec![title.to_owned()]).collect(),
-            groups: vec![self.lines.iter().map(row).collect()],
-        }));
+        let words = columns.len();
+        let columns = columns.into_iter().map(|title| vec![title.to_owned()]).collect();
+        let groups = vec![self.lines.iter().map(row).collect()];
+        parts.push(Part::Sheet(Sheet { words, ..Sheet::of(String::new(), "contender", columns, groups) }));
         let several = self.lines.len() > 1;
         let said = self.lines.iter().map(|line| match several {
             true => format!(

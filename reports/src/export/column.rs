@@ -120,9 +120,25 @@ const fn column(title: &'static [&'static str], meter: &'static str, show: fn(&R
     Column { title, kind: Kind::Figure, meter, needs_all_answers: true, is_shown: |_| true, show }
 }
 
-/// A column about the comparison of CPU time.
-const fn compared(kind: Kind, title: &'static [&'static str], show: fn(&Row, f64) -> Entry) -> Column {
-    Column { kind, is_shown: has_intervals, ..column(title, CPU_PER_STATEMENT, show) }
+/// A column about a comparison with the reference.
+const fn compared(
+    kind: Kind,
+    title: &'static [&'static str],
+    meter: &'static str,
+    show: fn(&Row, f64) -> Entry,
+) -> Column {
+    Column { kind, ..column(title, meter, show).shown_if(has_intervals) }
+}
+
+impl Column {
+    const fn shown_if(self, is_shown: fn(&[SummaryRow]) -> bool) -> Column {
+        Column { is_shown, ..self }
+    }
+
+    /// A void row has it, too.
+    const fn of_void_rows(self) -> Column {
+        Column { needs_all_answers: false, ..self }
+    }
 }
 
 /// The columns after the contender's, in the order in which they stand.
@@ -131,92 +147,55 @@ pub(crate) const COLUMNS: &[Column] = &[
     column(&["user"], USER, split),
     column(&["sys"], SYS, split),
     column(&["CPU us", "/statement"], CPU_PER_STATEMENT, precise),
-    compared(Kind::Ratio, &["CPU time / reference's", "(95 % interval)"], |row, _| ratio(row, CPU_PER_STATEMENT)),
-    compared(Kind::Verdict, &["verdict on", "CPU time"], |row, _| verdict(row, CPU_PER_STATEMENT)),
-    Column {
-        is_shown: |rows| !has_range(rows),
-        ..column(&["system", "calls", "/statement"], SYSCALLS_PER_STATEMENT, precise)
-    },
-    Column {
-        is_shown: has_range,
-        ..column(&["system calls", "/statement", "(least-most)"], SYSCALLS_PER_STATEMENT, |row, value| {
-            let range = row.figures.get(SYSCALLS_PER_STATEMENT).and_then(|figure| figure.range);
-            let [least, most] = range.unwrap_or([value; 2]).map(three_digits);
-            Entry::Figure(format!("{} ({least}-{most})", three_digits(value)))
-        })
-    },
-    Column {
-        is_shown: |rows| has(rows, ALLOCATIONS),
-        ..column(&["alloca-", "tions", "/statement"], ALLOCATIONS, precise)
-    },
-    Column {
-        is_shown: |rows| has(rows, CALLGRIND),
-        ..column(&["instruc-", "tions", "/statement"], CALLGRIND, rounded)
-    },
+    compared(Kind::Ratio, &["CPU time / reference's", "(95 % interval)"], CPU_PER_STATEMENT, |row, _| {
+        ratio(row, CPU_PER_STATEMENT)
+    }),
+    compared(Kind::Verdict, &["verdict on", "CPU time"], CPU_PER_STATEMENT, |row, _| verdict(row, CPU_PER_STATEMENT)),
+    column(&["system", "calls", "/statement"], SYSCALLS_PER_STATEMENT, precise).shown_if(|rows| !has_range(rows)),
+    column(&["system calls", "/statement", "(least-most)"], SYSCALLS_PER_STATEMENT, |row, value| {
+        let range = row.figures.get(SYSCALLS_PER_STATEMENT).and_then(|figure| figure.range);
+        let [least, most] = range.unwrap_or([value; 2]).map(three_digits);
+        Entry::Figure(format!("{} ({least}-{most})", three_digits(value)))
+    })
+    .shown_if(has_range),
+    column(&["alloca-", "tions", "/statement"], ALLOCATIONS, precise).shown_if(|rows| has(rows, ALLOCATIONS)),
+    column(&["instruc-", "tions", "/statement"], CALLGRIND, rounded).shown_if(|rows| has(rows, CALLGRIND)),
     column(&["server", "CPU us", "/statement"], SERVER_CPU_PER_STATEMENT, precise),
-    column(&["statements", "/s"], THROUGHPUT, |_, value| Entry::Figure(whole(value))),
-    Column {
-        kind: Kind::Ratio,
-        is_shown: has_intervals,
-        ..column(&["statements/s", "/ reference's", "(95 % interval)"], THROUGHPUT, |row, _| ratio(row, THROUGHPUT))
-    },
-    Column {
-        kind: Kind::Verdict,
-        is_shown: has_intervals,
-        ..column(&["verdict on", "statements/s"], THROUGHPUT, |row, _| verdict(row, THROUGHPUT))
-    },
-    compared(Kind::Smallest, &["smallest", "difference"], |row, _| {
+    column(&["statements", "/s"], THROUGHPUT, rounded),
+    compared(Kind::Ratio, &["statements/s", "/ reference's", "(95 % interval)"], THROUGHPUT, |row, _| {
+        ratio(row, THROUGHPUT)
+    }),
+    compared(Kind::Verdict, &["verdict on", "statements/s"], THROUGHPUT, |row, _| verdict(row, THROUGHPUT)),
+    compared(Kind::Smallest, &["smallest", "difference"], CPU_PER_STATEMENT, |row, _| {
         let found = row.cost().and_then(|figure| figure.detectable);
         Entry::Figure(found.map_or("-".to_owned(), |share| format!("{:.1} %", share * 100.0)))
     }),
     Column {
         kind: Kind::Bottleneck,
-        needs_all_answers: false,
-        is_shown: |rows| rows.iter().any(|row| row.bottleneck.is_some()),
         ..column(&["bottleneck"], CPU_PER_STATEMENT, |row, _| {
             Entry::figure(row.cost().and_then(|figure| figure.bottleneck).map_or("-", Bottleneck::name))
         })
+        .of_void_rows()
+        .shown_if(|rows| rows.iter().any(|row| row.bottleneck.is_some()))
     },
-    Column {
-        needs_all_answers: false,
-        ..column(&["peak MiB", "(over noop)"], PEAK_RSS, |row, value| {
-            row.beside_noop(mebibytes(value), row.noop_peak, |noop| {
-                let over = mebibytes(value - noop);
-                // What rounds to nothing has no sign of its own.
-                if over.starts_with('-') && over != "-0.0" {
-                    over
-                } else {
-                    format!("+{}", over.trim_start_matches('-'))
-                }
-            })
+    column(&["peak MiB", "(over noop)"], PEAK_RSS, |row, value| {
+        row.beside_noop(mebibytes(value), row.noop_peak, |noop| {
+            let over = mebibytes(value - noop);
+            // What rounds to nothing has no sign of its own.
+            if over.starts_with('-') && over != "-0.0" { over } else { format!("+{}", over.trim_start_matches('-')) }
         })
-    },
-    Column {
-        needs_all_answers: false,
-        is_shown: |rows| rows.iter().any(|row| row.meter == THREADS && row.median.is_some()),
-        // noop has all threads but those that a driver makes.
-        ..column(&["threads", "(its own)"], THREADS, |row, value| {
-            row.beside_noop(whole(value), row.noop_threads, |noop| whole((value - noop).max(0.0)))
-        })
-    },
-    Column {
-        needs_all_answers: false,
-        ..column(&["data con-", "nections"], CONNECTIONS, |_, value| Entry::Figure(whole(value)))
-    },
-    Column {
-        needs_all_answers: false,
-        is_shown: |rows| has(rows, TO_REPLICA),
-        ..column(&["to a", "replica"], TO_REPLICA, share)
-    },
-    Column {
-        needs_all_answers: false,
-        is_shown: |rows| has(rows, TO_SHARD),
-        ..column(&["to its", "shard"], TO_SHARD, share)
-    },
-    Column {
-        needs_all_answers: false,
-        ..column(&["errors"], ERRORS, |row, _| Entry::Figure(whole(row.errors as f64)))
-    },
+    })
+    .of_void_rows(),
+    // noop has all threads but those that a driver makes.
+    column(&["threads", "(its own)"], THREADS, |row, value| {
+        row.beside_noop(whole(value), row.noop_threads, |noop| whole((value - noop).max(0.0)))
+    })
+    .of_void_rows()
+    .shown_if(|rows| has(rows, THREADS)),
+    column(&["data con-", "nections"], CONNECTIONS, rounded).of_void_rows(),
+    column(&["to a", "replica"], TO_REPLICA, share).of_void_rows().shown_if(|rows| has(rows, TO_REPLICA)),
+    column(&["to its", "shard"], TO_SHARD, share).of_void_rows().shown_if(|rows| has(rows, TO_SHARD)),
+    column(&["errors"], ERRORS, |row, _| Entry::Figure(whole(row.errors as f64))).of_void_rows(),
 ];
 
 /// The columns for which a run with these rows has figures.
@@ -243,14 +222,11 @@ fn has(rows: &[SummaryRow], meter: &str) -> bool {
 }
 
 fn ratio(row: &Row, meter: &str) -> Entry {
-    let Some((figure, ratio)) = row.figures.get(meter).and_then(|figure| Some((figure, figure.ratio?))) else {
-        return Entry::figure("-");
-    };
-    Entry::Figure(match (row.standing, figure.interval) {
-        (Standing::Reference, _) => "1".to_owned(),
-        (_, Some([low, high])) => format!("{ratio:.3} ({low:.3} to {high:.3})"),
-        (_, None) => "-".to_owned(),
-    })
+    let figure = row.figures.get(meter).filter(|figure| figure.ratio.is_some());
+    match figure.filter(|_| row.standing == Standing::Reference) {
+        Some(_) => Entry::figure("1"),
+        None => Entry::Figure(figure.and_then(|figure| figure.ratio_within(3, " to ")).unwrap_or("-".to_owned())),
+    }
 }
 
 /// The verdict, with the count that contradicts it; or why there is none.

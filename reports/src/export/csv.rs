@@ -6,41 +6,16 @@ use super::text::plain;
 use super::{ExportError, Exporter, Look};
 use crate::{Analysis, Cell, History, Measure, Recorded};
 
-/// One record of the file; the names are its header.
-const HEADER: [&str; 17] = [
-    "contender",
-    "label",
-    "control",
-    "scenario",
-    "arrangement",
-    "block",
-    "round",
-    "pass",
-    "attempt",
-    "started",
-    "measure",
-    "value",
-    "unit",
-    "unavailable",
-    "counts",
-    "void",
-    "failed",
-];
+/// The names of the columns.
+const HEADER: &str = "contender,label,control,scenario,arrangement,block,round,pass,\
+     attempt,started,measure,value,unit,unavailable,counts,void,failed";
 
 /// `--format csv`.
 pub(super) struct Csv;
 
 impl Exporter for Csv {
-    fn name(&self) -> &'static str {
-        "csv"
-    }
-
-    fn about(&self) -> &'static str {
-        "One row per measure of every cell, for pandas, R and spreadsheets"
-    }
-
-    fn file(&self) -> &'static str {
-        "cells.csv"
+    fn names(&self) -> [&'static str; 3] {
+        ["csv", "One row per measure of every cell, for pandas, R and spreadsheets", "cells.csv"]
     }
 
     /// Every measure of every cell as a row of its own, under a header (RFC 4180).
@@ -48,23 +23,29 @@ impl Exporter for Csv {
     /// `value` is a number, or empty if `unavailable` says why there is none. `control` is `true` in the rows of the reference's
     /// second run, `counts` in those that the tables use. A cell that failed before any measure, or a missing contender, is a row
     /// without a measure. A text from outside that a spreadsheet would run as a formula gets an apostrophe.
-    fn one(&self, analysis: &Analysis, _: Look) -> Result<String, ExportError> {
-        let mut out = String::new();
-        table(analysis, |rows| {
-            out.push_str(rows);
-            Ok(())
-        })?;
-        Ok(out)
+    fn one(&self, analysis: &Analysis, look: Look) -> Result<String, ExportError> {
+        let mut out = Vec::new();
+        self.write(analysis, look, &mut out)?;
+        Ok(String::from_utf8_lossy(&out).into_owned())
     }
 
+    /// The rows of a cell at a time.
     fn write(&self, analysis: &Analysis, _: Look, out: &mut dyn Write) -> Result<(), ExportError> {
-        table(analysis, |rows| Ok(out.write_all(rows.as_bytes())?))
+        let mut part = String::new();
+        put(&mut part, [HEADER]);
+        missing(&mut part, None, analysis);
+        for cell in analysis.every_cell() {
+            out.write_all(part.as_bytes())?;
+            part.clear();
+            rows(&mut part, None, analysis, cell);
+        }
+        Ok(out.write_all(part.as_bytes())?)
     }
 
     /// The same with a column `run` before the others.
     fn several(&self, named: &[(String, &Recorded)], _: Look) -> Option<Result<String, ExportError>> {
         let mut out = String::new();
-        put(&mut out, std::iter::once("run").chain(HEADER));
+        put(&mut out, ["run", HEADER]);
         for (name, one) in named {
             let analysis = Analysis::new(&one.run, &one.cells);
             missing(&mut out, Some(name), &analysis);
@@ -74,31 +55,63 @@ impl Exporter for Csv {
     }
 
     fn history(&self, history: &History, _: Look) -> Option<Result<String, ExportError>> {
-        Some(Ok(super::history::csv(history)))
+        Some(Ok(of_history(history)))
     }
 }
 
-/// The table of one run, the rows of a cell at a time.
-fn table(analysis: &Analysis, mut take: impl FnMut(&str) -> Result<(), ExportError>) -> Result<(), ExportError> {
-    let mut part = String::new();
-    put(&mut part, HEADER);
-    missing(&mut part, None, analysis);
-    take(&part)?;
-    for cell in analysis.every_cell() {
-        part.clear();
-        rows(&mut part, None, analysis, cell);
-        take(&part)?;
+/// Those of a history.
+const OF_HISTORY: &str =
+    "group,run,started,scenario,scenario_hash,arrangement,measure,contender,version,median,least,greatest,blocks,gap";
+
+/// One row per point, with a header (RFC 4180).
+///
+/// If there is no figure, `gap` says in a sentence why. A run that is left out is a row with its name and the gap alone.
+fn of_history(history: &History) -> String {
+    let mut out = String::new();
+    put(&mut out, [OF_HISTORY]);
+    for (at, group) in history.groups.iter().enumerate() {
+        for panel in &group.panels {
+            for line in &panel.lines {
+                for point in &line.points {
+                    let run = &group.runs[point.run];
+                    let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
+                    let fields = [
+                        (at + 1).to_string(),
+                        text(&run.name),
+                        run.started.to_string(),
+                        text(&panel.scenario),
+                        text(&panel.scenario_hash),
+                        text(&panel.arrangement),
+                        text(&panel.meter),
+                        text(&line.contender),
+                        text(&point.version),
+                        number(point.median),
+                        number(point.spread.map(|[least, _]| least)),
+                        number(point.spread.map(|[_, most]| most)),
+                        point.blocks.to_string(),
+                        text(point.gap.as_deref().unwrap_or_default()),
+                    ];
+                    put(&mut out, fields);
+                }
+            }
+        }
     }
-    Ok(())
+    for one in &history.left_out {
+        let (run, why) = (text(&one.run), text(&format!("Left out: {}", one.why)));
+        // Neither a group nor a figure.
+        put(&mut out, ["", &run, ",,,,,,,,,,", &why]);
+    }
+    out
 }
 
 /// A row per contender that is missing, each after the run's name, if any.
 fn missing(out: &mut String, name: Option<&str>, analysis: &Analysis) {
-    for contender in &analysis.run().contenders {
-        if let Some(why) = &contender.unavailable {
-            let (id, label) = (&contender.id, &contender.label);
-            let record = Record { contender: id, label, control: contender.control, ..Record::default() };
-            Record { unavailable: why, ..record }.write(out, name);
+    for one in &analysis.run().contenders {
+        if let Some(why) = &one.unavailable {
+            let who = [text(&one.id), text(&one.label), one.control.to_string()];
+            // It has no place and no measure.
+            let fields = who.into_iter().chain(vec![String::new(); 10]).chain([text(why)]);
+            put(out, name.map(text).into_iter().chain(fields).chain(["false,,".to_owned()]));
         }
     }
 }
@@ -106,86 +119,35 @@ fn missing(out: &mut String, name: Option<&str>, analysis: &Analysis) {
 /// The rows of a cell, each after the run's name, if any.
 fn rows(out: &mut String, name: Option<&str>, analysis: &Analysis, cell: &Cell) {
     let contender = analysis.run().contender(&cell.contender);
-    let blank = Record {
-        contender: &cell.contender,
-        label: &cell.label,
-        control: contender.is_some_and(|contender| contender.control),
-        scenario: &cell.scenario,
-        arrangement: &cell.arrangement,
-        block: cell.block.to_string(),
-        round: cell.round.map(|round| round.to_string()).unwrap_or_default(),
-        pass: cell.pass.name(),
-        attempt: cell.attempt.to_string(),
-        started: cell.started.to_string(),
-        counts: cell.counts() && analysis.counts(cell),
-        void: cell.void.as_deref().unwrap_or_default(),
-        failed: cell.failed.as_deref().unwrap_or_default(),
-        ..Record::default()
-    };
+    let place = [
+        text(&cell.contender),
+        text(&cell.label),
+        contender.is_some_and(|contender| contender.control).to_string(),
+        text(&cell.scenario),
+        text(&cell.arrangement),
+        cell.block.to_string(),
+        cell.round.map(|round| round.to_string()).unwrap_or_default(),
+        cell.pass.name().to_owned(),
+        cell.attempt.to_string(),
+        cell.started.to_string(),
+    ];
+    let before = name.map(text).into_iter().chain(place).collect::<Vec<_>>().join(",");
+    let [void, failed] = [&cell.void, &cell.failed].map(|why| text(why.as_deref().unwrap_or_default()));
+    let after = format!("{},{void},{failed}", cell.counts() && analysis.counts(cell));
+    let mut figure = |[measure, value, unit, why]: [&str; 4]| put(out, [&before, measure, value, unit, why, &after]);
     if cell.measures.is_empty() {
-        blank.write(out, name);
+        figure([""; 4]);
     }
     for (measure, found) in &cell.measures {
-        let record = Record { measure, ..blank.clone() };
         match found {
-            Measure::Value { value, unit } => {
-                Record { value: value.to_string(), unit: unit.symbol(), ..record }.write(out, name);
-            }
-            Measure::Unavailable { unavailable } => Record { unavailable, ..record }.write(out, name),
+            Measure::Value { value, unit } => figure([&text(measure), &value.to_string(), unit.symbol(), ""]),
+            Measure::Unavailable { unavailable } => figure([&text(measure), "", "", &text(unavailable)]),
         }
     }
 }
 
-/// A row.
-#[derive(Clone, Default)]
-struct Record<'a> {
-    contender: &'a str,
-    label: &'a str,
-    control: bool,
-    scenario: &'a str,
-    arrangement: &'a str,
-    block: String,
-    round: String,
-    pass: &'a str,
-    attempt: String,
-    started: String,
-    measure: &'a str,
-    value: String,
-    unit: &'a str,
-    unavailable: &'a str,
-    counts: bool,
-    void: &'a str,
-    failed: &'a str,
-}
-
-impl Record<'_> {
-    fn write(&self, out: &mut String, name: Option<&str>) {
-        let said = |yes: bool| if yes { "true" } else { "false" }.to_owned();
-        let fields: [String; HEADER.len()] = [
-            text(self.contender),
-            text(self.label),
-            said(self.control),
-            text(self.scenario),
-            text(self.arrangement),
-            self.block.clone(),
-            self.round.clone(),
-            self.pass.to_owned(),
-            self.attempt.clone(),
-            self.started.clone(),
-            text(self.measure),
-            self.value.clone(),
-            self.unit.to_owned(),
-            text(self.unavailable),
-            said(self.counts),
-            text(self.void),
-            text(self.failed),
-        ];
-        put(out, name.map(text).into_iter().chain(fields));
-    }
-}
-
 /// A line of finished fields.
-pub(super) fn put<T: AsRef<str>>(out: &mut String, fields: impl IntoIterator<Item = T>) {
+fn put<T: AsRef<str>>(out: &mut String, fields: impl IntoIterator<Item = T>) {
     for (place, field) in fields.into_iter().enumerate() {
         if place > 0 {
             out.push(',');
@@ -200,7 +162,7 @@ const FORMULA: [char; 8] = ['=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d
 
 /// A text from outside as a field: on one line, quoted if necessary, with an apostrophe before what a spreadsheet would run as a
 /// formula. Not for numbers, which may begin with a minus.
-pub(super) fn text(from_outside: &str) -> String {
+fn text(from_outside: &str) -> String {
     let text = plain(from_outside);
     quoted(if text.starts_with(FORMULA) { format!("'{text}") } else { text })
 }

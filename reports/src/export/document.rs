@@ -3,7 +3,7 @@
 use super::column::{Column, Entry, Row, SUMMED, Standing, columns};
 use super::head::{arrangement, head, rounds, verdicts};
 use super::part::{Field, Notes, Part, Sheet, TableRow};
-use super::text::{count, plain, sentence};
+use super::text::{count, grouped, plain, sentence};
 use crate::Place;
 use crate::measure::{PEAK_RSS, STATEMENTS, THREADS, WALL};
 use crate::{Analysis, Cell, Contender, Pass, Role, Run, Setting, SummaryRow, why_cut_short};
@@ -149,12 +149,16 @@ impl At<'_> {
             remarks: Vec::new(),
             noticed: Vec::new(),
         };
-        let mut findings = Findings::default();
+        let mut noticed = Vec::new();
         // In the order in which they are shown.
         for contender in in_order(run) {
-            self.remark(contender, &mut table.remarks, &mut findings);
+            self.remark(contender, &mut table.remarks, &mut noticed);
         }
-        table.noticed = findings.sentences().collect();
+        let said = |(finding, mut labels): (String, Vec<String>)| {
+            labels.dedup();
+            format!("{}: {finding}", labels.join(", "))
+        };
+        table.noticed = grouped(noticed).into_iter().map(said).collect();
         table.remarks.extend(self.fewer_blocks());
         table.sheets.extend(self.more(notes));
         table
@@ -177,13 +181,7 @@ impl At<'_> {
             });
         }
         let title = |column: &&Column| column.title.iter().map(|&line| line.to_owned()).collect();
-        Sheet {
-            title: String::new(),
-            first: "contender".to_owned(),
-            words: 0,
-            columns: self.columns.iter().map(title).collect(),
-            groups: [drivers, apart].into_iter().filter(|group| !group.is_empty()).collect(),
-        }
+        Sheet::of(String::new(), "contender", self.columns.iter().map(title).collect(), vec![drivers, apart])
     }
 
     /// One per column, or a word for the whole row.
@@ -255,8 +253,8 @@ impl At<'_> {
         })
     }
 
-    /// Why the contender's row is missing, failed or void, and what was noticed.
-    fn remark(&self, contender: &Contender, remarks: &mut Vec<String>, findings: &mut Findings) {
+    /// Why the contender's row is missing, failed or void, and what was noticed, each with the contender's label.
+    fn remark(&self, contender: &Contender, remarks: &mut Vec<String>, noticed: &mut Vec<(String, String)>) {
         let label = plain(&contender.label);
         if let Some(why) = &contender.unavailable {
             remarks.push(format!("{label} is missing: {}", plain(why)));
@@ -285,7 +283,7 @@ impl At<'_> {
                     remarks.push(format!("{label} {is}{}: {}", of(all.len()), plain(why)));
                 }
             }
-            mine.iter().flat_map(|cell| &cell.findings).for_each(|finding| findings.add(&label, &plain(finding)));
+            noticed.extend(mine.iter().flat_map(|cell| &cell.findings).map(|text| (plain(text), label.clone())));
         }
     }
 }
@@ -294,24 +292,6 @@ impl At<'_> {
 fn in_order(run: &Run) -> impl Iterator<Item = &Contender> {
     let of = |is_driver: bool| run.contenders.iter().filter(move |one| (one.role == Role::Driver) == is_driver);
     of(true).chain(of(false))
-}
-
-/// What was noticed, each once with the contenders it holds for.
-#[derive(Default)]
-struct Findings(Vec<(String, Vec<String>)>);
-
-impl Findings {
-    fn add(&mut self, label: &str, finding: &str) {
-        match self.0.iter_mut().find(|(known, _)| known == finding) {
-            Some((_, labels)) if labels.iter().any(|known| known == label) => {}
-            Some((_, labels)) => labels.push(label.to_owned()),
-            None => self.0.push((finding.to_owned(), vec![label.to_owned()])),
-        }
-    }
-
-    fn sentences(self) -> impl Iterator<Item = String> {
-        self.0.into_iter().map(|(finding, labels)| format!("{}: {finding}", labels.join(", ")))
-    }
 }
 
 /// How many of the cells give no figure to compare, for example `void` or `failed 1/3`; empty if all count.

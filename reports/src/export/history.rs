@@ -1,20 +1,15 @@
 //! Runs of many dates, in every format.
 
-mod chart;
-mod page;
-
-pub(super) use self::page::{SPREAD, page, picture};
-use super::csv::{put, text as field};
+use super::chart::history::said;
 use super::part::{Field, Part, Sheet, TableRow};
-use super::quantity::{three_digits, whole};
 use super::text::{capital, plain};
-use crate::{Change, Group, History, HistoryLine, Panel, Point};
+use crate::{Group, History, HistoryLine, Panel};
 
 /// What the bars of a figure are.
-const BARS: &str = "A figure is the median over the blocks or generations of its run, followed by the least and the greatest of them. That is their \
+pub(super) const BARS: &str = "A figure is the median over the blocks or generations of its run, followed by the least and the greatest of them. That is their \
      spread, not an interval: no verdict follows from two runs.";
 
-const NOTHING_JOINED: &str = "Only runs with equal processor, kernel, target, settings and count are joined. The machine may have changed in \
+pub(super) const NOTHING_JOINED: &str = "Only runs with equal processor, kernel, target, settings and count are joined. The machine may have changed in \
      other ways.";
 
 /// The history as a terminal and Markdown show it.
@@ -30,67 +25,7 @@ pub(super) fn parts(history: &History) -> Vec<Part> {
     parts
 }
 
-/// One record of the CSV; the names are its header.
-const HEADER: [&str; 14] = [
-    "group",
-    "run",
-    "started",
-    "scenario",
-    "scenario_hash",
-    "arrangement",
-    "measure",
-    "contender",
-    "version",
-    "median",
-    "least",
-    "greatest",
-    "blocks",
-    "gap",
-];
-
-/// One row per point, with a header (RFC 4180).
-///
-/// If there is no figure, `gap` says in a sentence why. A run that is left out is a row with its name and the gap alone.
-pub(super) fn csv(history: &History) -> String {
-    let mut out = String::new();
-    put(&mut out, HEADER);
-    for (at, group) in history.groups.iter().enumerate() {
-        for panel in &group.panels {
-            for line in &panel.lines {
-                for point in &line.points {
-                    let run = &group.runs[point.run];
-                    let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
-                    let fields: [String; HEADER.len()] = [
-                        (at + 1).to_string(),
-                        field(&run.name),
-                        run.started.to_string(),
-                        field(&panel.scenario),
-                        field(&panel.scenario_hash),
-                        field(&panel.arrangement),
-                        field(&panel.meter),
-                        field(&line.contender),
-                        field(&point.version),
-                        number(point.median),
-                        number(point.spread.map(|[least, _]| least)),
-                        number(point.spread.map(|[_, most]| most)),
-                        point.blocks.to_string(),
-                        field(point.gap.as_deref().unwrap_or_default()),
-                    ];
-                    put(&mut out, fields);
-                }
-            }
-        }
-    }
-    for one in &history.left_out {
-        let mut fields = [const { String::new() }; HEADER.len()];
-        fields[1] = field(&one.run);
-        fields[HEADER.len() - 1] = field(&format!("Left out: {}", one.why));
-        put(&mut out, fields);
-    }
-    out
-}
-
-fn about(group: &Group) -> Vec<String> {
+pub(super) fn about(group: &Group) -> Vec<String> {
     let conditions: Vec<String> =
         group.conditions.iter().map(|(name, value)| format!("{name}: {}", plain(value))).collect();
     let names: Vec<String> = group.runs.iter().map(|run| plain(&run.name)).collect();
@@ -131,32 +66,8 @@ pub(super) fn gaps(group: &Group) -> Vec<String> {
     all
 }
 
-fn left_out(history: &History) -> Vec<String> {
+pub(super) fn left_out(history: &History) -> Vec<String> {
     history.left_out.iter().map(|one| format!("Left out: {}", plain(&one.why))).collect()
-}
-
-pub(super) fn figure(panel: &Panel, value: f64) -> String {
-    if panel.meter == crate::measure::THROUGHPUT { whole(value) } else { three_digits(value) }
-}
-
-/// A point in words.
-pub(super) fn said(panel: &Panel, point: &Point) -> String {
-    match (point.median, point.spread) {
-        (Some(median), Some(ends)) => {
-            let [median, least, most] = [median, ends[0], ends[1]].map(|one| figure(panel, one));
-            if least == most { median } else { format!("{median} ({least} to {most})") }
-        }
-        (Some(median), None) => figure(panel, median),
-        _ => "gap".to_owned(),
-    }
-}
-
-/// A change in words.
-pub(super) fn story(panel: &Panel, line: &HistoryLine, change: &Change) -> String {
-    let [before, after] = change.points.map(|at| &line.points[at]);
-    let words = panel.words.replacen(" per statement", "", 1).replace(", ", " ");
-    let shown = |point: &Point| point.median.map_or("gap".to_owned(), |median| figure(panel, median));
-    format!("{} {words}", [before, after].map(shown).join(" -> "))
 }
 
 fn sheet(panel: &Panel) -> Sheet {
@@ -168,13 +79,8 @@ fn sheet(panel: &Panel) -> Sheet {
         };
         TableRow::of(&line.contender, (0..panel.places.len()).map(field).collect())
     };
-    Sheet {
-        title: plain(&panel.title),
-        first: "contender".to_owned(),
-        words: 0,
-        columns: panel.places.iter().map(|place| vec![plain(place)]).collect(),
-        groups: vec![panel.lines.iter().map(row).collect()],
-    }
+    let columns = panel.places.iter().map(|place| vec![plain(place)]).collect();
+    Sheet::of(plain(&panel.title), "contender", columns, vec![panel.lines.iter().map(row).collect()])
 }
 
 #[cfg(test)]
@@ -247,7 +153,7 @@ mod tests {
         let first = csv.lines().nth(1).unwrap();
         assert!(first.starts_with("1,runs/1,2026-02-01T03:04:05Z,") && !first.contains('"'), "{first}");
         let fields: Vec<&str> = first.split(',').collect();
-        assert_eq!(fields.len(), HEADER.len(), "{first}");
+        assert_eq!(fields.len(), 14, "{first}");
         assert!(fields[9..13].iter().all(|field| field.parse::<f64>().is_ok()), "{first}");
         let last = csv.lines().last().unwrap();
         assert!(last.starts_with(",\"a|b</title>") && last.contains("\",,,,,,,,,,,,\"Left out: the run a|b"), "{last}");

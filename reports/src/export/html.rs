@@ -1,61 +1,50 @@
 //! One page that holds everything: tables, charts, what they rest on, and the data. It needs neither a server nor a network, and
 //! runs no code but its own.
 
-mod charts;
 mod choices;
 mod fields;
 mod first;
+mod history;
 mod raw;
-pub(super) mod sections;
-pub(super) mod shell;
-pub(super) mod svg;
+mod sections;
+mod shell;
+mod side_by_side;
 #[cfg(test)]
 mod tests;
-mod view;
 mod words;
 
 use maud::{Markup, PreEscaped, html};
 use serde_json::{Map, Value, json};
 
-use self::charts::{Chart, Detail, Here};
 use self::choices::{Meters, choices};
 use self::fields::{Fields, fields};
 use self::raw::Packed;
-pub use self::raw::StandIns;
-use self::sections::{Line, by_view};
-use self::shell::{STYLE, shell};
-use self::view::{Faces, View};
+pub use self::raw::{PAGE_LIMIT, stand_ins};
+use self::sections::by_view;
+use self::shell::shell;
+use super::chart::svg::STYLE;
+use super::chart::view::{Faces, View};
+use super::chart::{self, Chart, Detail, Here};
 use super::column::{Column, Kind, columns};
-use super::document::{At, Document, trouble};
+use super::document::{At, Document};
 use super::head::{sized, verdicts};
-use super::part::{Notes, Sheet};
+use super::part::{Field, Notes, Sheet};
 use super::quantity::whole;
 use super::sweep::{compact, points};
 use super::text::count;
-use super::{ExportError, Exporter, Look, history, releases, side_by_side};
+use super::{ExportError, Exporter, Look};
 use crate::Place;
 use crate::measure::CPU_PER_STATEMENT;
-use crate::{Analysis, Axis, Contender, History, Pass, Recorded, Role, Run, Sweep, plain, references, why_cut_short};
+use crate::{Analysis, Axis, Contender, History, Recorded, Role, Run, Sweep, plain, references, why_cut_short};
 
 const SCRIPT: &str = include_str!("html/page.js");
-
-/// What a page may weigh, in bytes.
-pub const PAGE_LIMIT: usize = 1_500_000;
 
 /// `--format html`.
 pub(super) struct Html;
 
 impl Exporter for Html {
-    fn name(&self) -> &'static str {
-        "html"
-    }
-
-    fn about(&self) -> &'static str {
-        "One page to publish that holds tables, charts and the data"
-    }
-
-    fn file(&self) -> &'static str {
-        "page.html"
+    fn names(&self) -> [&'static str; 3] {
+        ["html", "One page to publish that holds tables, charts and the data", "page.html"]
     }
 
     /// Everything that came from outside (names, errors, definitions) is escaped; a policy in the page keeps it from loading
@@ -138,21 +127,6 @@ impl<'a> Page<'a> {
         Page { run, analysis, faces: Faces::of(run), views, columns, document, notes, fields, sweeps }
     }
 
-    /// The rows of a main table.
-    fn lines(&self, place: Place) -> Vec<Line> {
-        let line = |(at, contender): (usize, &Contender)| {
-            let mine = self.analysis.cells_of(place, contender, Pass::Timing);
-            let trouble = match trouble(&mine) {
-                none if none.is_empty() && contender.unavailable.is_some() => "missing".to_owned(),
-                none if none.is_empty() && mine.is_empty() => "not run".to_owned(),
-                trouble => trouble,
-            };
-            let cost = self.analysis.row(place, contender, CPU_PER_STATEMENT);
-            Line { place: at, role: contender.role, trouble, bottleneck: cost.and_then(|row| row.bottleneck) }
-        };
-        self.run.contenders.iter().enumerate().map(line).collect()
-    }
-
     /// The drivers' names.
     fn names(&self) -> String {
         let drivers = self.run.contenders.iter().filter(|one| one.role == Role::Driver && !one.control);
@@ -175,7 +149,7 @@ impl<'a> Page<'a> {
                     }
                     p { (table.about) }
                     p.muted { (table.arrangement) }
-                    (sections::main_table(p, &format!("{}, {}", table.title, table.arrangement), &self.faces, &self.columns, &self.lines(*place), &self.fields[0]))
+                    (sections::main_table(p, *place, &format!("{}, {}", table.title, table.arrangement), &self.faces, &self.columns, self.analysis, &self.fields[0]))
                     @let remarks: Vec<&String> = table.remarks.iter().chain(&table.noticed).collect();
                     @if !remarks.is_empty() { ul.remarks { @for remark in remarks { li { (sections::words(remark)) } } } }
                     (sections::charts(&charts[p]))
@@ -186,7 +160,7 @@ impl<'a> Page<'a> {
         let text = html! {
             header {
                 p.brand { "cqldyno" span { (self.run.started.strftime("%Y-%m-%d").to_string()) } }
-                (by_view(&self.views, headline))
+                (by_view(&self.views, |view| sections::headline(view.analysis)))
                 (by_view(&self.views, |view| html! {
                     @for warning in view.analysis.warnings() { p.warning role="note" { strong { "Warning. " } (sections::words(warning)) } }
                 }))
@@ -202,7 +176,7 @@ impl<'a> Page<'a> {
             }
             (choices(self.run, &self.views, &self.faces, &self.columns, &meters, &charts))
             main {
-                @if let Some(group) = History::of_releases(self.analysis) { (releases::section(&group)) }
+                @if let Some(group) = History::of_releases(self.analysis) { (history::releases(&group)) }
                 @if !self.has_curves() && !self.run.plan.exact { (first::first(&self.views[0], &self.faces, &self.fields[0])) }
                 (self.sweeps(detail))
                 (self.reading())
@@ -241,7 +215,7 @@ impl<'a> Page<'a> {
             html! {
                 section aria-labelledby={ "sweep-" (at) } {
                     h2 id={ "sweep-" (at) } { (sweep.name()) " by " (by) }
-                    (sections::charts(&charts::sweep(sweep, &self.faces, detail == Detail::Full)))
+                    (sections::charts(&chart::sweep(sweep, &self.faces, detail == Detail::Full)))
                     (sheet(&points))
                     @if !notes.0.is_empty() { ol.remarks { @for note in &notes.0 { li { (sections::words(note)) } } } }
                 }
@@ -326,16 +300,16 @@ impl<'a> Page<'a> {
         }
         let rounds = self.analysis.rounds();
         let cells = self.analysis.cells_in(place).iter().filter(|cell| !rounds.leave_out(cell)).copied().collect();
-        let Place { scenario, arrangement } = place;
-        Here { scenario, arrangement, cells, faces: &self.faces, detail }.charts(&self.views)
+        Here { place, cells, faces: &self.faces, detail }.charts(&self.views)
     }
 
     /// The fields that differ by reference, as JSON that can stand in a script element.
     fn data(&self) -> Result<String, ExportError> {
         let differs = |id: &String| self.fields.iter().any(|fields| fields.get(id) != self.fields[0].get(id));
         let ids: Vec<&String> = self.fields[0].keys().filter(|id| differs(id)).collect();
+        let json = |one: &Field| json!([one.text, one.sub, one.class, one.sort, one.note]);
         let of = |fields: &Fields| -> Map<String, Value> {
-            ids.iter().filter_map(|id| Some(((*id).clone(), fields.get(*id)?.json()))).collect()
+            ids.iter().filter_map(|id| Some(((*id).clone(), json(fields.get(*id)?)))).collect()
         };
         let names: Vec<&String> = self.views.iter().map(|view| &view.name).collect();
         let data = json!({ "names": names, "fields": self.fields.iter().map(of).collect::<Vec<_>>() });
@@ -357,13 +331,4 @@ fn fields_of(view: &View, columns: &[&'static Column], notes: &mut Notes) -> Fie
         }
     }
     all
-}
-
-fn headline(view: &View) -> Markup {
-    html! {
-        @for (at, finding) in view.analysis.findings().iter().enumerate() {
-            @if at == 0 { h1 { (finding) } } @else { p.headline { (finding) } }
-        }
-        @for worth in view.analysis.worths() { p.headline { (worth) } }
-    }
 }

@@ -12,16 +12,8 @@ use crate::{Agreement, Analysis, Cell, Combined, CombinedRow, History, Recorded,
 pub(super) struct Json;
 
 impl Exporter for Json {
-    fn name(&self) -> &'static str {
-        "json"
-    }
-
-    fn about(&self) -> &'static str {
-        "Everything: run, cells, summary, warnings and findings"
-    }
-
-    fn file(&self) -> &'static str {
-        "result.json"
+    fn names(&self) -> [&'static str; 3] {
+        ["json", "Everything: run, cells, summary, warnings and findings", "result.json"]
     }
 
     /// `{run, cells, summary, warnings, findings}`. The run is as it was measured; `reference` names whom the summary is against if
@@ -107,9 +99,9 @@ impl<'a> Together<'a> {
         let analysis = combined.analysis();
         Together {
             reference: analysis.reference().map(|one| one.id.as_str()),
-            rows: combined.rows(),
-            spread: combined.spread(),
-            agreement: combined.agreement(),
+            rows: &combined.rows,
+            spread: combined.spread,
+            agreement: combined.agreement,
             warnings: analysis.warnings(),
             findings: analysis.findings(),
         }

@@ -1,8 +1,8 @@
 //! A run under way: the short tables in the room that a terminal has, or everything in one line.
 
-use super::part::Part;
+use super::part::{Part, Short};
 use super::quantity::three_digits;
-use super::short::{Short, shown};
+use super::short::shown;
 use super::table::{Look, terminal};
 use super::text::{count, cut, plain};
 use crate::measure::CPU_PER_STATEMENT;
@@ -65,11 +65,8 @@ fn of_place(analysis: &Analysis, place: Place) -> String {
         let is_reference = is_judged && analysis.reference().is_some_and(|reference| reference.id == one.id);
         let is_shown = one.unavailable.is_none() && !is_reference;
         let row = analysis.row(place, one, CPU_PER_STATEMENT).filter(|_| is_shown)?;
-        let figure = match (row.ratio, row.interval, row.level) {
-            (Some(ratio), Some([low, high]), _) => format!("{ratio:.2} ({low:.2} to {high:.2})"),
-            (_, _, Some(cost)) => format!("{} us", three_digits(cost)),
-            _ => "n/a".to_owned(),
-        };
+        let cost = || row.level.map_or("n/a".to_owned(), |cost| format!("{} us", three_digits(cost)));
+        let figure = row.ratio_within(2, " to ").unwrap_or_else(cost);
         Some(format!("  {} {figure}", short(run, one)))
     };
     let figures: String = shown(analysis).into_iter().filter_map(of).collect();

@@ -2,9 +2,9 @@
 
 use super::document::{Document, doubts};
 use super::head::{sized, title};
-use super::part::{Part, Sheet};
+use super::part::{Part, Sheet, Short};
 use super::releases::releases;
-use super::short::{Short, response_times};
+use super::short::response_times;
 use super::text::{capital, escape, plain};
 use super::{ExportError, Exporter, Look, side_by_side, sweep};
 use crate::{Analysis, History, Recorded, Sweep};
@@ -13,16 +13,8 @@ use crate::{Analysis, History, Recorded, Sweep};
 pub(super) struct Markdown;
 
 impl Exporter for Markdown {
-    fn name(&self) -> &'static str {
-        "markdown"
-    }
-
-    fn about(&self) -> &'static str {
-        "The tables as GitHub shows them; details open on request"
-    }
-
-    fn file(&self) -> &'static str {
-        "table.md"
+    fn names(&self) -> [&'static str; 3] {
+        ["markdown", "The tables as GitHub shows them; details open on request", "table.md"]
     }
 
     /// Findings, warnings and the short table; every column and how it was measured open on request.

@@ -1,17 +1,13 @@
 //! The releases of a driver: first where a figure changes, then all figures.
 
-use maud::{Markup, html};
-
-use super::history::{SPREAD, figure, gaps, picture, said, story};
+use super::chart::history::{figure, said, story};
+use super::history::gaps;
 use super::part::{Field, Part, Sheet, TableRow};
-use super::text::plain;
+use super::text::{grouped, plain};
 use crate::{Analysis, Change, Group, History, Panel, Point, Role};
 
 /// How a range is to be read.
-const INTERVALS: &str = "A range is the 95 % interval of the ratio to the reference, which has none itself.";
-
-/// What the bars are in a chart of a figure with intervals.
-const BARS: &str = "A bar is the 95 % interval of the ratio to the reference, drawn around the level.";
+pub(super) const INTERVALS: &str = "A range is the 95 % interval of the ratio to the reference, which has none itself.";
 
 /// The changes between two neighbouring releases.
 struct Step<'a> {
@@ -29,7 +25,7 @@ pub(crate) fn releases(analysis: &Analysis) -> Vec<Part> {
 }
 
 /// The changes as a list, then a table per driver, scenario and arrangement.
-fn parts(group: &Group) -> Vec<Part> {
+pub(super) fn parts(group: &Group) -> Vec<Part> {
     let panels: Vec<&Panel> = panels(group).collect();
     let is_one = panels.iter().all(|panel| panel.arrangement == panels[0].arrangement);
     let steps = steps(&panels, is_one);
@@ -42,86 +38,47 @@ fn parts(group: &Group) -> Vec<Part> {
         (true, false) => Part::Text("Too few releases have figures to look for changes: three are needed.".to_owned()),
     });
     parts.extend(has_intervals(group).then(|| Part::Text(INTERVALS.to_owned())));
-    let mut tables: Vec<Vec<&Panel>> = Vec::new();
-    for panel in panels {
-        match tables.iter_mut().find(|table| same_table(table[0], panel)) {
-            Some(table) => table.push(panel),
-            None => tables.push(vec![panel]),
-        }
-    }
-    parts.extend(tables.iter().map(|table| Part::Sheet(sheet(table))));
+    let table = |panel: &'_ Panel| (panel.lines[0].contender.clone(), place(panel));
+    let tables = grouped(panels.into_iter().map(|panel| (table(panel), panel)));
+    parts.extend(tables.iter().map(|(_, table)| Part::Sheet(sheet(table))));
     parts.extend(Part::list(gaps(group)));
     parts
 }
 
 /// Whether any figure has intervals.
-fn has_intervals(group: &Group) -> bool {
+pub(super) fn has_intervals(group: &Group) -> bool {
     panels(group).any(|panel| panel.lines[0].has_intervals())
 }
 
 /// Those of drivers.
-fn panels(group: &Group) -> impl Iterator<Item = &Panel> {
+pub(super) fn panels(group: &Group) -> impl Iterator<Item = &Panel> {
     group.panels.iter().filter(|panel| panel.lines.len() == 1 && panel.lines[0].role == Role::Driver)
 }
 
-/// The same for a page: the changes, and a chart per figure with a line at each of them.
-pub(crate) fn section(group: &Group) -> Markup {
-    html! {
-        section aria-labelledby="releases" {
-            h2 id="releases" { "What changed with which release" }
-            @for part in parts(group) {
-                @match part {
-                    Part::List(sentences) => ul.remarks { @for text in sentences { li { (text.replace("->", "→")) } } },
-                    Part::Text(text) if text != INTERVALS => p { (text) },
-                    _ => {},
-                }
-            }
-            p.muted {
-                "A vertical line marks a change. A cross is a release without a figure."
-                @if has_intervals(group) { " " (INTERVALS) }
-            }
-            div.charts {
-                @for panel in panels(group) {
-                    (picture(panel, group, if panel.lines[0].has_intervals() { BARS } else { SPREAD }))
-                }
-            }
-        }
-    }
-}
-
 fn steps<'a>(panels: &[&'a Panel], is_one: bool) -> Vec<Step<'a>> {
-    let mut steps: Vec<(usize, Step)> = Vec::new();
-    for panel in panels {
+    let told = panels.iter().flat_map(|panel| {
         let line = &panel.lines[0];
-        for change in &line.changes {
+        line.changes.iter().map(move |change| {
             let versions = change.points.map(|at| line.points[at].version.as_str());
-            let told = (*panel, change, story(panel, line, change));
-            let is = |step: &&mut (usize, Step)| step.1.driver == line.contender && step.1.versions == versions;
-            match steps.iter_mut().find(is) {
-                Some((_, step)) => step.changes.push(told),
-                None => steps.push((
-                    line.points[change.points[1]].place,
-                    Step { driver: &line.contender, versions, changes: vec![told], is_one },
-                )),
-            }
-        }
-    }
-    let driver = |step: &Step| panels.iter().position(|panel| panel.lines[0].contender == step.driver);
-    steps.sort_by_key(|(place, step)| (driver(step), *place));
-    steps.into_iter().map(|(_, step)| step).collect()
+            ((line.contender.as_str(), versions), (*panel, change, story(panel, line, change)))
+        })
+    });
+    let steps = grouped(told).into_iter();
+    let mut steps: Vec<Step> =
+        steps.map(|((driver, versions), changes)| Step { driver, versions, changes, is_one }).collect();
+    steps.sort_by_key(|step| {
+        let (panel, change, _) = &step.changes[0];
+        let driver = panels.iter().position(|panel| panel.lines[0].contender == step.driver);
+        (driver, panel.lines[0].points[change.points[1]].place)
+    });
+    steps
 }
 
 impl Step<'_> {
     /// The releases, what changes in each scenario, and why.
     fn said(&self, with_driver: bool) -> String {
-        let mut places: Vec<(String, Vec<&str>)> = Vec::new();
-        for (panel, _, story) in &self.changes {
-            let place = if self.is_one { plain(&panel.scenario) } else { place(panel) };
-            match places.iter_mut().find(|(known, _)| *known == place) {
-                Some((_, stories)) => stories.push(story),
-                None => places.push((place, vec![story])),
-            }
-        }
+        let place = |panel: &Panel| if self.is_one { plain(&panel.scenario) } else { place(panel) };
+        let places = grouped(self.changes.iter().map(|(panel, _, story)| (place(panel), story.as_str())));
         let places: Vec<String> =
             places.iter().map(|(place, stories)| format!("{place} {}", stories.join(", "))).collect();
         let mut why: Vec<String> = Vec::new();
@@ -145,11 +102,6 @@ fn place(panel: &Panel) -> String {
     format!("{} on {}", plain(&panel.scenario), plain(&panel.arrangement))
 }
 
-fn same_table(one: &Panel, other: &Panel) -> bool {
-    (&one.lines[0].contender, &one.scenario, &one.arrangement)
-        == (&other.lines[0].contender, &other.scenario, &other.arrangement)
-}
-
 /// A row per release, a column per figure; an asterisk where another level begins.
 fn sheet(panels: &[&Panel]) -> Sheet {
     let places = &panels[0].places;
@@ -167,13 +119,9 @@ fn sheet(panels: &[&Panel]) -> Sheet {
     let row = |place: &String| TableRow::of(place, panels.iter().map(|panel| field(panel, place)).collect());
     let has_changes = panels.iter().any(|panel| !panel.lines[0].changes.is_empty());
     let mark = if has_changes { "; * changed with this release" } else { "" };
-    Sheet {
-        title: format!("Releases of {}, {}{mark}", plain(&panels[0].lines[0].contender), place(panels[0])),
-        first: "release".to_owned(),
-        words: 0,
-        columns: panels.iter().map(|panel| column(&panel.words)).collect(),
-        groups: vec![places.iter().map(row).collect()],
-    }
+    let title = format!("Releases of {}, {}{mark}", plain(&panels[0].lines[0].contender), place(panels[0]));
+    let columns = panels.iter().map(|panel| column(&panel.words)).collect();
+    Sheet::of(title, "release", columns, vec![places.iter().map(row).collect()])
 }
 
 /// The heading of a column in two lines.

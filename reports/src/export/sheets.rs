@@ -63,14 +63,10 @@ impl At<'_> {
                 measures.iter().map(|(measure, _)| field(self.analysis.row(self.place, contender, &measure.id), notes));
             groups[usize::from(contender.role != Role::Driver)].push(TableRow::of(&contender.label, fields.collect()));
         }
-        groups.retain(|group| !group.is_empty());
-        (!measures.is_empty() && !groups.is_empty()).then(|| Sheet {
-            title: if pass == Pass::Timing { "more of the same cells".to_owned() } else { pass.title().to_owned() },
-            first: "contender".to_owned(),
-            words: 0,
-            columns: measures.iter().map(|(_, title)| title.lines().map(plain).collect()).collect(),
-            groups,
-        })
+        let title = if pass == Pass::Timing { "more of the same cells" } else { pass.title() };
+        let columns = measures.iter().map(|(_, title)| title.lines().map(plain).collect()).collect();
+        let sheet = Sheet::of(title.to_owned(), "contender", columns, groups);
+        (!measures.is_empty() && !sheet.groups.is_empty()).then_some(sheet)
     }
 
     /// Whether a cell here has that measure, or the reason why it has no value.
@@ -113,13 +109,7 @@ fn breakdown(kind: &str, pass: Pass, found: &[Found]) -> Sheet {
     };
     let columns: Vec<(String, BTreeMap<String, f64>)> =
         found.iter().map(|(contender, cells)| (plain(&contender.label), of(cells))).collect();
-    let mut greatest: BTreeMap<&str, f64> = BTreeMap::new();
-    for (name, value) in columns.iter().flat_map(|(_, figures)| figures) {
-        let most = greatest.entry(name).or_default();
-        *most = most.max(*value);
-    }
-    let mut names: Vec<(&str, f64)> = greatest.into_iter().collect();
-    names.sort_by(|(a, x), (b, y)| y.total_cmp(x).then(a.cmp(b)));
+    let names = greatest_first(columns.iter().flat_map(|(_, figures)| figures).map(|(name, value)| (&**name, *value)));
     let (shown, others): (Vec<_>, Vec<_>) = names.into_iter().partition(|(_, most)| *most >= LEAST);
     let row = |label: &str, value: &dyn Fn(&BTreeMap<String, f64>) -> f64| {
         TableRow::of(label, columns.iter().map(|(_, figures)| Field::of(share(value(figures)))).collect())
@@ -131,13 +121,21 @@ fn breakdown(kind: &str, pass: Pass, found: &[Found]) -> Sheet {
         rows.push(row("others", &sum));
     }
     let total = row("all", &|figures| figures.values().sum());
-    Sheet {
-        title: format!("{} per statement", if kind == pass.name() { pass.title() } else { kind }),
-        first: "name".to_owned(),
-        words: 0,
-        columns: columns.iter().map(|(label, _)| label.split_inclusive('+').map(str::to_owned).collect()).collect(),
-        groups: vec![vec![total], rows],
+    let title = format!("{} per statement", if kind == pass.name() { pass.title() } else { kind });
+    let labels = columns.iter().map(|(label, _)| label.split_inclusive('+').map(str::to_owned).collect()).collect();
+    Sheet::of(title, "name", labels, vec![vec![total], rows])
+}
+
+/// The names with their greatest figures.
+pub(crate) fn greatest_first<'a>(figures: impl Iterator<Item = (&'a str, f64)>) -> Vec<(&'a str, f64)> {
+    let mut greatest: BTreeMap<&str, f64> = BTreeMap::new();
+    for (name, value) in figures {
+        let most = greatest.entry(name).or_default();
+        *most = most.max(value);
     }
+    let mut names: Vec<(&str, f64)> = greatest.into_iter().collect();
+    names.sort_by(|(a, x), (b, y)| y.total_cmp(x).then(a.cmp(b)));
+    names
 }
 
 fn share(value: f64) -> String {

@@ -2,54 +2,28 @@
 
 use super::document::trouble;
 use super::head::threads;
-use super::part::{Field, Sheet, TableRow};
-use super::quantity::{decimals, fixed, mebibytes, rate, three_digits};
+use super::part::{Field, Head, Line, Sheet, Short, ShortPlace, TableRow};
+use super::quantity::{decimals, mebibytes, rate, three_digits};
 use super::text::{cut, plain};
 use crate::Place;
 use crate::measure::{CPU_PER_STATEMENT, PEAK_RSS, SERVER_CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT};
 use crate::summary::comparable;
 use crate::{Analysis, Bottleneck, Combined, Contender, Pass, Role, Run, SummaryRow, Verdict, short};
 
-/// The places of these columns beside a reference, if a verdict on the rate follows.
-const SERVER: usize = 0;
-const RATE: usize = 3;
-
-/// The short tables of a run.
-pub(crate) struct Short {
-    /// The columns after the bar.
-    pub heads: Vec<Head>,
-    /// One per arrangement and scenario.
-    pub places: Vec<ShortPlace>,
-    /// Digits after the point of all costs.
-    decimals: usize,
-}
-
-/// What stands over a column.
-pub(crate) struct Head {
-    pub title: String,
-    /// Whether the column continues the one before it, so that a terminal prints no title over it.
-    pub continues: bool,
-    pub right: bool,
-}
-
-/// One scenario in one arrangement.
-pub(crate) struct ShortPlace {
-    pub scenario: String,
-    /// The arrangement's id and threads; absent if the run has only one.
-    pub arrangement: Option<String>,
-    /// The cheapest first, then contenders without a figure.
-    pub lines: Vec<Line>,
-}
-
-/// One contender.
-pub(crate) struct Line {
-    pub label: String,
-    /// CPU time per statement in microseconds.
-    pub cost: Option<f64>,
-    /// One per head.
-    pub fields: Vec<String>,
-    /// Why there is no figure.
-    pub trouble: Option<String>,
+/// What a column after the bar shows.
+#[derive(Clone, Copy)]
+enum Shows {
+    Server,
+    Ratio,
+    Verdict,
+    /// How many runs gave that verdict.
+    Held,
+    Rate,
+    OfRate,
+    /// The verdict on the rate where only a limit is known.
+    Bottleneck,
+    Calls,
+    Memory,
 }
 
 impl Short {
@@ -66,32 +40,34 @@ impl Short {
         let run = analysis.run();
         let shown = shown(analysis);
         let reference = analysis.reference().filter(|_| shown.len() > 1);
-        let head = |title: &str, continues, right| Head { title: title.to_owned(), continues, right };
         let is_judged = analysis.rows().iter().any(|row| row.is_primary() && row.interval.is_some());
-        // A ratio without an interval would look like a result.
-        let bare = [SERVER, RATE];
         let is_shown = |row: &&SummaryRow| shown.iter().any(|one| one.id == row.contender);
         let is_bound = analysis.rows().iter().filter(is_shown).any(|row| row.bottleneck == Some(Bottleneck::Server));
-        let heads = match reference {
-            Some(one) => {
-                let mut heads = vec![
-                    head("server", false, true),
-                    head(&format!("vs {} (95 %)", cut(&short(run, one), 20)), false, false),
-                    head("verdict on CPU time", true, false),
-                    head("statements/s", false, true),
-                    head("verdict on statements/s", true, false),
-                ];
-                if combined.is_some() {
-                    heads.remove(0);
-                    heads.insert(2, head("held", false, false));
-                } else if !is_judged {
-                    let bound = is_bound.then(|| head("bottleneck", true, false));
-                    heads = bare.iter().map(|at| head(&heads[*at].title, false, true)).chain(bound).collect();
-                }
-                heads
-            }
-            None => ["statements/s", "system calls", "peak MiB"].map(|title| head(title, false, true)).into(),
+        let columns: &[Shows] = match reference {
+            None => &[Shows::Rate, Shows::Calls, Shows::Memory],
+            Some(_) if combined.is_some() => &[Shows::Ratio, Shows::Verdict, Shows::Held, Shows::Rate, Shows::OfRate],
+            Some(_) if is_judged => &[Shows::Server, Shows::Ratio, Shows::Verdict, Shows::Rate, Shows::OfRate],
+            // A ratio without an interval would look like a result.
+            Some(_) if is_bound => &[Shows::Server, Shows::Rate, Shows::Bottleneck],
+            Some(_) => &[Shows::Server, Shows::Rate],
         };
+        let head = |shows: &Shows| {
+            let (title, continues, right) = match shows {
+                Shows::Server => ("server", false, true),
+                Shows::Ratio => ("", false, false),
+                Shows::Verdict => ("verdict on CPU time", true, false),
+                Shows::Held => ("held", false, false),
+                Shows::Rate => ("statements/s", false, true),
+                Shows::OfRate => ("verdict on statements/s", true, false),
+                Shows::Bottleneck => ("bottleneck", true, false),
+                Shows::Calls => ("system calls", false, true),
+                Shows::Memory => ("peak MiB", false, true),
+            };
+            let over = reference.filter(|_| title.is_empty());
+            let over = over.map(|one| format!("vs {} (95 %)", cut(&short(run, one), 20)));
+            Head { title: over.unwrap_or_else(|| title.to_owned()), continues, right }
+        };
+        let heads = columns.iter().map(head).collect();
         let mut places: Vec<Place> = analysis.places().collect();
         // A block per arrangement, in the order of the run.
         places.sort_by_key(|place| run.plan.arrangements.iter().position(|one| one.id == place.arrangement.id));
@@ -102,22 +78,7 @@ impl Short {
         };
         let digits = if analysis.rows().iter().any(is_narrow) { 3 } else { 2 };
         let of = |place: Place| {
-            let line = |one: &&Contender| {
-                let mut line = line(analysis, place, one, reference, digits);
-                if let Some(combined) = combined.filter(|_| reference.is_some()) {
-                    line.fields.remove(0);
-                    line.fields.insert(2, combined.held(place, one, CPU_PER_STATEMENT).unwrap_or_default());
-                    if let (Some(held), Some(of_rate)) =
-                        (combined.held_in_some(place, one, THROUGHPUT), line.fields.last_mut())
-                    {
-                        of_rate.push_str(&format!(", {held}"));
-                    }
-                } else if reference.is_some() && !is_judged {
-                    let bound = is_bound.then_some(RATE + 1);
-                    line.fields = bare.into_iter().chain(bound).map(|at| line.fields[at].clone()).collect();
-                }
-                line
-            };
+            let line = |one: &&Contender| line(analysis, place, one, (columns, digits), combined);
             let mut lines: Vec<Line> = shown.iter().map(line).collect();
             lines.sort_by(|a, b| a.cost.unwrap_or(f64::INFINITY).total_cmp(&b.cost.unwrap_or(f64::INFINITY)));
             let arrangement =
@@ -127,40 +88,6 @@ impl Short {
         let places: Vec<ShortPlace> = places.into_iter().map(of).collect();
         let costs = places.iter().flat_map(|place| &place.lines).filter_map(|line| line.cost);
         Short { heads, decimals: decimals(costs), places }
-    }
-
-    /// A cost as it stands in its column.
-    pub fn cost(&self, cost: f64) -> String {
-        fixed(cost, self.decimals)
-    }
-
-    /// The same as a sheet with a row per contender, for formats that have no bars.
-    pub fn sheet(&self) -> Sheet {
-        let several = self.places.iter().any(|place| place.arrangement.is_some());
-        let mut columns = vec!["contender".to_owned(), "CPU us".to_owned()];
-        columns.splice(0..0, several.then(|| "arrangement".to_owned()));
-        columns.extend(self.heads.iter().map(|head| head.title.clone()));
-        let row = |place: &ShortPlace, line: &Line| {
-            let mut fields: Vec<Field> =
-                place.arrangement.iter().cloned().chain([line.label.clone()]).map(Field::of).collect();
-            match (&line.trouble, line.cost) {
-                (None, Some(cost)) => {
-                    fields.push(Field::of(self.cost(cost)));
-                    fields.extend(line.fields.iter().map(Field::of));
-                }
-                (trouble, _) => fields.push(Field::bad(trouble.as_deref().unwrap_or("not run"))),
-            }
-            fields.resize(columns.len(), Field::of(""));
-            TableRow::of(&place.scenario, fields)
-        };
-        let rows = self.places.iter().flat_map(|place| place.lines.iter().map(move |line| row(place, line))).collect();
-        Sheet {
-            title: String::new(),
-            first: "scenario".to_owned(),
-            words: 1 + usize::from(several),
-            columns: columns.iter().map(|title| vec![title.clone()]).collect(),
-            groups: vec![rows],
-        }
     }
 }
 
@@ -196,62 +123,56 @@ pub(crate) fn response_times(analysis: &Analysis) -> Option<Sheet> {
     };
     let shown: Vec<&Contender> = shown(analysis).into_iter().filter(|one| !one.control).collect();
     let words = several.then_some("arrangement").into_iter().chain(["contender"]);
-    (!percentiles.is_empty()).then(|| Sheet {
-        title: "response times at a fixed rate, in us: so many % of the statements took at most".to_owned(),
-        first: "scenario".to_owned(),
-        words: 1 + usize::from(several),
-        columns: words.chain(percentiles.iter().map(|(_, title)| *title)).map(|title| vec![title.to_owned()]).collect(),
-        groups: analysis.places().map(|place| shown.iter().map(|one| row(place, one)).collect()).collect(),
+    (!percentiles.is_empty()).then(|| {
+        let title = "response times at a fixed rate, in us: so many % of the statements took at most".to_owned();
+        let columns = words.chain(percentiles.iter().map(|(_, title)| *title)).map(|title| vec![title.to_owned()]);
+        let groups = analysis.places().map(|place| shown.iter().map(|one| row(place, one)).collect()).collect();
+        Sheet { words: 1 + usize::from(several), ..Sheet::of(title, "scenario", columns.collect(), groups) }
     })
 }
 
+/// Ratios have that many digits after the point.
 fn line(
     analysis: &Analysis,
     place: Place,
     contender: &Contender,
-    reference: Option<&Contender>,
-    digits: usize,
+    (columns, digits): (&[Shows], usize),
+    combined: Option<&Combined>,
 ) -> Line {
+    let run = analysis.run();
     let row = |meter| analysis.row(place, contender, meter);
     let cost = row(CPU_PER_STATEMENT).filter(|row| comparable(row));
+    let is_reference = analysis.reference().is_some_and(|reference| reference.id == contender.id);
+    let compared =
+        cost.filter(|_| !is_reference).and_then(|row| Some((row.ratio_within(digits, "-")?, verdict(run, row))));
+    let (ratio, verdict) = compared.unwrap_or_default();
+    let level = |meter, show: fn(f64) -> String| row(meter).and_then(|row| row.level).map_or("-".to_owned(), show);
     let figure = |meter, show: fn(f64) -> String| {
         row(meter).filter(|row| row.void.is_none()).and_then(|row| row.median).map_or("-".to_owned(), show)
     };
-    let fields = match reference {
-        None => vec![
-            row(THROUGHPUT).and_then(|row| row.level).map_or("-".to_owned(), rate),
-            figure(SYSCALLS_PER_STATEMENT, three_digits),
-            figure(PEAK_RSS, mebibytes),
-        ],
-        Some(reference) => {
-            let is_reference = reference.id == contender.id;
-            let (ratio, verdict) =
-                cost.filter(|_| !is_reference).map(|row| against(analysis.run(), row, digits)).unwrap_or_default();
+    let field = |shows: &Shows| match shows {
+        Shows::Server => level(SERVER_CPU_PER_STATEMENT, three_digits),
+        Shows::Ratio => ratio.clone(),
+        Shows::Verdict => verdict.clone(),
+        Shows::Held => combined.and_then(|all| all.held(place, contender, CPU_PER_STATEMENT)).unwrap_or_default(),
+        Shows::Rate => level(THROUGHPUT, rate),
+        Shows::OfRate | Shows::Bottleneck => {
             let of_rate = match row(THROUGHPUT) {
                 Some(row) if row.bottleneck == Some(Bottleneck::Server) => "server-bound".to_owned(),
-                Some(row) if !is_reference => of_rate(analysis.run(), row),
+                Some(row) if !is_reference => of_rate(run, row),
                 _ => String::new(),
             };
-            let rate = row(THROUGHPUT).and_then(|row| row.level).map_or("-".to_owned(), rate);
-            let server = row(SERVER_CPU_PER_STATEMENT).and_then(|row| row.level).map_or("-".to_owned(), three_digits);
-            vec![server, ratio, verdict, rate, of_rate]
+            let held = combined.and_then(|all| all.held_in_some(place, contender, THROUGHPUT));
+            of_rate + &held.map_or(String::new(), |held| format!(", {held}"))
         }
+        Shows::Calls => figure(SYSCALLS_PER_STATEMENT, three_digits),
+        Shows::Memory => figure(PEAK_RSS, mebibytes),
     };
     Line {
-        label: short(analysis.run(), contender),
+        label: short(run, contender),
         cost: cost.and_then(|row| row.level),
-        fields,
+        fields: columns.iter().map(field).collect(),
         trouble: why_none(analysis, place, contender, cost),
-    }
-}
-
-/// The ratio with its interval, and the verdict in short.
-fn against(run: &Run, row: &SummaryRow, digits: usize) -> (String, String) {
-    match (row.ratio, row.interval) {
-        (Some(ratio), Some([low, high])) => {
-            (format!("{ratio:.digits$} ({low:.digits$}-{high:.digits$})"), verdict(run, row))
-        }
-        _ => Default::default(),
     }
 }
 

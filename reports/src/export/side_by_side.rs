@@ -1,16 +1,11 @@
 //! Several runs beside each other, without a ratio between them. Runs of one plan have a combined table before that.
 
-mod page;
-
 use super::head::title;
-use super::part::{Field, Part, Sheet, TableRow};
+use super::part::{Field, Part, Sheet, Short, TableRow};
 use super::quantity::{three_digits, whole};
-use super::short::Short;
 use super::text::{count, plain};
 use crate::measure::{CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT};
 use crate::{Analysis, Combined, Recorded, Run, SummaryRow};
-
-pub(super) use self::page::page;
 
 /// Why runs that stand beside each other have no ratios.
 pub const NO_RATIOS: &str = "No ratio is taken across runs: time, machine and target differ as well, by an unknown amount. To compare \
@@ -43,8 +38,8 @@ pub(super) fn parts(named: &[(String, &Recorded)], with_each: bool) -> Vec<Part>
 }
 
 /// What was run how often, on one line.
-fn about_all(combined: &Combined) -> String {
-    format!("{} of {}", count(combined.runs() as u64, "run"), title(combined.analysis().run()))
+pub(super) fn about_all(combined: &Combined) -> String {
+    format!("{} of {}", count(combined.runs as u64, "run"), title(combined.analysis().run()))
 }
 
 /// Several runs, ready to be set.
@@ -84,27 +79,24 @@ const SHOWN: [Shown; 3] = [
 
 /// What the combined table is made of; shown with it only.
 const RATIO: Shown = (CPU_PER_STATEMENT, "CPU time over the reference's, within the run", |row| {
-    let ([low, high], ratio) = (row.interval?, row.ratio?);
     let verdict = row.verdict_name().unwrap_or_default();
-    Some(format!("{ratio:.3} ({low:.3}-{high:.3}) {verdict}").trim_end().to_owned())
+    Some(format!("{} {verdict}", row.ratio_within(3, "-")?).trim_end().to_owned())
 });
 
 impl<'a> SideBySide<'a> {
     pub fn new(named: &[(String, &'a Recorded)]) -> SideBySide<'a> {
         let of = |(name, one): &(String, &'a Recorded)| (name.clone(), Analysis::new(&one.run, &one.cells));
-        let analyses: Vec<(String, Analysis)> = named.iter().map(of).collect();
-        let (combined, mut remarks) = match Combined::of(&analyses) {
+        let sides: Vec<Side> = named.iter().map(of).collect();
+        let (combined, mut remarks) = match Combined::of(&sides) {
             Ok(combined) => {
-                let remarks = combined.remarks().iter().map(String::as_str).chain(combined.further());
-                let remarks = remarks.map(str::to_owned).collect();
+                let remarks = combined.remarks.iter().chain(&combined.further).cloned().collect();
                 (Some(combined), remarks)
             }
             Err(why) => (None, vec![NO_RATIOS.to_owned(), why]),
         };
-        let sides: Vec<Side> = named.iter().zip(&analyses).map(Side::new).collect();
         let mut places: Vec<(&str, &str)> = Vec::new();
         let mut labels: Vec<&str> = Vec::new();
-        for row in sides.iter().flat_map(|side| side.rows).filter(|row| !row.control) {
+        for row in sides.iter().flat_map(|(_, one)| one.rows()).filter(|row| !row.control) {
             let place = (row.scenario.as_str(), row.arrangement.as_str());
             if !places.contains(&place) {
                 places.push(place);
@@ -114,9 +106,9 @@ impl<'a> SideBySide<'a> {
             }
         }
         remarks.extend(differences(named));
-        let warned = |side: &Side| {
-            let named = |warning: &String| format!("{}: {warning}", plain(side.name));
-            side.warnings.iter().map(named).collect::<Vec<_>>()
+        let warned = |(name, one): &Side| {
+            let named = |warning: &String| format!("{}: {warning}", plain(name));
+            one.warnings().iter().map(named).collect::<Vec<_>>()
         };
         let (warnings, shown): (Vec<String>, &[Shown]) = match &combined {
             Some(combined) => (combined.analysis().warnings().to_vec(), &[RATIO, SHOWN[0], SHOWN[1], SHOWN[2]]),
@@ -132,25 +124,19 @@ impl<'a> SideBySide<'a> {
     }
 }
 
-/// One of the runs, summed up.
-struct Side<'a> {
-    name: &'a str,
-    run: &'a Run,
-    rows: &'a [SummaryRow],
-    warnings: &'a [String],
-}
+/// One of the runs under its name.
+type Side<'a> = (String, Analysis<'a>);
 
-impl<'a> Side<'a> {
-    fn new(((name, _), (_, analysis)): (&'a (String, &Recorded), &'a (String, Analysis<'a>))) -> Side<'a> {
-        Side { name, run: analysis.run(), rows: analysis.rows(), warnings: analysis.warnings() }
-    }
-
-    fn row(&self, label: &str, (scenario, arrangement): (&str, &str), meter: &str) -> Option<&SummaryRow> {
-        let is = |row: &&SummaryRow| {
-            row.label == label && row.scenario == scenario && row.arrangement == arrangement && row.meter == meter
-        };
-        self.rows.iter().find(is)
-    }
+fn row<'s>(
+    (_, one): &'s Side,
+    label: &str,
+    (scenario, arrangement): (&str, &str),
+    meter: &str,
+) -> Option<&'s SummaryRow> {
+    let is = |row: &&SummaryRow| {
+        row.label == label && row.scenario == scenario && row.arrangement == arrangement && row.meter == meter
+    };
+    one.rows().iter().find(is)
 }
 
 impl Together {
@@ -158,24 +144,19 @@ impl Together {
         let (scenario, arrangement) = (plain(place.0), plain(place.1));
         let mut sheets = Vec::new();
         for (meter, words, show) in shown.iter().copied() {
-            let row = |label: &&str| {
-                TableRow::of(label, sides.iter().map(|side| field(side.row(label, place, meter), show)).collect())
+            let of = |label: &&str| {
+                TableRow::of(label, sides.iter().map(|side| field(row(side, label, place, meter), show)).collect())
             };
             let is_something = |row: &TableRow| row.fields.iter().any(|field| field.text != "-");
-            let group: Vec<TableRow> = labels.iter().map(row).filter(is_something).collect();
+            let group: Vec<TableRow> = labels.iter().map(of).filter(is_something).collect();
             if group.is_empty() {
                 continue;
             }
-            let sheet = Sheet {
-                title: format!("{scenario} on {arrangement}: {words}"),
-                first: "contender".to_owned(),
-                words: 0,
-                columns: sides.iter().map(|side| vec![plain(side.name)]).collect(),
-                groups: vec![group],
-            };
-            sheets.push((words, sheet));
+            let columns = sides.iter().map(|(name, _)| vec![plain(name)]).collect();
+            let title = format!("{scenario} on {arrangement}: {words}");
+            sheets.push((words, Sheet::of(title, "contender", columns, vec![group])));
         }
-        let about = sides.iter().find_map(|side| side.run.scenarios.iter().find(|one| one.name == place.0));
+        let about = sides.iter().find_map(|(_, one)| one.run().scenarios.iter().find(|one| one.name == place.0));
         let about = about.map(|one| plain(&one.about)).unwrap_or_default();
         Together { about, sheets, remarks: troubles(place, labels, sides), scenario, arrangement }
     }
@@ -186,14 +167,14 @@ fn troubles(place: (&str, &str), labels: &[&str], sides: &[Side]) -> Vec<String>
     let mut said: Vec<String> = Vec::new();
     for side in sides {
         for label in labels {
-            for row in SHOWN.iter().filter_map(|(meter, ..)| side.row(label, place, meter)) {
+            for row in SHOWN.iter().filter_map(|(meter, ..)| row(side, label, place, meter)) {
                 let (what, why) = match row {
                     SummaryRow { void: Some(why), .. } => ("void", why),
                     SummaryRow { median: None, failed: Some(why), .. } => ("failed", why),
                     SummaryRow { doubtful: true, contradicted: Some(why), .. } => ("in doubt", why),
                     _ => continue,
                 };
-                let (label, run) = (plain(label), plain(side.name));
+                let (label, run) = (plain(label), plain(&side.0));
                 let sentence =
                     format!("{label} in {run}, {} on {}, {what}: {}", plain(place.0), plain(place.1), plain(why));
                 if !said.contains(&sentence) {

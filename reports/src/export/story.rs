@@ -8,6 +8,7 @@ use super::document::{builds, caveats, libraries, settings};
 use super::head::arrangement;
 use super::part::Part;
 use super::quantity::{figure, three_digits, whole};
+use super::sheets;
 use super::text::plain;
 use crate::measure::{CONTROL_REQUESTS, SERVER_EXECUTES, STATEMENTS, definition, definitions};
 use crate::{Analysis, Cell, Contender, Latency, Measure, Pass, Run, Unit};
@@ -127,11 +128,11 @@ fn quantity(value: f64, unit: Unit) -> String {
 
 /// Figures of at least a thousandth per statement.
 fn greatest_first(figures: &BTreeMap<String, f64>) -> String {
-    let mut shown: Vec<(&String, f64)> =
-        figures.iter().map(|(name, value)| (name, *value)).filter(|(_, value)| *value >= LEAST).collect();
-    shown.sort_by(|(a, x), (b, y)| y.total_cmp(x).then(a.cmp(b)));
-    let shown: Vec<String> =
-        shown.into_iter().map(|(name, value)| format!("{} {}", plain(name), three_digits(value))).collect();
+    let all = sheets::greatest_first(figures.iter().map(|(name, value)| (&**name, *value))).into_iter();
+    let shown: Vec<String> = all
+        .filter(|(_, value)| *value >= LEAST)
+        .map(|(name, value)| format!("{} {}", plain(name), three_digits(value)))
+        .collect();
     if shown.is_empty() { format!("all below {LEAST}") } else { shown.join(", ") }
 }
 

@@ -17,7 +17,7 @@ const FIGURES: [&str; 4] = ["state-\nments/s", "CPU us", "p50 us", "p99 us"];
 
 fn sheet(title: String, columns: &[&str], groups: Vec<Vec<TableRow>>) -> Sheet {
     let columns = columns.iter().map(|title| title.lines().map(str::to_owned).collect()).collect();
-    Sheet { title, first: "contender".to_owned(), words: 0, columns, groups }
+    Sheet::of(title, "contender", columns, groups)
 }
 
 /// The compact tables of each scenario: its knees, or what connections and arrangements change if there are several.
@@ -120,7 +120,5 @@ fn grouped(sweeps: &[&Sweep], row: impl Fn(&[&Swept]) -> TableRow) -> Vec<Vec<Ta
         let curves = (0..number).map(curves).filter(|all| is_driver(all[0].contender) == drivers);
         curves.map(|all| row(&all)).collect()
     };
-    let mut groups: Vec<Vec<TableRow>> = vec![of(true), of(false)];
-    groups.retain(|group| !group.is_empty());
-    groups
+    vec![of(true), of(false)]
 }

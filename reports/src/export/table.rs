@@ -11,9 +11,9 @@ use tabled::settings::{Alignment, Color, Padding, Style};
 
 use super::document::{Document, doubts};
 use super::head::{sized, title};
-use super::part::{Field, Part, Sheet, TableRow};
+use super::part::{Field, Line, Part, Sheet, Short, TableRow};
 use super::releases::releases;
-use super::short::{Line, Short, response_times};
+use super::short::response_times;
 use super::story::story;
 use super::text::{label_lines, pair, plain, wrap};
 use super::{ExportError, Exporter, side_by_side, sweep};
@@ -68,16 +68,8 @@ const ALARM: &str = "1;31";
 pub(super) struct Table;
 
 impl Exporter for Table {
-    fn name(&self) -> &'static str {
-        "table"
-    }
-
-    fn about(&self) -> &'static str {
-        "Tables for a terminal: short ones, or wide ones with every column"
-    }
-
-    fn file(&self) -> &'static str {
-        "table.txt"
+    fn names(&self) -> [&'static str; 3] {
+        ["table", "Tables for a terminal: short ones, or wide ones with every column", "table.txt"]
     }
 
     /// What was run, the short tables, then what was asked for by `look`, at last warnings and findings.

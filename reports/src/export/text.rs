@@ -77,6 +77,18 @@ pub fn list(parts: &[String]) -> String {
     }
 }
 
+/// The values by their keys, both in the order in which they come.
+pub fn grouped<K: PartialEq, V>(pairs: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
+    let mut groups: Vec<(K, Vec<V>)> = Vec::new();
+    for (key, value) in pairs {
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, values)) => values.push(value),
+            None => groups.push((key, vec![value])),
+        }
+    }
+    groups
+}
+
 /// A name and what belongs to it beside each other: `value` is wrapped to a column that begins after `column` and a space.
 pub fn pair(name: &str, value: &str, column: usize, width: usize) -> String {
     let next = format!("\n{}", " ".repeat(column + 1));

@@ -17,16 +17,8 @@ use crate::{Analysis, Cell, Contender, Pass, Role};
 pub(super) struct Time;
 
 impl Exporter for Time {
-    fn name(&self) -> &'static str {
-        "time"
-    }
-
-    fn about(&self) -> &'static str {
-        "The classic table: real, user and sys as Linux' time prints them"
-    }
-
-    fn file(&self) -> &'static str {
-        "time.txt"
+    fn names(&self) -> [&'static str; 3] {
+        ["time", "The classic table: real, user and sys as Linux' time prints them", "time.txt"]
     }
 
     /// One table per arrangement, a row per contender and a column per scenario: the sums over all turns. Of several blocks of an earlier
@@ -62,14 +54,9 @@ fn sheet(analysis: &Analysis, places: &[Place], notes: &mut Notes) -> Sheet {
         let fields = places.iter().map(|place| field(analysis, *place, contender, notes)).collect();
         TableRow::of(&contender.label, fields)
     };
-    let mut group = |all: Vec<&Contender>| all.into_iter().map(&mut row).collect::<Vec<_>>();
-    Sheet {
-        title: String::new(),
-        first: "contender".to_owned(),
-        words: 0,
-        groups: [group(drivers), group(apart)].into_iter().filter(|group| !group.is_empty()).collect(),
-        columns: places.iter().map(|place| vec![plain(&place.scenario.name)]).collect(),
-    }
+    let groups = [drivers, apart].map(|all| all.into_iter().map(&mut row).collect()).into();
+    let columns = places.iter().map(|place| vec![plain(&place.scenario.name)]).collect();
+    Sheet::of(String::new(), "contender", columns, groups)
 }
 
 /// Three lines, or why there are none.

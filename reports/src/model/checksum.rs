@@ -1,6 +1,7 @@
 //! Shows that cells are as they were measured.
 
 use std::convert::Infallible;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -15,6 +16,12 @@ pub struct Checksum {
     pub cells: u64,
     /// SHA-256 in hexadecimal, over each cell's JSON with sorted keys and without white space, and a line feed.
     pub sha256: String,
+}
+
+impl fmt::Display for Checksum {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{} cells with the SHA-256 {}...", self.cells, self.sha256.get(..12).unwrap_or(&self.sha256))
+    }
 }
 
 impl Checksum {

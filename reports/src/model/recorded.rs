@@ -2,8 +2,8 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
+use std::iter;
 use std::path::Path;
-use std::{fmt, iter};
 
 use flate2::read::GzDecoder;
 use serde::Deserialize;
@@ -55,20 +55,10 @@ pub enum RecordedError {
     )]
     Changed {
         /// What `run.json` says.
-        stated: Shown,
+        stated: Checksum,
         /// What there is.
-        found: Shown,
+        found: Checksum,
     },
-}
-
-/// A checksum in few words.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown(Checksum);
-
-impl fmt::Display for Shown {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "{} cells with the SHA-256 {}...", self.0.cells, self.0.sha256.get(..12).unwrap_or(&self.0.sha256))
-    }
 }
 
 /// What is in `cells.jsonl` of a run folder, or in `cells.jsonl.gz` of a published run.
@@ -162,7 +152,7 @@ impl Recorded {
         match &run.checksum {
             Some(stated) => {
                 if found != *stated {
-                    return Err(RecordedError::Changed { stated: Shown(stated.clone()), found: Shown(found) });
+                    return Err(RecordedError::Changed { stated: stated.clone(), found });
                 }
             }
             None if run.ended.is_some() => notes.push(

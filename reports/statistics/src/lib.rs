@@ -11,7 +11,6 @@ mod change_points;
 mod compare;
 mod growth;
 mod interval;
-mod median;
 mod quantile;
 mod runs;
 
@@ -19,6 +18,5 @@ pub use change_points::{Level, change_points};
 pub use compare::{Comparison, Estimate, Fitted, Group, LEAST_BLOCKS, LogRatio, NoInterval, Repetition, compare};
 pub use growth::{Growth, growth};
 pub use interval::{Verdict, half_width, rounded};
-pub use median::median_interval;
 pub use quantile::{modulus_quantile, normal_quantile, student_quantile};
 pub use runs::{Combined, Repeated, combine, ratios_of_ratios};

@@ -1,7 +1,7 @@
 //! Counts, judged against an earlier run.
 
-use super::steady::{is_judged, unsteadiness};
-use super::{Check, CheckError, Finding, Judgement, Line, line, percent};
+use super::steady::{share, unsteadiness};
+use super::{Check, CheckError, Finding, Judgement, Line, line, named, percent};
 use crate::head::time_limit;
 use crate::quantity::{three_digits, whole};
 use crate::text::{count, plain};
@@ -37,7 +37,7 @@ impl Judgement {
         let judged = counted(&recorded.run, &baseline.run, check)?;
         let of = |one: &Recorded| Analysis::new(&one.run, &one.cells).rows().to_vec();
         let (now, then) = (of(recorded), of(baseline));
-        let is_count = |row: &&SummaryRow| is_judged(&row.meter) && row.median.is_some();
+        let is_count = |row: &&SummaryRow| share(&row.meter).is_some() && row.median.is_some();
         let mut lines = Vec::new();
         for old in then.iter().filter(is_count) {
             let Some(contender) = judged.iter().find(|one| one.id == old.contender) else { continue };
@@ -74,27 +74,21 @@ const NOT_COUNTED: &str = "The baseline has this count and the run does not: run
 
 /// The contenders to judge: those that were asked for, else every driver that both runs have.
 fn counted<'a>(now: &'a Run, then: &Run, check: &Check) -> Result<Vec<&'a Contender>, CheckError> {
-    let candidates = || now.contenders.iter().filter(|one| !one.control);
-    let is_then = |one: &Contender| then.contenders.iter().any(|old| old.id == one.id && !old.control);
+    let candidates: Vec<&Contender> = now.contenders.iter().filter(|one| !one.control).collect();
+    let is_then = |one: &&Contender| then.contenders.iter().any(|old| old.id == one.id && !old.control);
     if check.contenders.is_empty() {
         let is_judged = |one: &&Contender| one.role == Role::Driver && one.unavailable.is_none() && is_then(one);
-        return Ok(candidates().filter(is_judged).collect());
+        return Ok(candidates.into_iter().filter(is_judged).collect());
     }
-    let find = |asked: &String| {
-        let found = candidates().find(|one| one.id == *asked || one.label == *asked);
-        let found = found.ok_or_else(|| CheckError::Unknown { asked: asked.clone(), there: ids(candidates()) })?;
-        match is_then(found) {
-            true => Ok(found),
-            false => Err(CheckError::NotInBaseline {
-                asked: asked.clone(),
-                there: ids(then.contenders.iter().filter(|one| !one.control)),
-            }),
-        }
-    };
-    check.contenders.iter().map(find).collect()
+    let named = named(&candidates, check)?;
+    let there = || ids(then.contenders.iter().filter(|one| !one.control));
+    match named.iter().zip(&check.contenders).find(|(one, _)| !is_then(one)) {
+        Some((_, asked)) => Err(CheckError::NotInBaseline { asked: asked.clone(), there: there() }),
+        None => Ok(named),
+    }
 }
 
-fn ids<'a>(contenders: impl Iterator<Item = &'a Contender>) -> String {
+pub fn ids<'a>(contenders: impl Iterator<Item = &'a Contender>) -> String {
     contenders.map(|one| plain(&one.id)).collect::<Vec<_>>().join(", ")
 }
 

@@ -9,23 +9,15 @@ use crate::measure::{self, SYSCALLS_PER_STATEMENT, THREADS};
 use crate::text::count;
 use crate::{Cell, Recorded, SummaryRow};
 
-/// A count that hardly depends on the machine's speed and load.
-struct Steady {
-    meter: &'static str,
-    /// How much it differs nevertheless.
-    share: f64,
-    /// In cells of at least so many statements.
-    statements: f64,
-}
-
-/// Not cycles and cache misses, which depend on the machine.
-const STEADY: [Steady; 6] = [
-    Steady { meter: SYSCALLS_PER_STATEMENT, share: 0.03, statements: 20e3 },
-    Steady { meter: "allocations_per_statement", share: 0.01, statements: 20e3 },
-    Steady { meter: "allocated_bytes_per_statement", share: 0.04, statements: 50e3 },
-    Steady { meter: "frees_per_statement", share: 0.03, statements: 50e3 },
-    Steady { meter: "processor_instructions_per_statement", share: 0.03, statements: 20e3 },
-    Steady { meter: "callgrind_instructions_per_statement", share: 0.03, statements: 20e3 },
+/// Counts that hardly depend on the machine's speed and load, not cycles and cache misses: how much each differs nevertheless, in cells of
+/// at least so many statements.
+const STEADY: [(&str, f64, f64); 6] = [
+    (SYSCALLS_PER_STATEMENT, 0.03, 20e3),
+    ("allocations_per_statement", 0.01, 20e3),
+    ("allocated_bytes_per_statement", 0.04, 50e3),
+    ("frees_per_statement", 0.03, 50e3),
+    ("processor_instructions_per_statement", 0.03, 20e3),
+    ("callgrind_instructions_per_statement", 0.03, 20e3),
 ];
 
 /// More threads than these wake each other: the one that runs everything, and one of the driver's own.
@@ -34,17 +26,12 @@ const CURRENT: &str = "current";
 
 /// The share by which runs of one build may differ in the meter, at most.
 pub fn share(meter: &str) -> Option<f64> {
-    STEADY.iter().find(|one| one.meter == meter).map(|one| one.share)
-}
-
-/// Whether the meter is judged at all.
-pub fn is_judged(meter: &str) -> bool {
-    STEADY.iter().any(|one| one.meter == meter)
+    STEADY.iter().find(|(id, ..)| *id == meter).map(|(_, share, _)| *share)
 }
 
 /// The share by which the count may differ between runs of one build, or why that is not known.
 pub fn unsteadiness(row: &SummaryRow, recorded: &Recorded, rows: [&[SummaryRow]; 2]) -> Result<f64, String> {
-    let Some(steady) = STEADY.iter().find(|one| one.meter == row.meter) else {
+    let Some((_, share, least)) = STEADY.iter().find(|(id, ..)| *id == row.meter) else {
         return Err("nobody knows how steady it is; judge allocations or instructions".to_owned());
     };
     if row.meter == SYSCALLS_PER_STATEMENT {
@@ -64,7 +51,7 @@ pub fn unsteadiness(row: &SummaryRow, recorded: &Recorded, rows: [&[SummaryRow];
     let statements =
         recorded.cells.iter().filter(|cell| is_of(cell, row)).filter_map(|cell| cell.get(measure::STATEMENTS));
     // What happens once per cell weighs more in a shorter one.
-    Ok(steady.share * steady.statements / statements.fold(steady.statements, f64::min).max(1.0))
+    Ok(share * least / statements.fold(*least, f64::min).max(1.0))
 }
 
 /// Whether the row's figure comes from the cell.

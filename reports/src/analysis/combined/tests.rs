@@ -1,7 +1,7 @@
 //! Runs of one plan, and runs that only look like it.
 
 use super::*;
-use crate::{BuiltOnDemand, Cell, Measure, Pass, Recorded, Run, sample};
+use crate::{BuiltOnDemand, Cell, Measure, Pass, Recorded, Run, Unit, sample};
 
 /// Runs of other days in which cdrs-tokio costs so many times the sample's.
 fn runs(factors: &[f64]) -> Vec<Recorded> {
@@ -35,9 +35,10 @@ fn analyses(runs: &[Recorded]) -> Vec<(String, Analysis<'_>)> {
 }
 
 fn find<'a>(combined: &'a Combined, scenario: &str, contender: &str) -> &'a CombinedRow {
-    let is =
-        |row: &&CombinedRow| row.contender == contender && row.scenario == scenario && row.meter == CPU_PER_STATEMENT;
-    combined.rows().iter().find(is).unwrap()
+    let is = |row: &&CombinedRow| {
+        row.row.contender == contender && row.row.scenario == scenario && row.row.meter == CPU_PER_STATEMENT
+    };
+    combined.rows.iter().find(is).unwrap()
 }
 
 #[test]
@@ -45,20 +46,20 @@ fn ratios_are_means_over_the_runs_and_intervals_hold_what_differs_between_them()
     let (alike, apart) = (runs(&[1.0, 1.0, 1.0]), runs(&[0.96, 1.0, 1.0 / 0.96]));
     let (alike, apart) = (Combined::of(&analyses(&alike)).unwrap(), Combined::of(&analyses(&apart)).unwrap());
     let (one, other) = (find(&alike, "writes", "cdrs-tokio"), find(&apart, "writes", "cdrs-tokio"));
-    assert!((one.ratio.unwrap() / other.ratio.unwrap() - 1.0).abs() < 1e-3, "{one:?} {other:?}");
-    assert!(alike.spread() < 0.01 && apart.spread() > 0.02, "{} {}", alike.spread(), apart.spread());
+    assert!((one.row.ratio.unwrap() / other.row.ratio.unwrap() - 1.0).abs() < 1e-3, "{one:?} {other:?}");
+    assert!(alike.spread < 0.01 && apart.spread > 0.02, "{} {}", alike.spread, apart.spread);
     let half = |[low, high]: [f64; 2]| (high / low).ln() / 2.0;
     let own = half(one.runs[0].interval.unwrap());
-    let (alike_half, apart_half) = (half(one.interval.unwrap()), half(other.interval.unwrap()));
+    let (alike_half, apart_half) = (half(one.row.interval.unwrap()), half(other.row.interval.unwrap()));
     // All runs of the second kind lie within.
     assert!(alike_half < 2.0 * own && apart_half > 0.04 && own < 0.02, "{own} {alike_half} {apart_half}");
     for (row, all) in [(one, &alike), (other, &apart)] {
-        assert_eq!((row.verdict, row.held, row.runs.len()), (Some(Verdict::Dearer), Some(3), 3));
+        assert_eq!((row.row.verdict, row.held, row.runs.len()), (Some(Verdict::Dearer), Some(3), 3));
         let base = find(all, "writes", "scylla");
-        assert!((row.level.unwrap() / base.level.unwrap() - row.ratio.unwrap()).abs() < 1e-9);
+        assert!((row.row.level.unwrap() / base.row.level.unwrap() - row.row.ratio.unwrap()).abs() < 1e-9);
     }
     let floor = find(&apart, "writes", "floor");
-    assert!(floor.level.is_some() && floor.interval.is_none() && floor.verdict.is_none());
+    assert!(floor.row.level.is_some() && floor.row.interval.is_none() && floor.row.verdict.is_none());
     assert_eq!(alike.analysis().findings(), analyses(&runs(&[1.0]))[0].1.findings());
 }
 
@@ -76,7 +77,7 @@ fn a_verdict_on_statements_per_second_says_so_too() {
     assert_eq!((row.held, combined.held_in_some(place, contender, CPU_PER_STATEMENT)), (Some(3), None));
     let held = combined.held_in_some(place, contender, THROUGHPUT).unwrap();
     assert!(["0 of 3", "1 of 3", "2 of 3"].contains(&held.as_str()), "{held}");
-    let said = combined.remarks().concat();
+    let said = combined.remarks.concat();
     assert!(
         said.contains("on statements per second held in all runs.") && !said.contains("2 of 2 verdicts on stat"),
         "{said}"
@@ -93,13 +94,13 @@ fn a_verdict_says_in_how_many_of_the_runs_it_held() {
     let combined = Combined::of(&analyses).unwrap();
     let place = combined.analysis().places().next().unwrap();
     let contender = |id: &str| all[0].run.contender(id).unwrap();
-    assert_eq!(find(&combined, "writes", "cdrs-tokio").verdict, Some(Verdict::Inconclusive));
+    assert_eq!(find(&combined, "writes", "cdrs-tokio").row.verdict, Some(Verdict::Inconclusive));
     let held = |id: &str, meter: &str| combined.held_in_some(place, contender(id), meter);
     assert_eq!(held("cdrs-tokio", CPU_PER_STATEMENT).as_deref(), Some("1 of 3"));
     assert_eq!(held("cdrs-tokio", THROUGHPUT), None, "all runs gave it");
     assert_eq!(combined.held(place, contender("cdrs-tokio"), THROUGHPUT).as_deref(), Some("3 of 3"));
     assert_eq!((held("scylla", CPU_PER_STATEMENT), find(&combined, "writes", "floor").held), (None, None));
-    let (said, held) = (combined.remarks().concat(), find(&combined, "reads", "cdrs-tokio").held);
+    let (said, held) = (combined.remarks.concat(), find(&combined, "reads", "cdrs-tokio").held);
     assert!(held == Some(3) && said.contains("1 of 2 verdicts on CPU time held in all runs."), "{held:?} {said}");
 }
 
@@ -108,15 +109,13 @@ fn differences_between_two_runs_are_counted_against_the_interval_of_a_difference
     // Of three pairs in each of two scenarios those with the last run are off.
     let all = runs(&[1.0, 1.0, 1.1]);
     let combined = Combined::of(&analyses(&all)).unwrap();
-    assert_eq!(combined.agreement(), Agreement { within: 2, of: 6 });
-    assert!(
-        combined.remarks().concat().contains("2 of 6 differences between two runs lie within their 90 % intervals")
-    );
+    assert_eq!(combined.agreement, Agreement { within: 2, of: 6 });
+    assert!(combined.remarks.concat().contains("2 of 6 differences between two runs lie within their 90 % intervals"));
 }
 
 #[test]
 fn two_runs_are_told_that_a_third_helps() {
-    let said = |factors: &[f64]| Combined::of(&analyses(&runs(factors))).unwrap().remarks().concat();
+    let said = |factors: &[f64]| Combined::of(&analyses(&runs(factors))).unwrap().remarks.concat();
     assert!(said(&[1.0, 1.01]).contains("a third narrows the intervals"));
     assert!(!said(&[1.0, 1.01, 1.0]).contains("a third"));
 }
@@ -222,7 +221,7 @@ fn another_executable_on_one_machine_is_another_contender_and_elsewhere_a_remark
     assert!(why.contains("differ in the executable of cdrs-tokio@9.0.2 (abababababab and cdcdcdcdcdcd)."), "{why}");
     all[1].run.environment.cpu = "Another 1".to_owned();
     all[1].run.executable = "ef".repeat(32);
-    let said = Combined::of(&analyses(&all)).unwrap().remarks().concat();
+    let said = Combined::of(&analyses(&all)).unwrap().remarks.concat();
     assert!(said.contains("The machines have builds of their own of cdrs-tokio@9.0.2, so"), "{said}");
     assert!(said.contains("other executables of cqldyno"), "{said}");
 }
@@ -234,10 +233,11 @@ fn a_driver_that_failed_in_one_run_has_no_figure_there_and_its_others_stay() {
     let analyses = analyses(&all);
     let combined = Combined::of(&analyses).unwrap();
     let row = find(&combined, "writes", "cdrs-tokio");
-    assert_eq!((row.level, row.ratio, row.interval, row.verdict), (None, None, None, None));
-    assert_eq!(row.unavailable.as_deref(), Some("It failed in runs/two: It crashed."));
+    assert_eq!((row.row.level, row.row.ratio, row.row.interval, row.row.verdict), (None, None, None, None));
+    assert_eq!(row.row.unavailable.as_deref(), Some("It failed in runs/two: It crashed."));
     assert!(
-        find(&combined, "reads", "cdrs-tokio").held == Some(3) && find(&combined, "writes", "scylla").level.is_some()
+        find(&combined, "reads", "cdrs-tokio").held == Some(3)
+            && find(&combined, "writes", "scylla").row.level.is_some()
     );
     let said = combined.analysis().findings().concat();
     assert!(said.contains("cdrs-tokio has no verdict for writes (it failed)."), "{said}");
@@ -261,11 +261,11 @@ fn a_control_that_differs_in_all_runs_together_takes_the_verdicts_away_and_one_i
     assert_eq!(find(&combined, "writes", "cdrs-tokio").held, Some(1));
     let all = with([1.03, 1.03, 1.03]);
     let combined = Combined::of(&analyses(&all)).unwrap();
-    assert!(combined.rows().iter().all(|row| row.verdict.is_none() && row.held.is_none()));
-    assert!(find(&combined, "writes", "cdrs-tokio").interval.is_some());
+    assert!(combined.rows.iter().all(|row| row.row.verdict.is_none() && row.held.is_none()));
+    assert!(find(&combined, "writes", "cdrs-tokio").row.interval.is_some());
     assert!(combined.analysis().warnings()[0].starts_with("The control is scylla@1.9.0 once more"));
     assert_eq!(combined.analysis().findings(), ["These runs together give no verdict."]);
-    assert!(!combined.remarks().concat().contains("held in all runs"));
+    assert!(!combined.remarks.concat().contains("held in all runs"));
 }
 
 #[test]
@@ -277,7 +277,7 @@ fn noise_in_half_of_the_runs_withholds_the_verdicts_of_its_place() {
             cells_of(one, "scylla", "writes").for_each(|cell| cell.noisy = Some("Others.".to_owned()));
         }
         let combined = Combined::of(&analyses(&all)).unwrap();
-        ["writes", "reads"].map(|scenario| find(&combined, scenario, "cdrs-tokio").verdict)
+        ["writes", "reads"].map(|scenario| find(&combined, scenario, "cdrs-tokio").row.verdict)
     };
     assert_eq!(with(1), [Some(Verdict::Dearer); 2]);
     assert_eq!(with(2), [Some(Verdict::TooNoisy), Some(Verdict::Dearer)]);
@@ -294,14 +294,17 @@ fn rates_are_combined_by_themselves_and_have_a_verdict_where_every_run_has() {
             set(cell, crate::measure::SERVER_UTILISATION, 99.0);
         }
         let combined = Combined::of(&analyses(&all)).unwrap();
-        let is = |row: &&CombinedRow| row.contender == "cdrs-tokio" && row.meter == THROUGHPUT;
+        let is = |row: &&CombinedRow| row.row.contender == "cdrs-tokio" && row.row.meter == THROUGHPUT;
         let of = |row: &&SummaryRow| row.contender == "cdrs-tokio" && row.meter == THROUGHPUT;
         let why = combined.analysis().rows().iter().find(of).unwrap().no_verdict.clone();
-        (combined.rows().iter().find(is).unwrap().clone(), why)
+        (combined.rows.iter().find(is).unwrap().clone(), why)
     };
     let ((own, none), (bound, why)) = (rates(false), rates(true));
     assert_eq!(none, None);
     assert!(why.is_some(), "a verdict that is missing has its reason");
-    assert_eq!((own.verdict, own.exploratory, own.held), (Some(Verdict::Slower), false, Some(3)));
-    assert!(own.ratio.unwrap() < 0.7 && bound.interval.is_some() && bound.verdict.is_none(), "{own:?} {bound:?}");
+    assert_eq!((own.row.verdict, own.row.exploratory, own.held), (Some(Verdict::Slower), false, Some(3)));
+    assert!(
+        own.row.ratio.unwrap() < 0.7 && bound.row.interval.is_some() && bound.row.verdict.is_none(),
+        "{own:?} {bound:?}"
+    );
 }

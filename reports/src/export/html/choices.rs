@@ -2,9 +2,9 @@
 
 use maud::{Markup, html};
 
-use super::charts::{Chart, Kind};
 use super::fields::{is_shown_first, title};
-use super::view::{Faces, View};
+use crate::export::chart::view::{Faces, View};
+use crate::export::chart::{Chart, Kind};
 use crate::export::column::Column;
 use crate::export::document::Table;
 use crate::export::part::Sheet;
@@ -91,51 +91,42 @@ pub fn choices(
             details {
                 summary { "Show or hide" }
                 div.panel {
-                    fieldset {
-                        legend { "Contenders" }
-                        div { @for (place, label) in faces.labels.iter().enumerate() { (choice(label, &format!("c-{place}"), true)) } }
-                    }
-                    fieldset {
-                        legend { "Meters" }
-                        div {
-                            @for (place, column) in columns.iter().enumerate() {
-                                (choice(&title(column), &format!("m-{place}"), is_shown_first(column)))
-                            }
-                            (choice("ratios below the figures", "r-0", false))
+                    (fieldset("Contenders", &html! {
+                        @for (place, label) in faces.labels.iter().enumerate() { (choice(label, &format!("c-{place}"), true)) }
+                    }))
+                    (fieldset("Meters", &html! {
+                        @for (place, column) in columns.iter().enumerate() {
+                            (choice(&title(column), &format!("m-{place}"), is_shown_first(column)))
                         }
-                    }
+                        (choice("ratios below the figures", "r-0", false))
+                    }))
                     @if !kinds.is_empty() {
-                        fieldset {
-                            legend { "Charts" }
-                            div { @for kind in kinds { (choice(kind.name(), kind.class(), true)) } }
-                        }
+                        (fieldset("Charts", &html! { @for kind in kinds { (choice(kind.names()[0], kind.names()[1], true)) } }))
                     }
                     @for (at, (sheet, headings)) in meters.sheets.iter().enumerate() {
-                        fieldset {
-                            legend { (name(sheet)) }
-                            div {
-                                (choice("the table", &format!("x-{at}"), true))
-                                @for (column, heading) in headings.iter().enumerate() {
-                                    (choice(heading, &format!("y-{at}-{column}"), true))
-                                }
+                        (fieldset(&name(sheet), &html! {
+                            (choice("the table", &format!("x-{at}"), true))
+                            @for (column, heading) in headings.iter().enumerate() {
+                                (choice(heading, &format!("y-{at}-{column}"), true))
                             }
-                        }
+                        }))
                     }
                     @if run.scenarios.len() > 1 {
-                        fieldset {
-                            legend { "Scenarios" }
-                            div {
-                                @for (place, one) in run.scenarios.iter().enumerate() {
-                                    (choice(&plain(&one.name), &format!("s-{place}"), true))
-                                }
+                        (fieldset("Scenarios", &html! {
+                            @for (place, one) in run.scenarios.iter().enumerate() {
+                                (choice(&plain(&one.name), &format!("s-{place}"), true))
                             }
-                        }
+                        }))
                     }
                 }
             }
             p.status role="status" aria-live="polite" {}
         }
     }
+}
+
+fn fieldset(name: &str, choices: &Markup) -> Markup {
+    html! { fieldset { legend { (name) } div { (choices) } } }
 }
 
 fn choice(name: &str, hides: &str, is_shown: bool) -> Markup {

@@ -2,11 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
-
 use crate::cross_check::{ALLOCATIONS, CALLGRIND};
 use crate::export::column::{Column, Entry, Kind, Row, Standing};
-use crate::export::part::Notes;
+use crate::export::part::{Field, Notes};
 use crate::export::quantity::three_digits;
 use crate::measure::{
     CPU_PER_STATEMENT, PEAK_RSS, SERVER_CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT, WALL, definition,
@@ -15,39 +13,6 @@ use crate::{Better, Run, SummaryRow};
 
 /// The class of a field that keeps the line below its text where ratios are hidden.
 const KEPT: &str = "keep";
-
-/// One field.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Field {
-    pub text: String,
-    /// Below the text, smaller, in lines: an interval, or the ratio of a figure.
-    pub sub: String,
-    /// The number of the note that says why there is no figure.
-    pub note: Option<usize>,
-    /// Its classes; empty for none.
-    pub class: String,
-    /// What it is sorted by.
-    pub sort: Option<f64>,
-}
-
-impl Field {
-    pub fn of(text: impl Into<String>) -> Field {
-        Field { text: text.into(), ..Field::default() }
-    }
-
-    /// What the reader must not miss.
-    pub fn bad(text: &str) -> Field {
-        Field { class: "bad".to_owned(), ..Field::of(text) }
-    }
-
-    fn noted(text: &str, note: usize) -> Field {
-        Field { note: Some(note), class: KEPT.to_owned(), ..Field::of(text) }
-    }
-
-    pub fn json(&self) -> Value {
-        json!([self.text, self.sub, self.class, self.sort, self.note])
-    }
-}
 
 /// The fields of all tables, keyed by their element's id.
 pub type Fields = BTreeMap<String, Field>;
@@ -108,7 +73,7 @@ fn field(run: &Run, row: &Row, column: &Column, notes: &mut Notes) -> Field {
         Entry::Void => return Field::bad("void"),
         // A control is only timed.
         Entry::Missing(_) if row.contender.control => return Field::of("–"),
-        Entry::Missing(why) => return Field::noted("n/a", notes.number(&why)),
+        Entry::Missing(why) => return Field { class: KEPT.to_owned(), ..Field::missing(notes.number(&why)) },
         Entry::Noted(text, why) => {
             note = Some(notes.number(&why));
             (text, String::new())
@@ -132,7 +97,7 @@ fn field(run: &Run, row: &Row, column: &Column, notes: &mut Notes) -> Field {
     });
     let kept = (column.kind == Kind::Ratio || note.is_some()).then_some(KEPT);
     let class = verdict.into_iter().chain(kept).collect::<Vec<_>>().join(" ");
-    Field { text, sub, class, sort, note }
+    Field { text, note, is_bad: false, sub, class, sort }
 }
 
 /// The verdict in words, or why there is none.

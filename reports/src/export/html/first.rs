@@ -2,11 +2,11 @@
 
 use maud::{Markup, html};
 
-use super::fields::{Field, Fields, verdict};
+use super::fields::{Fields, verdict};
 use super::sections::{field, who};
-use super::view::{Faces, View};
 use crate::Place;
-use crate::export::part::Notes;
+use crate::export::chart::view::{Faces, View};
+use crate::export::part::{Field, Notes};
 use crate::export::quantity::{three_digits, whole};
 use crate::export::short::shown;
 use crate::measure::{CPU_PER_STATEMENT, SERVER_CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT};
@@ -23,48 +23,46 @@ pub struct Lens {
     missing: &'static str,
 }
 
+const fn lens(name: &'static str, unit: &'static str, meter: &'static str, missing: &'static str) -> Lens {
+    Lens { name, unit, meter, show: three_digits, less_is_better: true, missing }
+}
+
 /// The first is shown before a reader chooses.
 pub const LENSES: [Lens; 5] = [
+    lens(
+        "CPU time",
+        "Microseconds per statement; less is better.",
+        CPU_PER_STATEMENT,
+        "CPU time was not measured in this run.",
+    ),
     Lens {
-        name: "CPU time",
-        unit: "Microseconds per statement; less is better.",
-        meter: CPU_PER_STATEMENT,
-        show: three_digits,
-        less_is_better: true,
-        missing: "CPU time was not measured in this run.",
-    },
-    Lens {
-        name: "Statements/s",
-        unit: "Statements per second; more is better.",
-        meter: THROUGHPUT,
         show: whole,
         less_is_better: false,
-        missing: "Statements per second were not measured in this run.",
+        ..lens(
+            "Statements/s",
+            "Statements per second; more is better.",
+            THROUGHPUT,
+            "Statements per second were not measured in this run.",
+        )
     },
-    Lens {
-        name: "Server's CPU time",
-        unit: "Microseconds that the server needs per statement of this driver; less is better.",
-        meter: SERVER_CPU_PER_STATEMENT,
-        show: three_digits,
-        less_is_better: true,
-        missing: "The server's CPU time was not measured in this run.",
-    },
-    Lens {
-        name: "Latency",
-        unit: "Microseconds within which 99 % of the statements were answered, at a fixed rate; less is better.",
-        meter: "response_p99",
-        show: three_digits,
-        less_is_better: true,
-        missing: "This run has no latency pass.",
-    },
-    Lens {
-        name: "System calls",
-        unit: "System calls per statement; fewer are better.",
-        meter: SYSCALLS_PER_STATEMENT,
-        show: three_digits,
-        less_is_better: true,
-        missing: "This run has no counting pass.",
-    },
+    lens(
+        "Server's CPU time",
+        "Microseconds that the server needs per statement of this driver; less is better.",
+        SERVER_CPU_PER_STATEMENT,
+        "The server's CPU time was not measured in this run.",
+    ),
+    lens(
+        "Latency",
+        "Microseconds within which 99 % of the statements were answered, at a fixed rate; less is better.",
+        "response_p99",
+        "This run has no latency pass.",
+    ),
+    lens(
+        "System calls",
+        "System calls per statement; fewer are better.",
+        SYSCALLS_PER_STATEMENT,
+        "This run has no counting pass.",
+    ),
 ];
 
 /// The fields of one view: per contender the figure (`o-`) and its comparison (`r-`).
@@ -96,7 +94,7 @@ fn comparison(row: Option<&SummaryRow>, is_reference: bool, notes: &mut Notes) -
         Some(SummaryRow { level: None, .. }) | None => Field::default(),
         Some(_) if is_reference => Field { sub: "reference".to_owned(), ..Field::default() },
         Some(row) => {
-            let Some((ratio, [low, high])) = row.ratio.zip(row.interval) else {
+            let Some(ratio) = row.ratio_within(3, " to ") else {
                 return Field { sub: verdict(row).to_owned(), ..Field::default() };
             };
             let class = row
@@ -106,7 +104,7 @@ fn comparison(row: Option<&SummaryRow>, is_reference: bool, notes: &mut Notes) -
                 .unwrap_or_default();
             let sub = row.verdict_name().unwrap_or_else(|| verdict(row).to_owned());
             let note = row.contradicted.as_ref().filter(|_| row.doubtful).map(|why| notes.number(why));
-            Field { sub, note, class, ..Field::of(format!("{ratio:.3} ({low:.3} to {high:.3})")) }
+            Field { sub, note, class, ..Field::of(ratio) }
         }
     }
 }

@@ -10,16 +10,17 @@ use serde::{Serialize, Serializer};
 
 use crate::attempts::Attempts;
 use crate::export::json::{Json, Whole, write};
-use crate::export::{ExportError, Exporter, Look, PAGE_LIMIT, csv::Csv};
+use crate::export::{ExportError, Exporter, Look, csv::Csv};
 use crate::{Analysis, Cell, Run};
+
+/// What a page may weigh, in bytes.
+pub const PAGE_LIMIT: usize = 1_500_000;
 
 const WHOLE: (&str, &str) = ("result.json", "application/json");
 const TABLE: (&str, &str) = ("cells.csv", "text/csv");
 
 const WITHOUT_TABLE: &str =
     "The page has no room for the same figures as CSV; `cqldyno report` makes them from the JSON.";
-const WITHOUT_ATTEMPTS: &str = "The page has no room for the attempts at a block that do not count, nor for the checksum. The run's folder \
-                                has them.";
 const WITHOUT_PARTS: &str = "The page has no room for attempts that do not count, nor for the cells' series by second, breakdowns, findings \
                              and settings. The run's folder has them, and the checksum.";
 const WITHOUT_CELLS: &str = "The page has no room for the cells of this run. The run's folder has them.";
@@ -59,15 +60,10 @@ impl Packed {
             None => None,
             Some(_) => file(TABLE, "one row per measure", |out| Csv.write(analysis, Look::default(), out))?,
         };
-        let stand_ins = StandIns::of(analysis.run(), analysis.every_cell());
+        let (run, cells) = stand_ins(analysis.run(), analysis.every_cell());
         let mut results: Vec<_> = whole.into_iter().map(|whole| (whole, None)).collect();
         // Attempts that do not count and large parts of cells leave the summary as it is.
-        if stand_ins.counted.len() < analysis.every_cell().len() {
-            let less = Whole::of(analysis).with(&stand_ins.run, Each(|| stand_ins.counted.iter()));
-            let about = "run, the cells that count, summary and warnings";
-            results.extend(file(WHOLE, about, |out| write(&less, out))?.map(|file| (file, Some(WITHOUT_ATTEMPTS))));
-        }
-        let less = Whole::of(analysis).with(&stand_ins.run, Each(|| stand_ins.small()));
+        let less = Whole::of(analysis).with(&run, Each(|| cells.clone()));
         let about = "run, the cells that count without their large parts, summary and warnings";
         results.extend(file(WHOLE, about, |out| write(&less, out))?.map(|file| (file, Some(WITHOUT_PARTS))));
         Ok(Packed { results, table })
@@ -84,7 +80,7 @@ impl Packed {
     }
 
     /// The files that have room in so many bytes, and a sentence if they are not everything. The first to go is what the rest can make
-    /// again: the table, then attempts that do not count, then large parts of cells, then all cells.
+    /// again: the table, then attempts that do not count and large parts of cells, then all cells.
     pub fn within(self, room: usize) -> (Vec<Download>, Option<&'static str>) {
         let Packed { results, table } = self;
         match results.into_iter().find(|(result, _)| result.address.len() <= room) {
@@ -107,36 +103,20 @@ impl<I: Iterator<Item: Serialize>, F: Fn() -> I> Serialize for Each<F> {
     }
 }
 
-/// What a page keeps of a run if it has no room for all of it.
-pub struct StandIns<'a> {
-    /// Without its checksum, which is that of the cells as they were measured.
-    pub run: Run,
-    /// Without the attempts at a block that do not count.
-    pub counted: Vec<&'a Cell>,
-}
-
-impl StandIns<'_> {
-    /// What a page may hold of the run.
-    pub fn of<'a>(run: &Run, cells: &'a [Cell]) -> StandIns<'a> {
-        let attempts = Attempts::of(cells);
-        let counted = cells.iter().filter(|cell| attempts.counts(cell)).collect();
-        StandIns { run: Run { checksum: None, ..run.clone() }, counted }
-    }
-
-    /// The cells that count without their large parts.
-    pub fn small(&self) -> impl Iterator<Item = Cell> {
-        self.counted.iter().map(|cell| without_large_parts(cell))
-    }
-}
-
-fn without_large_parts(cell: &Cell) -> Cell {
-    let mut small = cell.clone();
-    small.series = Default::default();
-    small.breakdowns.clear();
-    small.files.clear();
-    small.findings.clear();
-    small.settings = &[];
-    small
+/// What a page keeps of a run if it has no room for all of it: the run without its checksum, which is that of the cells as they were
+/// measured, and the cells that count without their large parts.
+pub fn stand_ins<'a>(run: &Run, cells: &'a [Cell]) -> (Run, impl Iterator<Item = Cell> + Clone + use<'a>) {
+    let attempts = Attempts::of(cells);
+    let counted: Vec<&Cell> = cells.iter().filter(|cell| attempts.counts(cell)).collect();
+    let small = counted.into_iter().map(|cell| Cell {
+        series: Default::default(),
+        breakdowns: Default::default(),
+        files: Default::default(),
+        findings: Vec::new(),
+        settings: &[],
+        ..cell.clone()
+    });
+    (Run { checksum: None, ..run.clone() }, small)
 }
 
 /// Packs as much as the whole page may weigh.

@@ -2,15 +2,16 @@
 
 use maud::{Markup, PreEscaped, html};
 
-use super::charts::Chart;
 use super::choices::{Meters, heading, name};
-use super::fields::{Field, Fields, meaning, title};
+use super::fields::{Fields, meaning, title};
 use super::raw::Download;
-use super::view::{Faces, View};
+use crate::export::chart::Chart;
+use crate::export::chart::view::{Faces, View};
 use crate::export::column::Column;
-use crate::export::document::{builds, caveats, is, libraries, settings};
-use crate::export::part::Sheet;
-use crate::{Bottleneck, Cell, Role, Run, plain};
+use crate::export::document::{builds, caveats, is, libraries, settings, trouble};
+use crate::export::part::{Field, Sheet};
+use crate::measure::CPU_PER_STATEMENT;
+use crate::{Analysis, Bottleneck, Cell, Contender, Pass, Place, Role, Run, plain};
 
 /// Blocks that differ by reference: all but the first are hidden until they are chosen.
 pub fn by_view(views: &[View], content: impl Fn(&View) -> Markup) -> Markup {
@@ -18,6 +19,16 @@ pub fn by_view(views: &[View], content: impl Fn(&View) -> Markup) -> Markup {
         @for (at, view) in views.iter().enumerate() {
             div data-view=(at) hidden[at != 0] { (content(view)) }
         }
+    }
+}
+
+/// What was found, and what it is worth.
+pub fn headline(analysis: &Analysis) -> Markup {
+    html! {
+        @for (at, finding) in analysis.findings().iter().enumerate() {
+            @if at == 0 { h1 { (finding) } } @else { p.headline { (finding) } }
+        }
+        @for worth in analysis.worths() { p.headline { (worth) } }
     }
 }
 
@@ -45,42 +56,42 @@ pub fn field(id: &str, class: &str, name: &str, field: Option<&Field>) -> Markup
     }
 }
 
-/// One row of the main table, as far as it is the same for every reference.
-pub struct Line {
-    pub place: usize,
-    pub role: Role,
-    /// `void 1/3` and the like.
-    pub trouble: String,
-    pub bottleneck: Option<Bottleneck>,
-}
-
 /// The main table of one scenario in one arrangement.
 pub fn main_table(
-    place: usize,
+    p: usize,
+    place: Place,
     caption: &str,
     faces: &Faces,
     columns: &[&Column],
-    lines: &[Line],
+    analysis: &Analysis,
     fields: &Fields,
 ) -> Markup {
-    let body = |apart: bool| {
+    let row = |at: usize, contender: &Contender| {
+        let mine = analysis.cells_of(place, contender, Pass::Timing);
+        let trouble = match trouble(&mine) {
+            none if none.is_empty() && contender.unavailable.is_some() => "missing".to_owned(),
+            none if none.is_empty() && mine.is_empty() => "not run".to_owned(),
+            trouble => trouble,
+        };
+        let cost = analysis.row(place, contender, CPU_PER_STATEMENT);
         html! {
-            @if lines.iter().any(|line| (line.role != Role::Driver) == apart) { tbody {
-                @for line in lines.iter().filter(|line| (line.role != Role::Driver) == apart) {
-                    tr class={ "c-" (line.place) } {
-                        th.who scope="row" {
-                            (who(faces, line.place))
-                            @if !line.trouble.is_empty() { " " span.badge.bad { (line.trouble) } }
-                            @if line.bottleneck == Some(Bottleneck::Server) { " " span.badge.warn { "server-bound" } }
-                        }
-                        @for (at, column) in columns.iter().enumerate() {
-                            @let id = format!("t-{place}-{}-{at}", line.place);
-                            (field(&id, &format!("m-{at}"), &title(column), fields.get(&id)))
-                        }
-                    }
+            tr class={ "c-" (at) } {
+                th.who scope="row" {
+                    (who(faces, at))
+                    @if !trouble.is_empty() { " " span.badge.bad { (trouble) } }
+                    @if cost.is_some_and(|row| row.bottleneck == Some(Bottleneck::Server)) { " " span.badge.warn { "server-bound" } }
                 }
-            } }
+                @for (k, column) in columns.iter().enumerate() {
+                    @let id = format!("t-{p}-{at}-{k}");
+                    (field(&id, &format!("m-{k}"), &title(column), fields.get(&id)))
+                }
+            }
         }
+    };
+    let body = |is_driver: bool| {
+        let all = analysis.run().contenders.iter().enumerate();
+        let mut rows = all.filter(|(_, one)| (one.role == Role::Driver) == is_driver).peekable();
+        html! { @if rows.peek().is_some() { tbody { @for (at, one) in rows { (row(at, one)) } } } }
     };
     html! {
         div.scroll tabindex="0" role="region" aria-label=(caption) {
@@ -92,8 +103,8 @@ pub fn main_table(
                         th.num.{ "m-" (at) } scope="col" title=(meaning(column)) { (title(column)) }
                     }
                 } }
-                (body(false))
                 (body(true))
+                (body(false))
             }
         }
     }
@@ -102,40 +113,44 @@ pub fn main_table(
 /// A table of figures that are the same for every reference.
 pub fn sheet(sheet: &Sheet, faces: &Faces, meters: &Meters) -> Markup {
     let of = |label: &str| faces.labels.iter().position(|known| known == label).map(|place| format!("c-{place}"));
-    let columns: Vec<(String, String)> = sheet
-        .columns
-        .iter()
-        .map(|lines| {
-            let title = heading(lines);
-            let class = meters.class_of(sheet, &title).or_else(|| of(&lines.concat())).unwrap_or_default();
-            (title, class)
-        })
-        .collect();
+    let column = |lines: &Vec<String>| {
+        let title = heading(lines);
+        let class = meters.class_of(sheet, &title).or_else(|| of(&lines.concat())).unwrap_or_default();
+        (html! { (title) }, format!("num {class}"))
+    };
+    let columns: Vec<(Markup, String)> = sheet.columns.iter().map(column).collect();
     let name = name(&sheet.title);
     html! {
         details.more.(meters.class(sheet)) {
             summary { (name) }
-            div.scroll tabindex="0" role="region" aria-label=(name) {
-                table.sortable {
-                    caption.unseen { (name) }
-                    thead { tr {
-                        th scope="col" { (sheet.first) }
-                        @for (title, class) in &columns { th.num.(class) scope="col" { (title) } }
-                    } }
-                    @for group in &sheet.groups { tbody {
-                        @for row in group {
-                            tr class=[of(&row.label)] {
-                                th scope="row" { (row.label) @if !row.trouble.is_empty() { " " span.badge.bad { (row.trouble) } } }
-                                @for (field, (_, class)) in row.fields.iter().zip(&columns) {
-                                    td.num.(class).(if field.is_bad { "bad" } else { "" }) {
-                                        (field.text)
-                                        @if let Some(note) = field.note { " " (reference_to(note)) }
-                                    }
+            (grid(&name, sheet, &columns, of))
+        }
+    }
+}
+
+/// A sheet under that name, with the heading and the classes of each column and a class of each row.
+pub fn grid(name: &str, sheet: &Sheet, columns: &[(Markup, String)], row: impl Fn(&str) -> Option<String>) -> Markup {
+    html! {
+        div.scroll tabindex="0" role="region" aria-label=(name) {
+            table.sortable {
+                caption.unseen { (name) }
+                thead { tr {
+                    th scope="col" { (sheet.first) }
+                    @for (title, class) in columns { th class=(class) scope="col" { (title) } }
+                } }
+                @for group in &sheet.groups { tbody {
+                    @for one in group {
+                        tr class=[row(&one.label)] {
+                            th scope="row" { (one.label) @if !one.trouble.is_empty() { " " span.badge.bad { (one.trouble) } } }
+                            @for (field, (_, class)) in one.fields.iter().zip(columns) {
+                                td class={ (class) " " @if field.is_bad { "bad" } } {
+                                    (field.text)
+                                    @if let Some(note) = field.note { " " (reference_to(note)) }
                                 }
                             }
                         }
-                    } }
-                }
+                    }
+                } }
             }
         }
     }
@@ -164,7 +179,7 @@ pub fn charts(charts: &[Chart]) -> Markup {
         div.charts {
             @for chart in charts {
                 @match &chart.picture {
-                    Ok(picture) => figure.(chart.kind.class()) data-view=[chart.view] hidden[chart.view.is_some_and(|view| view != 0)] {
+                    Ok(picture) => figure.(chart.kind.names()[1]) data-view=[chart.view] hidden[chart.view.is_some_and(|view| view != 0)] {
                         figcaption { strong { (chart.title) } @if !chart.about.is_empty() { span { (chart.about) } } }
                         (PreEscaped(picture))
                         @if !chart.legend.is_empty() {
@@ -176,7 +191,7 @@ pub fn charts(charts: &[Chart]) -> Markup {
             }
         }
         @for chart in charts {
-            @if let Err(why) = &chart.picture { p.muted.(chart.kind.class()) { (chart.title) ": " (words(why)) } }
+            @if let Err(why) = &chart.picture { p.muted.(chart.kind.names()[1]) { (chart.title) ": " (words(why)) } }
         }
     }
 }

@@ -5,10 +5,8 @@ use base64::engine::general_purpose::STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
+use crate::export::chart::svg::STYLE;
 use crate::plain;
-
-/// The style of every page: colours, tables, charts; light, dark and on paper.
-pub const STYLE: &str = include_str!("page.css");
 
 /// A whole page of `content`, made by that version of the program, with at most one script.
 pub fn shell(title: &str, version: &str, content: &Markup, script: Option<&str>) -> String {

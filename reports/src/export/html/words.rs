@@ -12,44 +12,39 @@ use crate::{Bottleneck, Role, Run, SummaryRow, plain};
 /// The words that this page uses, and its columns.
 pub fn words(run: &Run, rows: &[SummaryRow], columns: &[&Column]) -> Markup {
     let has = |role: Role| run.contenders.iter().any(|one| one.role == role);
-    let mut said: Vec<(&str, &str)> = vec![
-        ("contender", "A driver at a version with its settings: one row of a table."),
-        ("reference", "The contender that ratios are taken against. You choose it at the top of the page."),
-        ("scenario", "What is asked of every contender: its statements, keys and rows."),
+    let is_bound = |row: &SummaryRow| row.bottleneck == Some(Bottleneck::Server);
+    let said = [
+        (true, "contender", "A driver at a version with its settings: one row of a table."),
+        (true, "reference", "The contender that ratios are taken against. You choose it at the top of the page."),
+        (true, "scenario", "What is asked of every contender: its statements, keys and rows."),
         (
+            true,
             "generation",
             "Fresh processes of all contenders, which take turns in shuffled rounds, so that a disturbance hits all alike.",
         ),
-    ];
-    if run.contenders.iter().any(|one| one.control) {
-        said.push((
+        (
+            run.contenders.iter().any(|one| one.control),
             "control",
             "The reference once more under a second name. If it differs from itself, the run proves nothing.",
-        ));
-    }
-    if has(Role::Floor) {
-        said.push(("floor", is(Role::Floor)));
-    }
-    if has(Role::Noop) {
-        said.push(("noop", is(Role::Noop)));
-    }
-    if rows.iter().any(|row| row.void.is_some()) {
-        said.push((
+        ),
+        (has(Role::Floor), "floor", is(Role::Floor)),
+        (has(Role::Noop), "noop", is(Role::Noop)),
+        (
+            rows.iter().any(|row| row.void.is_some()),
             "void",
             "A figure that must not be compared: a statement failed, a row was wrong, or the server counted another number.",
-        ));
-    }
-    if rows.iter().any(|row| row.bottleneck == Some(Bottleneck::Server)) {
-        said.push((
+        ),
+        (
+            rows.iter().any(is_bound),
             "server-bound",
             "The server, not the driver, limited the row. It has no verdict on statements per second, only on CPU time.",
-        ));
-    }
+        ),
+    ];
     html! {
         details.more {
             summary { "Words and columns" }
             dl {
-                @for (word, meaning) in said { dt { (word) } dd { (meaning) } }
+                @for (_, word, meaning) in said.iter().filter(|(is_used, ..)| *is_used) { dt { (word) } dd { (meaning) } }
                 @for column in columns { @let about = meaning(column); @if !about.is_empty() { dt { (title(column)) } dd { (sentence(about)) } } }
             }
         }

@@ -86,7 +86,7 @@ fn the_page_has_a_section_a_scenario_and_arrangement_and_a_column_a_run_that_lea
     let runs = two();
     let page = html_of_runs(&named(&runs));
     assert_eq!(page.matches("<h2 id=\"place-").count(), 2, "{page}");
-    let tables = page.matches("<table>").count();
+    let tables = page.matches("<table class=\"sortable\">").count();
     assert!(tables >= 4, "{page}");
     for at in 0..2 {
         let link = format!("<th class=\"num\" scope=\"col\"><a href=\"#run-{at}\">");

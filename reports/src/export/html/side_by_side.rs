@@ -2,12 +2,11 @@
 
 use maud::{Markup, html};
 
-use super::{SideBySide, Together, about_all};
+use super::{sections, shell::shell};
 use crate::export::document::{caveats, libraries};
 use crate::export::head::head;
-use crate::export::html::{sections, shell::shell};
-use crate::export::part::Sheet;
-use crate::export::short::Short;
+use crate::export::part::{Sheet, Short};
+use crate::export::side_by_side::{SideBySide, Together, about_all};
 use crate::export::text::{capital, count, plain};
 use crate::{Combined, Recorded};
 
@@ -24,12 +23,7 @@ pub fn page(named: &[(String, &Recorded)]) -> String {
         header {
             p.brand { "cqldyno" span { (brand) } }
             @match &combined {
-                Some(combined) => {
-                    @for (at, finding) in combined.analysis().findings().iter().enumerate() {
-                        @if at == 0 { h1 { (finding) } } @else { p.headline { (finding) } }
-                    }
-                    @for worth in combined.analysis().worths() { p.headline { (worth) } }
-                },
+                Some(combined) => (sections::headline(combined.analysis())),
                 None => {
                     h1 { (number) " beside each other" }
                     @for remark in &remarks { p.lead { (remark) } }
@@ -114,26 +108,8 @@ fn section(at: usize, place: &Together) -> Markup {
 
 /// A sheet with the heading that `head` makes of a column's number and title.
 fn table(caption: &str, sheet: &Sheet, head: impl Fn(usize, String) -> Markup) -> Markup {
-    let class = |column: usize| if column < sheet.words { "" } else { "num" };
-    html! {
-        div.scroll tabindex="0" role="region" aria-label=(caption) {
-            table {
-                caption.unseen { (caption) }
-                thead { tr {
-                    th scope="col" { (sheet.first) }
-                    @for (at, lines) in sheet.columns.iter().enumerate() {
-                        th.(class(at)) scope="col" { (head(at, lines.concat())) }
-                    }
-                } }
-                tbody { @for row in sheet.groups.iter().flatten() {
-                    tr {
-                        th scope="row" { (row.label) }
-                        @for (at, field) in row.fields.iter().enumerate() {
-                            td.(class(at)).(if field.is_bad { "bad" } else { "" }) { (field.text) }
-                        }
-                    }
-                } }
-            }
-        }
-    }
+    let class = |column: usize| if column < sheet.words { "" } else { "num" }.to_owned();
+    let columns: Vec<_> =
+        sheet.columns.iter().enumerate().map(|(at, lines)| (head(at, lines.concat()), class(at))).collect();
+    sections::grid(caption, sheet, &columns, |_| None)
 }

@@ -1,6 +1,9 @@
 //! Charts as SVG in the page's classes: the stylesheet decides on colours, light, dark, hiding and printing.
 
-use maud::html;
+use maud::{Markup, html};
+
+/// The style of every page, and of a chart that is a file of its own: colours, tables, charts; light, dark and on paper.
+pub const STYLE: &str = include_str!("../html/page.css");
 
 /// The width of a chart. Two units are a pixel of the page.
 pub const WIDTH: f64 = 960.0;
@@ -35,6 +38,14 @@ impl Scale {
         self.from + (scaled(value) - low) / (high - low) * (self.to - self.from)
     }
 
+    /// Powers of ten within the range; with 2 and 5 times if it spans less than that.
+    pub fn powers(&self, span: f64) -> Vec<f64> {
+        let factors: &[f64] = if self.high / self.low < span { &[1.0, 2.0, 5.0] } else { &[1.0] };
+        let powers = (self.low.log10().floor() as i32)..=(self.high.log10().ceil() as i32);
+        let all = powers.flat_map(|power| factors.iter().map(move |factor| factor * 10f64.powi(power)));
+        all.filter(|value| (self.low..=self.high).contains(value)).collect()
+    }
+
     /// At most so many round figures within the range.
     fn ticks(&self, most: usize) -> Vec<f64> {
         let rough = (self.high - self.low) / most.max(1) as f64;
@@ -48,6 +59,7 @@ impl Scale {
 
 /// A chart in the making. Marks are placed in figures of its scales.
 pub struct Picture {
+    width: f64,
     height: f64,
     x: Scale,
     y: Scale,
@@ -66,6 +78,8 @@ pub enum Stands {
     Above,
     /// The middle of its right edge.
     Left,
+    /// The middle of its left edge.
+    Right,
 }
 
 impl Picture {
@@ -73,7 +87,7 @@ impl Picture {
     pub fn new(height: f64, left: f64, bottom: f64, x: Scale, y: Scale, with_titles: bool) -> Picture {
         let x = Scale { from: left, to: WIDTH - RIGHT, ..x };
         let y = Scale { from: height - bottom, to: TOP, ..y };
-        Picture { height, x, y, marks: String::new(), with_titles }
+        Picture { width: WIDTH, height, x, y, marks: String::new(), with_titles }
     }
 
     /// Rows one below the other, of so many units each: a mark's y is its distance from the top, in rows.
@@ -81,12 +95,32 @@ impl Picture {
         let rows = count.max(1) as f64;
         let x = Scale { from: 8.0, to: WIDTH - RIGHT, ..x };
         let y = Scale { low: 0.0, high: rows, from: 0.0, to: rows * row, is_log: false };
-        let mut picture = Picture { height: rows * row + 56.0, x, y, marks: String::new(), with_titles };
+        let mut picture = Picture { width: WIDTH, height: rows * row + 56.0, x, y, marks: String::new(), with_titles };
         let ticks = picture.x.ticks(6);
         ticks.iter().for_each(|tick| picture.line(&[(*tick, 0.0), (*tick, rows)], "grid", 1.0, None));
         picture.line(&[(picture.x.low, rows), (picture.x.high, rows)], "ink", 1.0, None);
         ticks.iter().for_each(|tick| picture.text((*tick, rows + 10.0 / row), &format(*tick), "muted", Stands::Below));
         picture
+    }
+
+    /// Marks are placed in units.
+    pub fn bare(width: f64, height: f64) -> Picture {
+        let of = |to: f64| Scale { to, ..Scale::linear(0.0, to) };
+        Picture { width, height, x: of(width), y: of(height), marks: String::new(), with_titles: false }
+    }
+
+    /// Figures of further marks are those of a scale between two units.
+    pub fn put_x(&mut self, scale: Scale, from: f64, to: f64) {
+        self.x = Scale { from, to, ..scale };
+    }
+
+    /// At most so many upright lines between two heights, with their figures below.
+    pub fn upright(&mut self, most: usize, [top, bottom]: [f64; 2]) {
+        for tick in self.x.ticks(most) {
+            self.line(&[(tick, top), (tick, bottom)], "grid", 2.0, None);
+            let digits = usize::from(tick.fract() != 0.0);
+            self.text((tick, bottom + 12.0), &format!("{tick:.digits$}"), "muted", Stands::Below);
+        }
     }
 
     /// The lower edge, with a name at each of the figures.
@@ -105,45 +139,43 @@ impl Picture {
         }
     }
 
+    fn push(&mut self, mark: &Markup) {
+        self.marks.push_str(&mark.0);
+    }
+
+    fn titled(&self, title: Option<&str>) -> Markup {
+        html! { @if let Some(title) = title.filter(|_| self.with_titles) { title { (title) } } }
+    }
+
     pub fn line(&mut self, points: &[(f64, f64)], class: &str, width: f64, title: Option<&str>) {
         let points: Vec<String> =
             points.iter().map(|(x, y)| format!("{:.0},{:.0}", self.x.at(*x), self.y.at(*y))).collect();
-        let title = title.filter(|_| self.with_titles);
-        let mark = html! {
-            polyline class={ (class) " s" } fill="none" stroke-width=(width) points=(points.join(" ")) {
-                @if let Some(title) = title { title { (title) } }
-            }
-        };
-        self.marks.push_str(&mark.into_string());
+        let title = self.titled(title);
+        self.push(&html! {
+            polyline class={ (class) " s" } fill="none" stroke-width=(width) points=(points.join(" ")) { (title) }
+        });
     }
 
     pub fn dot(&mut self, (x, y): (f64, f64), radius: f64, class: &str, title: Option<&str>) {
-        let title = title.filter(|_| self.with_titles);
-        let (x, y) = (format!("{:.0}", self.x.at(x)), format!("{:.0}", self.y.at(y)));
-        let mark = html! {
-            circle class={ (class) " f" } cx=(x) cy=(y) r=(radius) { @if let Some(title) = title { title { (title) } } }
-        };
-        self.marks.push_str(&mark.into_string());
+        let [x, y] = [self.x.at(x), self.y.at(y)].map(|unit| format!("{unit:.0}"));
+        let title = self.titled(title);
+        self.push(&html! { circle class={ (class) " f" } cx=(x) cy=(y) r=(radius) { (title) } });
     }
 
     /// Where there is no figure.
     pub fn cross(&mut self, (x, y): (f64, f64), class: &str, title: &str) {
         let (x, y) = (self.x.at(x), self.y.at(y));
         let path = format!("M{:.0} {:.0}l18 18m0 -18l-18 18", x - 9.0, y - 9.0);
-        let mark = html! { path class={ (class) " s" } d=(path) stroke-width="4" { title { (title) } } };
-        self.marks.push_str(&mark.into_string());
+        self.push(&html! { path class={ (class) " s" } d=(path) stroke-width="4" { title { (title) } } });
     }
 
     /// A filled rectangle between two corners.
     pub fn bar(&mut self, [(left, top), (right, bottom)]: [(f64, f64); 2], class: &str, title: Option<&str>) {
-        let title = title.filter(|_| self.with_titles);
         let (x, y) = (self.x.at(left), self.y.at(top));
         let (width, height) = (self.x.at(right) - x, (self.y.at(bottom) - y).abs());
         let [x, y, width, height] = [x, y.min(self.y.at(bottom)), width, height].map(|unit| format!("{unit:.0}"));
-        let mark = html! {
-            rect class={ (class) " f" } x=(x) y=(y) width=(width) height=(height) { @if let Some(title) = title { title { (title) } } }
-        };
-        self.marks.push_str(&mark.into_string());
+        let title = self.titled(title);
+        self.push(&html! { rect class={ (class) " f" } x=(x) y=(y) width=(width) height=(height) { (title) } });
     }
 
     pub fn text(&mut self, (x, y): (f64, f64), text: &str, class: &str, stands: Stands) {
@@ -156,10 +188,10 @@ impl Picture {
             Stands::Below => ("middle", "0.76em"),
             Stands::Above => ("middle", "-0.5ex"),
             Stands::Left => ("end", "0.5ex"),
+            Stands::Right => ("start", "0.5ex"),
         };
-        let (x, y) = (format!("{x:.0}"), format!("{y:.0}"));
-        let mark = html! { text class={ (class) " f" } x=(x) y=(y) dy=(dy) text-anchor=(anchor) { (text) } };
-        self.marks.push_str(&mark.into_string());
+        let [x, y] = [x, y].map(|unit| format!("{unit:.0}"));
+        self.push(&html! { text class={ (class) " f" } x=(x) y=(y) dy=(dy) text-anchor=(anchor) { (text) } });
     }
 
     /// Units per figure of the x axis.
@@ -174,18 +206,29 @@ impl Picture {
     }
 
     /// The chart as a file of its own with a ground, a heading, and below it a line of text for each class of marks.
-    pub fn standalone(self, heading: &str, style: &str, legend: &[(String, String)]) -> String {
+    pub fn standalone(self, heading: &str, font: u32, legend: &[(String, String)]) -> String {
         const HEAD: f64 = 48.0;
         const LINE: f64 = 34.0;
+        let part = |from: &str, to: &str| {
+            let (_, rest) = STYLE.split_once(from).unwrap_or_default();
+            format!("{from}{}", rest.split_once(to).unwrap_or_default().0)
+        };
+        let style = format!(
+            "{}{}text{{font:{font}px system-ui,-apple-system,'Segoe UI',sans-serif}}.big{{font-size:{}px}}.ground{{fill:var(--page)}}",
+            part(":root", "* {"),
+            part(".f {", ".legend"),
+            font * 6 / 5,
+        );
+        let width = self.width;
         let height = HEAD + self.height + LINE * legend.len() as f64 + TOP;
         let lines =
             legend.iter().zip(0_u32..).map(|(one, at)| (one, HEAD + self.height + LINE * (f64::from(at) + 0.5)));
         let svg = html! {
-            svg xmlns="http://www.w3.org/2000/svg" viewBox=(format!("0 0 {WIDTH:.0} {height:.0}")) width=(WIDTH) height=(height) role="img" {
+            svg xmlns="http://www.w3.org/2000/svg" viewBox=(format!("0 0 {width:.0} {height:.0}")) width=(width) height=(height) role="img" {
                 title { (heading) }
                 style { (maud::PreEscaped(style)) }
                 rect.ground width="100%" height="100%" {}
-                text.ink.f x=(RIGHT) y="34" { (heading) }
+                text.ink.f.big x=(RIGHT) y="34" { (heading) }
                 g transform=(format!("translate(0 {HEAD})")) { (maud::PreEscaped(self.marks)) }
                 @for ((class, text), y) in lines {
                     rect class={ (class) " f" } x=(RIGHT) y=(y - 8.0) width="24" height="16" {}

@@ -1,8 +1,8 @@
 //! Curves over the number of statements in flight, or of connections.
 
+use super::growth::{LogLine, on_log_axes};
+use super::view::Faces;
 use super::{Chart, Kind};
-use crate::export::growth::{LogLine, on_log_axes};
-use crate::export::html::view::Faces;
 use crate::{Axis, Sweep, Swept, SweptFigures};
 
 /// The width of lines that show no knee.
@@ -41,14 +41,11 @@ pub fn sweep(sweep: &Sweep, faces: &Faces, with_titles: bool) -> Vec<Chart> {
             sweep.curves.iter().filter(|curve| curve.figures().next().is_some()).map(|one| one.contender.id.as_str());
         match on_log_axes(&lines, with_titles) {
             None => Chart::none(kind, title, "No contender has a figure."),
-            Some(picture) => Chart {
-                kind,
-                picture: Ok(picture.finished(&format!("{title}, for {}. A table below has all figures.", sweep.name()))),
-                title,
-                about: about.to_owned(),
-                view: None,
-                legend: faces.legend(ids),
-            },
+            Some(picture) => {
+                let picture =
+                    picture.finished(&format!("{title}, for {}. A table below has all figures.", sweep.name()));
+                Chart { legend: faces.legend(ids), ..Chart::of(kind, title, about, picture) }
+            }
         }
     };
     let mut latency = lines(4.0, &|all| all.latency_us.map(|[p50, _]| p50));

@@ -1,16 +1,23 @@
-//! The charts of one scenario in one arrangement.
+//! All charts, in one palette: those of one scenario in one arrangement here, and those that are files of their own.
 
 mod breakdown;
+mod cost;
+mod growth;
+pub mod history;
 mod latency;
 mod ratio;
 mod series;
 mod strip;
+pub mod svg;
 mod sweep;
+pub mod view;
 
+pub use self::cost::cost_chart;
+pub use self::growth::{Curve, growth_chart};
 pub use self::sweep::sweep;
-use super::view::{Faces, View};
+use self::view::{Faces, View};
 use crate::measure::{CPU_PER_STATEMENT, THROUGHPUT};
-use crate::{ArrangementInfo, Cell, ScenarioInfo};
+use crate::{Cell, Place};
 
 /// How much of the charts is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,24 +45,14 @@ pub enum Kind {
 impl Kind {
     pub const ALL: [Kind; 5] = [Kind::Cpu, Kind::Throughput, Kind::Latency, Kind::Time, Kind::Names];
 
-    pub fn name(self) -> &'static str {
+    /// Its name, and the class that hides it.
+    pub fn names(self) -> [&'static str; 2] {
         match self {
-            Kind::Cpu => "CPU time",
-            Kind::Throughput => "throughput",
-            Kind::Latency => "latency",
-            Kind::Time => "throughput over time",
-            Kind::Names => "figures by name",
-        }
-    }
-
-    /// The class that hides it.
-    pub fn class(self) -> &'static str {
-        match self {
-            Kind::Cpu => "g-cpu",
-            Kind::Throughput => "g-throughput",
-            Kind::Latency => "g-latency",
-            Kind::Time => "g-time",
-            Kind::Names => "g-names",
+            Kind::Cpu => ["CPU time", "g-cpu"],
+            Kind::Throughput => ["throughput", "g-throughput"],
+            Kind::Latency => ["latency", "g-latency"],
+            Kind::Time => ["throughput over time", "g-time"],
+            Kind::Names => ["figures by name", "g-names"],
         }
     }
 }
@@ -74,16 +71,20 @@ pub struct Chart {
 }
 
 impl Chart {
+    /// A picture that is the same for all views and has no legend.
+    fn of(kind: Kind, title: String, about: impl Into<String>, picture: String) -> Chart {
+        Chart { kind, title, about: about.into(), view: None, picture: Ok(picture), legend: Vec::new() }
+    }
+
     /// Why there is no picture, in a sentence.
     fn none(kind: Kind, title: String, why: &str) -> Chart {
-        Chart { kind, title, about: String::new(), view: None, picture: Err(why.to_owned()), legend: Vec::new() }
+        Chart { picture: Err(why.to_owned()), ..Chart::of(kind, title, "", String::new()) }
     }
 }
 
 /// What a chart is of.
 pub struct Here<'a> {
-    pub scenario: &'a ScenarioInfo,
-    pub arrangement: &'a ArrangementInfo,
+    pub place: Place<'a>,
     /// Those of the attempts that count.
     pub cells: Vec<&'a Cell>,
     pub faces: &'a Faces,
@@ -93,17 +94,13 @@ pub struct Here<'a> {
 impl Here<'_> {
     pub fn charts(&self, views: &[View]) -> Vec<Chart> {
         let mut charts = Vec::new();
-        for (at, view) in views.iter().enumerate() {
-            charts.extend(self.ratio(at, view, CPU_PER_STATEMENT));
+        for meter in [CPU_PER_STATEMENT, THROUGHPUT] {
+            charts.extend(views.iter().enumerate().filter_map(|(at, view)| self.ratio(at, view, meter)));
+            charts.extend(self.strip(meter));
+            if self.detail == Detail::Few {
+                return charts;
+            }
         }
-        charts.extend(self.strip(CPU_PER_STATEMENT));
-        if self.detail == Detail::Few {
-            return charts;
-        }
-        for (at, view) in views.iter().enumerate() {
-            charts.extend(self.ratio(at, view, THROUGHPUT));
-        }
-        charts.extend(self.strip(THROUGHPUT));
         charts.extend(self.latency());
         charts.push(self.series());
         charts.extend(self.breakdowns());

@@ -3,7 +3,7 @@
 use crate::{Analysis, Role, Run, plain, short};
 
 /// As many drivers have a colour of their own.
-const COLOURS: usize = 8;
+pub const COLOURS: usize = 8;
 
 /// A run against one reference.
 pub struct View<'a> {

@@ -1,10 +1,12 @@
-//! The history as one page that needs nothing else.
+//! The history as one page that needs nothing else, and the releases of a driver as a section of their run's page.
 
 use maud::{Markup, PreEscaped, html};
 
-use super::chart::{chart, classes};
-use super::{BARS, NOTHING_JOINED, about, gaps, left_out, said};
-use crate::export::html::shell::shell;
+use super::shell::shell;
+use crate::export::chart::history::{chart, classes, said};
+use crate::export::history::{BARS, NOTHING_JOINED, about, gaps, left_out};
+use crate::export::part::Part;
+use crate::export::releases::{INTERVALS, has_intervals, panels, parts};
 use crate::{By, Group, History, Panel, count, plain};
 
 /// The history as a page in HTML. Everything that came from outside is escaped; the page loads nothing and runs no script.
@@ -43,10 +45,38 @@ fn section(at: usize, group: &Group) -> Markup {
 }
 
 /// What the bars of a chart are without intervals.
-pub const SPREAD: &str = "Medians with the least and the greatest block or generation.";
+const SPREAD: &str = "Medians with the least and the greatest block or generation.";
+
+/// What they are with intervals.
+const AROUND: &str = "A bar is the 95 % interval of the ratio to the reference, drawn around the level.";
+
+/// What a run that compares all releases shows of them: the changes, and a chart per figure with a line at each of them.
+pub fn releases(group: &Group) -> Markup {
+    html! {
+        section aria-labelledby="releases" {
+            h2 id="releases" { "What changed with which release" }
+            @for part in parts(group) {
+                @match part {
+                    Part::List(sentences) => ul.remarks { @for text in sentences { li { (text.replace("->", "→")) } } },
+                    Part::Text(text) if text != INTERVALS => p { (text) },
+                    _ => {},
+                }
+            }
+            p.muted {
+                "A vertical line marks a change. A cross is a release without a figure."
+                @if has_intervals(group) { " " (INTERVALS) }
+            }
+            div.charts {
+                @for panel in panels(group) {
+                    (picture(panel, group, if panel.lines[0].has_intervals() { AROUND } else { SPREAD }))
+                }
+            }
+        }
+    }
+}
 
 /// A chart with its figures; `bars` says what its bars are.
-pub fn picture(panel: &Panel, group: &Group, bars: &str) -> Markup {
+fn picture(panel: &Panel, group: &Group, bars: &str) -> Markup {
     html! {
         figure {
             figcaption { strong { (plain(&panel.title)) } span { (bars) } }

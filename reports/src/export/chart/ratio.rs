@@ -1,7 +1,7 @@
 //! Figures over the reference's, with their intervals.
 
-use super::super::svg::{Picture, Scale, Stands};
-use super::super::view::View;
+use super::svg::{Picture, Scale, Stands};
+use super::view::View;
 use super::{Chart, Here, Kind};
 use crate::band::{BAND, between};
 use crate::measure::CPU_PER_STATEMENT;
@@ -14,9 +14,7 @@ impl Here<'_> {
     pub(super) fn ratio(&self, at: usize, view: &View, meter: &str) -> Option<Chart> {
         let is_here = |row: &&SummaryRow| {
             row.meter == meter
-                && row.scenario == self.scenario.name
-                && row.arrangement == self.arrangement.id
-                && row.interval.is_some()
+                && row.is_in(self.place)
                 && view.analysis.run().contender(&row.contender).is_some_and(|one| one.role == Role::Driver)
         };
         let shown: Vec<(&SummaryRow, f64, [f64; 2])> = view
@@ -34,10 +32,8 @@ impl Here<'_> {
             let name = self.faces.label(&row.contender);
             if limited { format!("{name} (server-bound)") } else { name }
         };
-        let title = |(row, ratio, [low, high]): &(&SummaryRow, f64, [f64; 2])| {
-            format!("{}: {ratio:.3} ({low:.3} to {high:.3})", label(row))
-        };
-        let titles: Vec<String> = shown.iter().map(title).collect();
+        let said = |row: &SummaryRow| format!("{}: {}", label(row), row.ratio_within(3, " to ").unwrap_or_default());
+        let titles: Vec<String> = shown.iter().map(|(row, ..)| said(row)).collect();
         let low = shown.iter().map(|(_, _, [low, _])| *low).fold(1.0 - 2.0 * BAND, f64::min);
         let high = shown.iter().map(|(_, _, [_, high])| *high).fold(1.0 + 2.0 * BAND, f64::max);
         let pad = (high - low) * 0.06;
@@ -73,16 +69,10 @@ impl Here<'_> {
             picture.line(&[(*low, y), (*high, y)], &class, 5.0, Some(&titles[nth]));
             picture.dot((*ratio, y), 9.0, &class, Some(&titles[nth]));
         }
-        Some(Chart {
-            kind: if is_cpu { Kind::Cpu } else { Kind::Throughput },
-            title,
-            about: format!(
-                "{better}. Lines are 95 % intervals, {holds}; the strip around 1 is the band within which two drivers count \
-                 as the same."
-            ),
-            view: Some(at),
-            picture: Ok(picture.finished(&alternative)),
-            legend: Vec::new(),
-        })
+        let about = format!(
+            "{better}. Lines are 95 % intervals, {holds}; the strip around 1 is the band within which two drivers count as the same."
+        );
+        let kind = if is_cpu { Kind::Cpu } else { Kind::Throughput };
+        Some(Chart { view: Some(at), ..Chart::of(kind, title, about, picture.finished(&alternative)) })
     }
 }

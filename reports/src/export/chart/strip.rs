@@ -1,6 +1,6 @@
 //! The figures of all blocks.
 
-use super::super::svg::{Picture, Scale, Stands};
+use super::svg::{Picture, Scale, Stands};
 use super::{Chart, Here, Kind};
 use crate::export::quantity::{three_digits, whole};
 use crate::measure::CPU_PER_STATEMENT;
@@ -68,15 +68,8 @@ impl Here<'_> {
                 picture.line(&[(*middle, y + 0.52), (*middle, y + 0.88)], "ink", 4.0, None);
             }
         }
-        Some(Chart {
-            kind: if is_cpu { Kind::Cpu } else { Kind::Throughput },
-            title: title.to_owned(),
-            about: "A dot is one cell; the mark is the median, which stands after the name. Failed and void ones \
-                    are left out."
-                .to_owned(),
-            view: None,
-            picture: Ok(picture.finished(&alternative)),
-            legend: Vec::new(),
-        })
+        let kind = if is_cpu { Kind::Cpu } else { Kind::Throughput };
+        let about = "A dot is one cell; the mark is the median, which stands after the name. Failed and void ones are left out.";
+        Some(Chart::of(kind, title.to_owned(), about, picture.finished(&alternative)))
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use cqldyno_measure::least_for;
 
-use super::super::svg::{Picture, Scale};
+use super::svg::{Picture, Scale};
 use super::{Chart, Here, Kind};
 use crate::export::quantity::{three_digits, whole};
 use crate::export::text::plain;
@@ -50,7 +50,7 @@ impl Here<'_> {
                 .trim_end()
                 .to_owned(),
         };
-        let about = "In microseconds, on a logarithmic axis; further down is faster. At 99 %, one statement in a hundred took longer.".to_owned();
+        let about = "In microseconds, on a logarithmic axis; further down is faster. At 99 %, one statement in a hundred took longer.";
         let all = || curves.iter().flat_map(|(_, points)| points);
         let least = all().map(|(_, us)| *us).fold(f64::INFINITY, f64::min).max(0.01);
         let most = all().map(|(_, us)| *us).fold(least * 2.0, f64::max);
@@ -62,7 +62,7 @@ impl Here<'_> {
         let (x, y) = (Scale::linear(0.2, last + 0.05), Scale::log(bottom, top));
         let mut picture = Picture::new(460.0, 122.0, 56.0, x, y, self.with_titles());
         let figure = |us: f64| if us < 1.0 { three_digits(us) } else { whole(us) };
-        picture.across(Some(round(bottom, top)), figure);
+        picture.across(Some(y.powers(1_000.0)), figure);
         picture.below(at.iter().map(|share| tail(*share)).map(|nines| (nines, percent(nines))));
         let mut said = Vec::new();
         for (place, points) in curves {
@@ -76,9 +76,9 @@ impl Here<'_> {
             }
             said.push(format!("{label}: {}", points.join(", ")));
         }
-        let picture = Ok(picture.finished(&format!("{title}. {}.", said.join("; "))));
+        let picture = picture.finished(&format!("{title}. {}.", said.join("; ")));
         let ids = curves.iter().filter_map(|(place, _)| self.faces.ids.get(*place).map(String::as_str));
-        Chart { kind: Kind::Latency, title, about, view: None, picture, legend: self.faces.legend(ids) }
+        Chart { legend: self.faces.legend(ids), ..Chart::of(Kind::Latency, title, about, picture) }
     }
 }
 
@@ -119,14 +119,6 @@ fn percentiles(cell: &Cell) -> BTreeMap<String, Vec<(f64, f64)>> {
 /// The number in flight of a kind of latency, for example 16 of `service_16`.
 fn in_flight(kind: &str) -> Option<u32> {
     kind.strip_prefix(IN_FLIGHT)?.parse().ok()
-}
-
-/// 1, 2 and 5 times powers of ten within the range; powers alone if it spans more than three.
-fn round(from: f64, to: f64) -> Vec<f64> {
-    let factors: &[f64] = if to / from > 1_000.0 { &[1.0] } else { &[1.0, 2.0, 5.0] };
-    let powers = (from.log10().floor() as i32)..=(to.log10().ceil() as i32);
-    let all = powers.flat_map(|power| factors.iter().map(move |factor| factor * 10f64.powi(power)));
-    all.filter(|us| (from..=to).contains(us)).collect()
 }
 
 /// How many nines: 90 % is 1, 99 % is 2.
@@ -179,8 +171,8 @@ mod tests {
 
     #[test]
     fn an_axis_has_round_figures_and_the_percentiles_that_were_taken() {
-        assert_eq!(round(8.0, 120.0), [10.0, 20.0, 50.0, 100.0]);
-        assert_eq!(round(15.0, 60_000.0), [100.0, 1_000.0, 10_000.0]);
+        assert_eq!(Scale::log(8.0, 120.0).powers(1e3), [10.0, 20.0, 50.0, 100.0]);
+        assert_eq!(Scale::log(15.0, 60_000.0).powers(1e3), [100.0, 1_000.0, 10_000.0]);
         let shown: Vec<String> = [50.0, 90.0, 99.0, 99.9, 99.99].map(|share| percent(tail(share))).into();
         assert_eq!(shown, ["50 %", "90 %", "99 %", "99.9 %", "99.99 %"]);
     }

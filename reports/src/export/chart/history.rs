@@ -1,8 +1,10 @@
 //! The chart of a history: a line per contender.
 
-use super::{figure, said, story};
-use crate::export::html::svg::{Picture, RIGHT, Scale, Stands, TOP, WIDTH};
-use crate::{HistoryLine, Panel, PastRun, Role, plain};
+use super::svg::{Picture, RIGHT, Scale, Stands, TOP, WIDTH};
+use super::view::COLOURS;
+use crate::export::quantity::{three_digits, whole};
+use crate::measure::THROUGHPUT;
+use crate::{Change, HistoryLine, Panel, PastRun, Point, Role, plain};
 
 /// The height of the picture, the room beside the axis and the room below it, in units of a picture.
 const HEIGHT: f64 = 420.0;
@@ -14,12 +16,36 @@ const GAP: f64 = 0.015;
 const LINE: f64 = 34.0;
 const CHARACTER: f64 = 18.0;
 
+pub fn figure(panel: &Panel, value: f64) -> String {
+    if panel.meter == THROUGHPUT { whole(value) } else { three_digits(value) }
+}
+
+/// A point in words.
+pub fn said(panel: &Panel, point: &Point) -> String {
+    match (point.median, point.spread) {
+        (Some(median), Some(ends)) => {
+            let [median, least, most] = [median, ends[0], ends[1]].map(|one| figure(panel, one));
+            if least == most { median } else { format!("{median} ({least} to {most})") }
+        }
+        (Some(median), None) => figure(panel, median),
+        _ => "gap".to_owned(),
+    }
+}
+
+/// A change in words.
+pub fn story(panel: &Panel, line: &HistoryLine, change: &Change) -> String {
+    let [before, after] = change.points.map(|at| &line.points[at]);
+    let words = panel.words.replacen(" per statement", "", 1).replace(", ", " ");
+    let shown = |point: &Point| point.median.map_or("gap".to_owned(), |median| figure(panel, median));
+    format!("{} {words}", [before, after].map(shown).join(" -> "))
+}
+
 /// The classes of the lines' colours.
 pub fn classes(panel: &Panel) -> Vec<String> {
     let class = |line: &HistoryLine| match line.role {
         Role::Floor => "k-floor".to_owned(),
         Role::Noop => "k-noop".to_owned(),
-        Role::Driver => format!("k-{}", line.colour % 8),
+        Role::Driver => format!("k-{}", line.colour % COLOURS),
     };
     panel.lines.iter().map(class).collect()
 }
@@ -153,7 +179,6 @@ fn apart(wanted: &[Label], places: usize, greatest: f64) -> Vec<Label> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Point;
 
     /// Lines by the median of their points, each point at another version.
     fn panel(lines: &[&[f64]]) -> Panel {

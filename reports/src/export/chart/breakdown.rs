@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::super::svg::{Picture, Scale, Stands};
+use super::svg::{Picture, Scale, Stands};
 use super::{Chart, Here, Kind};
 use crate::export::quantity::three_digits;
+use crate::export::sheets::greatest_first;
 use crate::export::text::plain;
 use crate::measure::SYSCALLS_BY_NAME;
 
@@ -34,13 +35,7 @@ impl Here<'_> {
     }
 
     fn stack(&self, kind: &str, found: &BTreeMap<usize, BTreeMap<&str, f64>>) -> Chart {
-        let mut greatest: BTreeMap<&str, f64> = BTreeMap::new();
-        for (name, value) in found.values().flatten() {
-            let most = greatest.entry(name).or_default();
-            *most = most.max(*value);
-        }
-        let mut names: Vec<(&str, f64)> = greatest.into_iter().collect();
-        names.sort_by(|(a, x), (b, y)| y.total_cmp(x).then(a.cmp(b)));
+        let names = greatest_first(found.values().flatten().map(|(name, value)| (*name, *value)));
         let named: Vec<&str> = names.iter().take(NAMES).map(|(name, _)| *name).collect();
         let parts = |figures: &BTreeMap<&str, f64>| -> Vec<f64> {
             let mut parts: Vec<f64> = named.iter().map(|name| figures.get(name).copied().unwrap_or(0.0)).collect();
@@ -75,11 +70,10 @@ impl Here<'_> {
             }
         }
         let alternative = format!("{what}: {}. The table of this scenario has the figures by name.", said.join("; "));
-        let about =
-            "A bar is one contender, its parts are the names; shorter is less. The table has all figures.".to_owned();
-        let picture = Ok(picture.finished(&alternative));
+        let about = "A bar is one contender, its parts are the names; shorter is less. The table has all figures.";
+        let picture = picture.finished(&alternative);
         let others = usize::from(names.len() > NAMES);
         let legend = (0..named.len() + others).map(|nth| (format!("n-{nth}"), name(nth))).collect();
-        Chart { kind: Kind::Names, title: what, about, view: None, picture, legend }
+        Chart { legend, ..Chart::of(Kind::Names, what, about, picture) }
     }
 }

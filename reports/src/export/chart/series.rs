@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::svg::{Picture, Scale};
+use super::svg::{Picture, Scale};
 use super::{Chart, Here, Kind};
 use crate::export::quantity::whole;
 use crate::{Cell, Pass};
@@ -27,7 +27,7 @@ impl Here<'_> {
             .filter(|(_, seconds)| seconds.len() >= LEAST)
             .collect();
         let title = "Statements per second over time".to_owned();
-        let about = "A line is one cell, without its incomplete last second.".to_owned();
+        let about = "A line is one cell, without its incomplete last second.";
         if shown.is_empty() {
             let why = "Every window was shorter than four seconds. More statements show a course of time.";
             return Chart::none(Kind::Time, title, why);
@@ -58,7 +58,7 @@ impl Here<'_> {
             picture.line(&points, &self.class(self.faces.place(&cell.contender), " thin"), 3.0, Some(&title));
         }
         let legend = self.faces.legend(shown.iter().map(|(cell, _)| cell.contender.as_str()));
-        Chart { kind: Kind::Time, title, about, view: None, picture: Ok(picture.finished(&alternative)), legend }
+        Chart { legend, ..Chart::of(Kind::Time, title, about, picture.finished(&alternative)) }
     }
 }
 

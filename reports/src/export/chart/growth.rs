@@ -1,8 +1,9 @@
 //! How figures grow with a number, on charts with logarithms on both axes.
 
-use super::html::svg::{Picture, RIGHT, Scale, WIDTH};
-use super::quantity::{three_digits, whole};
-use super::text::plain;
+use super::svg::{Picture, RIGHT, Scale, WIDTH};
+use super::view::COLOURS;
+use crate::export::quantity::{three_digits, whole};
+use crate::export::text::plain;
 
 /// Room for the figures of the axes, and the height of the plot, in units of a picture.
 const LEFT: f64 = 110.0;
@@ -10,16 +11,6 @@ const BOTTOM: f64 = 56.0;
 const HEIGHT: f64 = 520.0;
 /// Units between numbers below the axis that do not touch.
 const APART: f64 = 80.0;
-/// The colours of the stylesheet below.
-const COLOURS: usize = 9;
-const STYLE: &str = "text{font:24px system-ui,-apple-system,'Segoe UI',sans-serif}.ground{fill:#fff}\
-.f{fill:var(--k)}.s{stroke:var(--k);stroke-linecap:round;stroke-linejoin:round}\
-.ink{--k:#1f2328}.muted{--k:#59636e}.grid{--k:#d8dee4}\
-.c0{--k:#3b6fb5}.c1{--k:#c96a1b}.c2{--k:#3d8a5a}.c3{--k:#8a5aa8}.c4{--k:#a33f57}.c5{--k:#6b7280}.c6{--k:#b59a1b}.c7{--k:#2a9aa8}\
-.c8{--k:#7a5230}\
-@media (prefers-color-scheme:dark){.ground{fill:#0d1117}.ink{--k:#e6edf3}.muted{--k:#9198a1}.grid{--k:#30363d}\
-.c0{--k:#6ea3e6}.c1{--k:#e8975a}.c2{--k:#63b886}.c3{--k:#b48bd0}.c4{--k:#d97a90}.c5{--k:#a5adba}.c6{--k:#d8c05a}.c7{--k:#5cc3d0}\
-.c8{--k:#b98a62}}";
 
 /// One line of the chart.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,7 +52,7 @@ pub(crate) fn on_log_axes(lines: &[LogLine], with_titles: bool) -> Option<Pictur
     let (low, high) = (low * 0.7, high * 1.4);
     let (x, y) = (Scale::log(left * 0.9, right * 1.1), Scale::log(low, high));
     let mut picture = Picture::new(HEIGHT, LEFT, BOTTOM, x, y, with_titles);
-    picture.across(Some(round(low, high)), |y| if y < 1_000.0 { short(y) } else { whole(y) });
+    picture.across(Some(y.powers(100.0)), |y| if y < 1_000.0 { short(y) } else { whole(y) });
     let apart = ((right * 1.1).ln() - (left * 0.9).ln()) * APART / (WIDTH - LEFT - RIGHT);
     let mut at: Vec<f64> = numbers.collect();
     at.sort_by(f64::total_cmp);
@@ -89,7 +80,7 @@ pub(crate) fn on_log_axes(lines: &[LogLine], with_titles: bool) -> Option<Pictur
 /// The chart in SVG, readable on light and dark; `None` without a point. Lines that lie on one another differ in width.
 pub fn growth_chart(heading: &str, curves: &[Curve]) -> Option<String> {
     let line = |(nth, curve): (usize, &Curve)| LogLine {
-        class: class(nth),
+        class: format!("k-{}", nth % COLOURS),
         label: plain(&curve.label),
         points: curve.points.clone(),
         missing: Vec::new(),
@@ -98,25 +89,13 @@ pub fn growth_chart(heading: &str, curves: &[Curve]) -> Option<String> {
     };
     let lines: Vec<LogLine> = curves.iter().enumerate().map(line).collect();
     let legend: Vec<(String, String)> = lines.iter().map(|line| (line.class.clone(), line.label.clone())).collect();
-    Some(on_log_axes(&lines, true)?.standalone(&plain(heading), STYLE, &legend))
-}
-
-fn class(nth: usize) -> String {
-    format!("c{}", nth % COLOURS)
+    Some(on_log_axes(&lines, true)?.standalone(&plain(heading), 24, &legend))
 }
 
 /// Without noughts at the end.
 fn short(value: f64) -> String {
     let text = three_digits(value);
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
-}
-
-/// Powers of ten within the range; with 2 and 5 times if it spans less than a hundred.
-fn round(from: f64, to: f64) -> Vec<f64> {
-    let factors: &[f64] = if to / from < 100.0 { &[1.0, 2.0, 5.0] } else { &[1.0] };
-    let powers = (from.log10().floor() as i32)..=(to.log10().ceil() as i32);
-    let all = powers.flat_map(|power| factors.iter().map(move |factor| factor * 10f64.powi(power)));
-    all.filter(|value| (from..=to).contains(value)).collect()
 }
 
 #[cfg(test)]
@@ -131,7 +110,7 @@ mod tests {
         };
         let svg = growth_chart("polls & time", &[curve("<a>", 1), curve("b", 2)]).unwrap();
         assert!(svg.starts_with("<svg xmlns=") && svg.ends_with("</svg>\n"), "{svg}");
-        assert_eq!((svg.matches("<polyline class=\"c").count(), svg.matches("<circle").count()), (2, 6), "{svg}");
+        assert_eq!((svg.matches("<polyline class=\"k-").count(), svg.matches("<circle").count()), (2, 6), "{svg}");
         assert!(svg.contains("&lt;a&gt;") && !svg.contains("<a>") && svg.contains("polls &amp; time"), "{svg}");
         assert!(svg.contains(">10,000<") && svg.contains(">256<"), "{svg}");
     }
