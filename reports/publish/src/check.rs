@@ -5,9 +5,11 @@ use std::fs;
 use std::io::Read;
 use std::path::Path;
 
+use cqldyno_reports::measure::{SERVER_EXECUTES, STATEMENTS, VERIFIED};
 use cqldyno_reports::{
-    Analysis, Cell, Combined, Contender, Measure, PACKED_CELLS, Pass, Recorded, Run, plain, read_cells,
+    Analysis, Cell, Combined, Contender, Measure, PACKED_CELLS, Pass, Recorded, Role, Run, plain, read_cells,
 };
+use serde_json::Value;
 
 use crate::archive::unpack;
 use crate::page::page;
@@ -93,7 +95,7 @@ fn of_run(published: &PublishedRun, shown: &str, notes: &str, found: &mut Vec<St
         say(RUN, format!(": it has {blocks} blocks and no control; {needed}"));
     }
     for (at, cell) in cells.iter().enumerate().filter(|(_, cell)| analysis.counts(cell)) {
-        of_cell(cell, notes).into_iter().for_each(|what| say(CELLS, format!(", {}: {what}", nth(at, cell))));
+        of_cell(run, cell, notes).into_iter().for_each(|what| say(CELLS, format!(", {}: {what}", nth(at, cell))));
     }
     completeness(&analysis, &mut |what| say(CELLS, what));
     let doubts = analysis.doubts().iter().filter(|doubt| !tell(notes, doubt)).cloned();
@@ -229,8 +231,8 @@ fn contenders(run: &Run, is_default: bool, notes: &str, say: &mut impl FnMut(Str
     }
 }
 
-/// What is wrong with a cell that counts, if anything; the harness made it void if worker, server and plan disagreed on its statements.
-fn of_cell(cell: &Cell, notes: &str) -> Option<String> {
+/// What is wrong with a cell that counts, if anything.
+fn of_cell(run: &Run, cell: &Cell, notes: &str) -> Option<String> {
     let trouble = match (&cell.failed, &cell.void) {
         (Some(why), _) => Some(("failed", why)),
         (None, Some(why)) => Some(("is void", why)),
@@ -241,10 +243,28 @@ fn of_cell(cell: &Cell, notes: &str) -> Option<String> {
         return (!told).then(|| format!("it {what}, and {NOTES} does not name it: {}", plain(why)));
     }
     let why = cell.measures.values().find_map(Measure::reason).map(plain).unwrap_or_default();
-    cell.measures.values().all(|measure| measure.get().is_none()).then(|| {
+    if cell.measures.values().all(|measure| measure.get().is_none()) {
         let said = format!("it was not measured; measure where that is possible, or without the pass. {why}");
-        said.trim_end().to_owned()
-    })
+        return Some(said.trim_end().to_owned());
+    }
+    let [issued, verified, executes] = [STATEMENTS, VERIFIED, SERVER_EXECUTES].map(|id| cell.get(id).unwrap_or(-1.0));
+    let is_counted = run.plan.target.embedded && executes_only(run, cell) && !is_noop(run, cell);
+    let seen = [(true, verified, "were verified"), (is_counted, executes, "were EXECUTEs that the server counted")];
+    let other = seen.into_iter().find(|(is_seen, number, _)| *is_seen && *number != issued);
+    other.map(|(_, number, how)| format!("it issued {issued} statements and is not void, and {number} {how}."))
+}
+
+/// Whether nothing was sent.
+fn is_noop(run: &Run, cell: &Cell) -> bool {
+    run.contender(&cell.contender).is_some_and(|one| one.role == Role::Noop)
+}
+
+/// Whether every statement of the cell's scenario is an EXECUTE.
+fn executes_only(run: &Run, cell: &Cell) -> bool {
+    let scenario = run.scenarios.iter().find(|one| one.name == cell.scenario);
+    let statements = scenario.and_then(|one| one.definition.as_ref()?.get("statement")?.as_array());
+    let is_execute = |one: &Value| one.get("operation").is_none_or(|operation| operation == "execute");
+    statements.is_none_or(|all| all.iter().all(is_execute))
 }
 
 /// A runtime with one thread, as [`cqldyno_reports::ArrangementInfo::runtime`] has it.

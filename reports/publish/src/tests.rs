@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use cqldyno_reports::measure::{CPU_PER_STATEMENT, ERRORS, STATEMENTS};
+use cqldyno_reports::measure::{CPU_PER_STATEMENT, ERRORS, SERVER_EXECUTES, STATEMENTS, VERIFIED};
 use cqldyno_reports::{Analysis, BuiltOnDemand, Cell, Checksum, CutShort, Measure, Pass, Run, Unit, read_cells};
 use jsonschema::Validator;
 use serde_json::Value;
@@ -180,6 +180,10 @@ fn assert_said(said: &[String], expected: &str) {
     assert!(said.iter().all(|one| one.starts_with("2026-01-02") && one.ends_with(['.', ')'])), "{said:#?}");
 }
 
+fn set(cell: &mut Cell, id: &str, value: f64) {
+    cell.measures.insert(id.to_owned(), Measure::value(value, Unit::Count));
+}
+
 /// The first timing cell of scylla, and its place.
 fn scylla(cells: &mut [Cell]) -> (usize, &mut Cell) {
     let is = |cell: &Cell| cell.contender == "scylla" && cell.pass == Pass::Timing;
@@ -210,7 +214,15 @@ fn what_was_measured_is_published_whole_and_what_was_rendered_before_is_not() {
 #[test]
 fn a_cell_without_figures_that_count_is_reported_by_its_file_and_place() {
     type Change = fn(&mut Cell);
-    let cases: [(Change, &str); 3] = [
+    let cases: [(Change, &str); 5] = [
+        (
+            |cell| set(cell, SERVER_EXECUTES, 499_999.0),
+            "it issued 500000 statements and is not void, and 499999 were EXECUTEs that the server counted.",
+        ),
+        (
+            |cell| set(cell, VERIFIED, 499_000.0),
+            "it issued 500000 statements and is not void, and 499000 were verified.",
+        ),
         (
             |cell| cell.measures = [(ERRORS.to_owned(), Measure::unavailable("Not allowed."))].into(),
             "it was not measured; measure where that is possible, or without the pass. Not allowed.",
