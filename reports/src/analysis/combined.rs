@@ -6,8 +6,6 @@ mod plans;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
-
 use cqldyno_statistics::{self as statistics, Comparison, Estimate, LogRatio, Repeated, student_quantile};
 use serde::{Deserialize, Serialize};
 
@@ -146,13 +144,14 @@ impl<'a> Combined<'a> {
             true => findings::findings(first.run, Some(reference), &rows, None, first.rounds.counting().is_some()),
             false => vec!["These runs together give no verdict.".to_owned()],
         };
+        let agreement = agreement(&rows, named);
         let combined: Vec<CombinedRow> = rows.iter().map(|row| CombinedRow::of(row, named)).collect();
         let analysis = Analysis { rows, logs, doubts, warnings, findings, repeats: None, until: None, ..first.clone() };
         let mut all = Combined {
             analysis,
             runs: named.len(),
             spread: spread.unwrap_or_default(),
-            agreement: agreement(&combined, named),
+            agreement,
             rows: combined,
             remarks: Vec::new(),
             further: None,
@@ -200,13 +199,9 @@ impl<'a> Combined<'a> {
 
     /// In how many runs the verdict by that meter was the same, for example `3 of 3`; `None` without a verdict.
     pub fn held(&self, place: Place, contender: &Contender, meter: &str) -> Option<String> {
-        let is = |row: &&CombinedRow| {
-            row.meter == meter
-                && row.contender == contender.id
-                && (row.scenario.as_str(), row.arrangement.as_str())
-                    == (place.scenario.name.as_str(), place.arrangement.id.as_str())
-        };
-        Some(format!("{} of {}", self.rows.iter().find(is)?.held?, self.runs))
+        let is = |row: &SummaryRow| row.meter == meter && row.is_of(place, contender);
+        let at = self.analysis.rows.iter().position(is)?;
+        Some(format!("{} of {}", self.rows[at].held?, self.runs))
     }
 
     /// The same of a verdict that some run did not give.
@@ -267,14 +262,7 @@ fn tables_of(named: &[(String, Analysis)], reference: &Contender, meter: &str) -
     let mut tables: Vec<Table> = Vec::new();
     let mut comparisons: Vec<Repeated> = Vec::new();
     for (p, place) in places.iter().enumerate() {
-        let mut table = Table {
-            rows: Vec::new(),
-            figures: Vec::new(),
-            disturbed: Default::default(),
-            missing: 0,
-            withheld: false,
-            logs: BTreeMap::new(),
-        };
+        let mut table = Table::default();
         for (c, contender) in run.contenders.iter().enumerate() {
             let each: Vec<_> = named.iter().filter_map(|(_, one)| find(one, *place, &contender.label, meter)).collect();
             let Some((own, _)) = each.first() else { continue };
@@ -381,8 +369,7 @@ fn together(own: &SummaryRow, rows: &[&SummaryRow], named: &[(String, Analysis)]
 /// Says which count contradicts the verdict of all runs, by the counts of the first run that has such a one.
 fn contradict(row: &mut SummaryRow, named: &[(String, Analysis)]) {
     let in_run = |(_, one): &(String, Analysis)| {
-        let place = one.places().find(|place| row.is_in(*place))?;
-        let (own, _) = find(one, place, &row.label, &row.meter)?;
+        let own = one.rows.iter().find(|own| own.is_like(row))?;
         let judged = SummaryRow { verdict: row.verdict, ..own.clone() };
         cross_check::contradiction(&one.rows, &judged, one.reference.map(|base| base.id.as_str()))
     };
@@ -394,11 +381,7 @@ fn contradict(row: &mut SummaryRow, named: &[(String, Analysis)]) {
 impl CombinedRow {
     fn of(row: &SummaryRow, named: &[(String, Analysis)]) -> CombinedRow {
         let in_run = |analysis: &Analysis| {
-            let is = |one: &&SummaryRow| {
-                (&one.label, &one.scenario, &one.arrangement, &one.meter)
-                    == (&row.label, &row.scenario, &row.arrangement, &row.meter)
-            };
-            let found = analysis.rows.iter().find(is);
+            let found = analysis.rows.iter().find(|one| one.is_like(row));
             InRun {
                 level: found.and_then(|one| one.level),
                 ratio: found.and_then(|one| one.ratio),
@@ -434,14 +417,10 @@ impl CombinedRow {
 
 /// Of every comparison of CPU time but a control's, each pair of runs. The interval of a difference comes from the runs' own errors, and
 /// holds by itself with 90 %.
-fn agreement(rows: &[CombinedRow], named: &[(String, Analysis)]) -> Agreement {
+fn agreement(rows: &[SummaryRow], named: &[(String, Analysis)]) -> Agreement {
     let mut found = Agreement::default();
-    for row in rows.iter().filter(|row| row.meter == CPU_PER_STATEMENT && !row.control) {
-        let is_it = |one: &SummaryRow| {
-            (&one.label, &one.scenario, &one.arrangement, &one.meter)
-                == (&row.label, &row.scenario, &row.arrangement, &row.meter)
-        };
-        let log = |(_, run): &(String, Analysis)| run.log_ratios().find(|(one, _)| is_it(one)).map(|(_, log)| *log);
+    for row in rows.iter().filter(|row| row.is_primary() && !row.control) {
+        let log = |(_, run): &(String, Analysis)| Some(*run.log_ratios().find(|(one, _)| one.is_like(row))?.1);
         let known: Vec<LogRatio> = named.iter().filter_map(log).collect();
         for (at, one) in known.iter().enumerate() {
             for other in &known[at + 1..] {

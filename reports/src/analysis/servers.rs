@@ -45,13 +45,7 @@ impl Analysis<'_> {
             row.meter == CPU_PER_STATEMENT
                 && !self.reference().is_some_and(|base| is_control(&row.contender, row.control, base))
         };
-        let found = |row: &SummaryRow| {
-            let is_it = |(one, _): &(&SummaryRow, &LogRatio)| {
-                (&one.label, &one.scenario, &one.arrangement, &one.meter)
-                    == (&row.label, &row.scenario, &row.arrangement, &row.meter)
-            };
-            other.log_ratios().find(is_it)
-        };
+        let found = |row: &SummaryRow| other.log_ratios().find(|(one, _)| one.is_like(row));
         let both: Vec<_> = self
             .log_ratios()
             .filter(|(row, _)| is_compared(row))

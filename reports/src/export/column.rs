@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::quantity::{mebibytes, three_digits, time, whole};
-use crate::cross_check::{ALLOCATIONS, CALLGRIND};
 use crate::measure::{
-    CONNECTIONS, CPU_PER_STATEMENT, ERRORS, PEAK_RSS, SERVER_CPU_PER_STATEMENT, SYS, SYSCALLS_PER_STATEMENT, THREADS,
-    THROUGHPUT, TO_REPLICA, TO_SHARD, USER, WALL,
+    ALLOCATIONS_PER_STATEMENT, CALLGRIND_INSTRUCTIONS, CONNECTIONS, CPU_PER_STATEMENT, ERRORS, PEAK_RSS,
+    SERVER_CPU_PER_STATEMENT, SYS, SYSCALLS_PER_STATEMENT, THREADS, THROUGHPUT, TO_REPLICA, TO_SHARD, USER, WALL,
 };
 use crate::{Bottleneck, Contender, Role, SummaryRow};
 
@@ -146,12 +145,12 @@ pub(crate) const COLUMNS: &[Column] = &[
         })
     },
     Column {
-        is_shown: |rows| has(rows, ALLOCATIONS),
-        ..column(&["alloca-", "tions", "/statement"], ALLOCATIONS, precise)
+        is_shown: |rows| has(rows, ALLOCATIONS_PER_STATEMENT),
+        ..column(&["alloca-", "tions", "/statement"], ALLOCATIONS_PER_STATEMENT, precise)
     },
     Column {
-        is_shown: |rows| has(rows, CALLGRIND),
-        ..column(&["instruc-", "tions", "/statement"], CALLGRIND, rounded)
+        is_shown: |rows| has(rows, CALLGRIND_INSTRUCTIONS),
+        ..column(&["instruc-", "tions", "/statement"], CALLGRIND_INSTRUCTIONS, rounded)
     },
     column(&["server", "CPU us", "/statement"], SERVER_CPU_PER_STATEMENT, precise),
     column(&["statements", "/s"], THROUGHPUT, |_, value| Entry::Figure(whole(value))),
@@ -346,7 +345,9 @@ mod tests {
 
     #[test]
     fn every_column_shows_a_measure_that_is_defined() {
-        for column in COLUMNS.iter().filter(|column| ![ALLOCATIONS, CALLGRIND].contains(&column.meter)) {
+        for column in
+            COLUMNS.iter().filter(|column| ![ALLOCATIONS_PER_STATEMENT, CALLGRIND_INSTRUCTIONS].contains(&column.meter))
+        {
             assert!(definition(column.meter).is_some(), "{}", column.meter);
         }
     }
