@@ -150,10 +150,7 @@ impl<'a> Prices<'a> {
     pub fn text(&self) -> String {
         let counted = self.counted();
         let line = |name: &str, cpu: &str, counts: &[String]| {
-            let name = match name.chars().count() {
-                0..=NAME => name.to_owned(),
-                _ => format!("{name}\n"),
-            };
+            let name = if name.chars().count() > NAME { format!("{name}\n") } else { name.to_owned() };
             let lead = name.rsplit('\n').next().map_or(0, |last| last.chars().count());
             let counts: String = counts.iter().map(|count| format!("{count:>9}")).collect();
             format!("{name}{}{cpu:<CPU$}{counts}", " ".repeat(NAME + 1 - lead)).trim_end().to_owned() + "\n"
@@ -204,8 +201,8 @@ impl<'a> Prices<'a> {
                 (figure.name.replace(' ', "_"), count.as_ref().map_or(Value::Null, |[_, own]| json!(own)))
             };
             let counts: serde_json::Map<String, Value> = COUNTED.iter().zip(&price.counts).map(count).collect();
-            let cpu = price.cpu.map(|row| (row.level, row.ratio, row.interval));
-            let (level, ratio, interval) = cpu.unwrap_or_default();
+            let (level, ratio, interval) =
+                price.cpu.map(|row| (row.level, row.ratio, row.interval)).unwrap_or_default();
             json!({
                 "setting": price.setting, "changes": price.words, "cpu_us": level, "ratio": ratio, "interval": interval,
                 "per_statement": counts, "missing": price.missing,

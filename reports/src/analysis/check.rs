@@ -11,7 +11,7 @@ use crate::judge::judged;
 use crate::text::plain;
 use crate::{Analysis, Cell, Contender, Pass, Place, Recorded, Role, Run, SummaryRow, Verdict};
 
-pub(crate) use self::baseline::conditions;
+pub(crate) use self::baseline::{conditions, scenarios};
 
 /// The question to a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -193,10 +193,8 @@ fn by_interval(analysis: &Analysis, row: &SummaryRow, check: &Check) -> Checked 
     let too_weak = check.require_power.filter(|asked| detectable > *asked);
     let (verdict, said) = match (row.verdict, check.judged([low, high], 1.0), too_weak) {
         (None | Some(Verdict::TooNoisy), ..) => {
-            let why = match row.verdict {
-                None => " (see the warning)",
-                Some(_) => ", because others used the cores in too many rounds",
-            };
+            let noisy = ", because others used the cores in too many rounds";
+            let why = row.verdict.map_or(" (see the warning)", |_| noisy);
             let verdict = if check.require_power.is_some() { Err(TOO_WEAK) } else { Ok(Verdict::Inconclusive) };
             (verdict, format!(", and the run gives no verdict on it{why}; {found}."))
         }

@@ -79,33 +79,28 @@ fn withhold_without_control(run: &Run, reference: &Contender, places: &mut [Tabl
     if !run.contenders.iter().any(|contender| is_control(&contender.id, contender.control, reference)) {
         return None;
     }
-    let mut sentences = Vec::new();
-    let mut without = Vec::new();
-    for rows in places.iter().map(|place| &place.rows) {
-        let control = rows.iter().find(|row| row.is_primary() && is_control(&row.contender, row.control, reference));
-        let Some(control) = control.filter(|control| control.interval.is_none()) else { continue };
-        if rows.iter().all(|row| row.interval.is_none()) {
-            continue;
-        }
+    let control = |rows: &[SummaryRow]| {
+        let control = rows.iter().find(|row| row.is_primary() && is_control(&row.contender, row.control, reference))?;
+        let is_alone_without = control.interval.is_none() && rows.iter().any(|row| row.interval.is_some());
+        is_alone_without.then(|| control.clone())
+    };
+    let without: Vec<SummaryRow> = places.iter().filter_map(|place| control(&place.rows)).collect();
+    let is_without = |row: &&mut SummaryRow| without.iter().any(|control| control.is_beside(row));
+    places.iter_mut().flat_map(|place| &mut place.rows).filter(is_without).for_each(|row| row.verdict = None);
+    let said = |control: &SummaryRow| {
         let why = match control {
             SummaryRow { failed: Some(_), .. } => "a cell of it failed",
             SummaryRow { void: Some(_), .. } => "a cell of it is void",
             _ => "it was not measured",
         };
-        sentences.push(format!("{} on {} ({why})", plain(&control.scenario), plain(&control.arrangement)));
-        without.push([control.scenario.clone(), control.arrangement.clone()]);
-    }
-    let rows = places.iter_mut().flat_map(|place| &mut place.rows);
-    rows.filter(|row| {
-        without.iter().any(|[scenario, arrangement]| row.scenario == *scenario && row.arrangement == *arrangement)
-    })
-    .for_each(|row| row.verdict = None);
-    (!sentences.is_empty()).then(|| {
+        format!("{} on {} ({why})", plain(&control.scenario), plain(&control.arrangement))
+    };
+    (!without.is_empty()).then(|| {
         format!(
             "The control, {} once more, has no interval in {}. There is no verdict there, because nothing shows that only the \
              drivers differed.",
             plain(&reference.label),
-            sentences.join(", "),
+            without.iter().map(said).collect::<Vec<_>>().join(", "),
         )
     })
 }

@@ -29,43 +29,36 @@ impl SummaryRow {
         self.level.ok_or_else(|| why().map_or(NOT_MEASURED, |why| why).to_owned())
     }
 
+    /// Whether both are of one scenario and arrangement.
+    pub(crate) fn is_beside(&self, other: &SummaryRow) -> bool {
+        self.scenario == other.scenario && self.arrangement == other.arrangement
+    }
+
     /// Whether both are of one measure of one contender in one scenario and arrangement. Contenders are told by their labels.
     pub(crate) fn is_like(&self, other: &SummaryRow) -> bool {
-        (&self.label, &self.scenario, &self.arrangement, &self.meter)
-            == (&other.label, &other.scenario, &other.arrangement, &other.meter)
+        self.label == other.label && self.meter == other.meter && self.is_beside(other)
     }
 }
 
 const NOT_MEASURED: &str = "This was not measured in this run.";
 
 /// The row of a contender's measure in the scenario and arrangement of `row`.
-pub(crate) fn beside<'s>(
-    rows: &'s [SummaryRow],
-    row: &SummaryRow,
-    contender: &str,
-    meter: &str,
-) -> Option<&'s SummaryRow> {
-    let is_here = |one: &SummaryRow| one.scenario == row.scenario && one.arrangement == row.arrangement;
-    rows.iter().find(|one| one.meter == meter && one.contender == contender && is_here(one))
+pub(crate) fn beside<'s>(rows: &'s [SummaryRow], row: &SummaryRow, who: &str, meter: &str) -> Option<&'s SummaryRow> {
+    rows.iter().find(|one| one.meter == meter && one.contender == who && one.is_beside(row))
 }
 
 impl Analysis<'_> {
-    /// The figures of `who`, by the first measure that all of them have; else the place in `who` of the first one without, and why, as a
-    /// full sentence.
-    pub fn figures(
-        &self,
-        place: Place,
-        who: &[&Contender],
-        figure: &Figure,
-    ) -> Result<Vec<&SummaryRow>, (usize, String)> {
-        let of = |id: &&str| {
+    /// A figure of each of `who`, by the first of its measures that all of them have; else the place in `who` of the first one without, and
+    /// why, as a full sentence.
+    pub fn figures(&self, place: Place, who: &[&Contender], of: &Figure) -> Result<Vec<&SummaryRow>, (usize, String)> {
+        let by = |id: &&str| {
             let row = |(at, one): (usize, &&Contender)| {
                 let row = self.row(place, one, id).ok_or_else(|| (at, NOT_MEASURED.to_owned()))?;
                 row.figure().map(|_| row).map_err(|why| (at, why))
             };
             who.iter().enumerate().map(row).collect::<Result<Vec<_>, _>>()
         };
-        let mut found = figure.ids.iter().map(of);
+        let mut found = of.ids.iter().map(by);
         let first = found.next().unwrap_or_else(|| Err((0, NOT_MEASURED.to_owned())));
         if first.is_ok() { first } else { found.find(Result::is_ok).unwrap_or(first) }
     }

@@ -31,11 +31,11 @@ impl Verdict {
     /// else the same within `band`; `lower_is_better` says which side is the better one.
     pub fn of(interval: [f64; 2], beyond: f64, band: f64, lower_is_better: bool) -> Verdict {
         let around = |share: f64| Verdict::between(interval, [1.0 - share, 1.0 + share]);
-        match (around(beyond), around(band)) {
-            (Verdict::Better, _) if !lower_is_better => Verdict::Worse,
-            (Verdict::Worse, _) if !lower_is_better => Verdict::Better,
-            (verdict @ (Verdict::Better | Verdict::Worse), _) => verdict,
-            (_, Verdict::Same) => Verdict::Same,
+        match around(beyond) {
+            found @ (Verdict::Better | Verdict::Worse) if lower_is_better => found,
+            Verdict::Better => Verdict::Worse,
+            Verdict::Worse => Verdict::Better,
+            _ if around(band) == Verdict::Same => Verdict::Same,
             _ => Verdict::Inconclusive,
         }
     }

@@ -81,12 +81,9 @@ impl Bench<'_> {
                 }
             }
             let compared = meter.compared(&rows);
-            let is_told = |place: usize| {
-                let others = (0..places.len()).filter(|other| *other != place);
-                others.map(|other| compared.rises(other, place)).any(|rises| rises.is_some())
-            };
-            let ends_are_told = places.len() == 2 || compared.rises(0, 1).is_some();
-            if compared.exact || (ends_are_told && is_told(places.len() - 1)) {
+            let is_told = |one: usize, other: usize| compared.rises(one, other).is_some();
+            let (last, ends_are_told) = (places.len() - 1, places.len() == 2 || is_told(0, 1));
+            if compared.exact || (ends_are_told && (0..last).any(|other| is_told(other, last))) {
                 break;
             }
         }

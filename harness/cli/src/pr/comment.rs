@@ -150,9 +150,9 @@ impl Comment<'_> {
     /// How it was measured, in one line.
     fn how(&self, run: &Run) -> String {
         let arrangement = run.plan.arrangements.first().map_or("", |one| one.id.as_str());
-        let has = |pass| run.plan.passes.contains(&pass);
         let callgrind = self.analysis.cells().iter().any(|cell| cell.step.as_deref() == Some("callgrind"));
-        let by = if has(Pass::Instructions) && callgrind { ", instructions by callgrind" } else { "" };
+        let by =
+            if run.plan.passes.contains(&Pass::Instructions) && callgrind { ", instructions by callgrind" } else { "" };
         let is_timed = self.all.iter().any(|one| one.figure == &CPU_TIME);
         let generations = self.analysis.rows().iter().filter(|row| row.interval.is_some()).filter_map(|row| row.blocks);
         let time = generations.min().filter(|_| is_timed).map_or(String::new(), |number| {

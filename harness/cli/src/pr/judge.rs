@@ -131,8 +131,9 @@ fn compared(analysis: &Analysis, place: Place, [base, head]: [[&Contender; 2]; 2
         let (interval, verdict) = analysis.time_over(place, &head);
         // The level of the reference is pooled with that of its second name.
         let was = rows[0].level;
+        let is = rows[2].level.zip(rows[3].level).map(|(one, again)| (one * again).sqrt());
         let noise = rows[1].ratio.zip(was).map(|(ratio, was)| (ratio - 1.0).abs() * was);
-        return Judged { base: was, head: Some(is), noise, interval, verdict, ..unknown };
+        return Judged { base: was, head: is, noise, interval, verdict, ..unknown };
     }
     let noise = by_base.max(by_head);
     let verdict = judged_change(is - was, (TIMES_NOISE * noise).max(figure.least.of(was)));

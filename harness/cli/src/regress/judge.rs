@@ -20,8 +20,7 @@ pub struct Judgement {
     pub holds: Result<bool, String>,
 }
 
-/// What a regression comes to: it is reproduced if at least one expectation holds and none fails, and cannot be measured if nothing
-/// could be judged.
+/// Done if at least one expectation holds and none fails, which reproduces the regression; unmeasurable if none could be judged.
 pub fn outcome<'a>(judgements: impl IntoIterator<Item = &'a Judgement>) -> Outcome {
     let mut outcome = Outcome::Unmeasurable;
     for one in judgements {
@@ -39,13 +38,10 @@ pub fn judge(expected: &Expected, trial: &Trial, analysis: &Analysis) -> Judgeme
     let run = Measured { expected, trial, analysis };
     let names = expected.claim.contenders();
     let figures = names.iter().map(|name| ((*name).to_owned(), run.shown(name))).collect();
-    match run.found() {
-        Ok((found, interval)) => {
-            let holds = holds(interval.unwrap_or([found; 2]), expected.claim.bounds());
-            Judgement { figures, found: Some(found), interval, holds }
-        }
-        Err(why) => Judgement { figures, found: None, interval: None, holds: Err(why) },
-    }
+    let found = run.found();
+    let holds = found.clone().and_then(|(found, at)| holds(at.unwrap_or([found; 2]), expected.claim.bounds()));
+    let (found, interval) = found.map_or((None, None), |(found, interval)| (Some(found), interval));
+    Judgement { figures, found, interval, holds }
 }
 
 /// A count is inside its bounds or not; an interval must lie on one side altogether.
@@ -66,6 +62,9 @@ struct Measured<'a> {
     trial: &'a Trial,
     analysis: &'a Analysis<'a>,
 }
+
+const ONLY_RATIOS: &str = "Times differ from machine to machine, so only their ratios are judged.";
+const NOT_BY_NAME: &str = "The run has no pass that counts system calls by name.";
 
 /// A figure with its interval, or why there is none.
 type Found = Result<(f64, Option<[f64; 2]>), String>;
@@ -88,9 +87,7 @@ impl Measured<'_> {
                 }
             }
             Claim::Figure { of, .. } if exact => Ok((self.figure(of, self.expected.at)?, None)),
-            Claim::Figure { .. } => {
-                Err("Times differ from machine to machine, so only their ratios are judged.".to_owned())
-            }
+            Claim::Figure { .. } => Err(ONLY_RATIOS.to_owned()),
             Claim::Growth { of, .. } => {
                 let cost = |number: &u64| Ok((*number as f64, self.figure(of, Some(*number))? * *number as f64));
                 let points = self.trial.concurrency.iter().map(cost).collect::<Result<Vec<_>, String>>()?;
@@ -112,11 +109,8 @@ impl Measured<'_> {
         let meter = &self.expected.meter;
         if let Some(name) = call(meter) {
             let cells = self.analysis.cells_of(here, who, Pass::Syscalls);
-            let cell = cells.first().ok_or_else(|| {
-                who.unavailable
-                    .clone()
-                    .unwrap_or_else(|| "The run has no pass that counts system calls by name.".to_owned())
-            })?;
+            let no_cell = || who.unavailable.clone().unwrap_or_else(|| NOT_BY_NAME.to_owned());
+            let cell = cells.first().ok_or_else(no_cell)?;
             if let Some(why) = cell.failed.as_ref().or(cell.void.as_ref()) {
                 return Err(why.clone());
             }

@@ -131,10 +131,8 @@ fn contenders(all: &[Contender]) -> String {
     let of = |one: &Contender| {
         let libraries: Vec<String> =
             one.libraries.iter().map(|library| format!("{} {}", library.name, library.version)).collect();
-        match libraries.is_empty() {
-            true => format!("`{}`", one.id),
-            false => format!("`{}` ({})", one.id, escape(&libraries.join(", "))),
-        }
+        let built = if libraries.is_empty() { String::new() } else { format!(" ({})", escape(&libraries.join(", "))) };
+        format!("`{}`{built}", one.id)
     };
     format!("Contenders: {}.", list(&all.iter().filter(|one| !one.control).map(of).collect::<Vec<_>>()))
 }

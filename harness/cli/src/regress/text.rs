@@ -24,9 +24,11 @@ pub fn head(regression: &Regression, width: usize) -> String {
 pub fn run(trial: &Trial, judgements: &[(&Expected, Judgement)], width: usize) -> String {
     let mut text = format!("\n{}\n", wrap(&asked(trial), width, 2));
     for (expected, judgement) in judgements {
-        let mut lines = vec![format!("{}: {}", word(judgement), plain(&expected.says))];
-        lines.push(format!("{}: {}", meter(expected), figures(judgement)));
-        lines.push(format!("{}, expected {}", found(expected, judgement), bounds(expected)));
+        let mut lines = vec![
+            format!("{}: {}", word(judgement), plain(&expected.says)),
+            format!("{}: {}", meter(expected), figures(judgement)),
+            format!("{}, expected {}", found(expected, judgement), bounds(expected)),
+        ];
         lines.extend(expected.published.iter().map(|published| format!("published: {}", plain(published))));
         lines.extend(judgement.holds.as_ref().err().map(|why| plain(why)));
         let mut lines = lines.into_iter();
@@ -80,10 +82,8 @@ pub fn asked(trial: &Trial) -> String {
 pub fn meter(expected: &Expected) -> String {
     let at = expected.at.map(|at| format!("{} in flight", whole(at as f64)));
     let place: Vec<String> = expected.submit.iter().map(ToString::to_string).chain(at).collect();
-    match place.is_empty() {
-        true => expected.meter.clone(),
-        false => format!("{} ({})", expected.meter, place.join(", ")),
-    }
+    let meter = &expected.meter;
+    if place.is_empty() { meter.clone() } else { format!("{meter} ({})", place.join(", ")) }
 }
 
 fn figures(judgement: &Judgement) -> String {

@@ -42,15 +42,14 @@ impl Judgement {
             baseline.run.started,
             percent(check.threshold)
         );
-        Ok(Judgement {
-            about,
-            lines,
-            warnings: ours(&baseline.run, &recorded.run).into_iter().collect(),
-            findings: Vec::new(),
-        })
+        let is_ours = baseline.run.executable == recorded.run.executable;
+        let warnings = if is_ours { Vec::new() } else { vec![OTHER_EXECUTABLE.to_owned()] };
+        Ok(Judgement { about, lines, warnings, findings: Vec::new() })
     }
 }
 
+const OTHER_EXECUTABLE: &str =
+    "cqldyno's executable, and so the embedded cluster, is not the baseline's: a step may come from cqldyno.";
 const NOT_COUNTED: &str = "The baseline has this count and the run does not: run it with the same passes.";
 
 /// The contenders to judge: those that were asked for, else every driver that both runs have.
@@ -175,7 +174,8 @@ fn statements(run: &Run) -> String {
     format!("{timed} ({counted} in a cell that counts, {before} before the window)")
 }
 
-fn scenarios(run: &Run) -> String {
+/// The scenarios with their hashes.
+pub fn scenarios(run: &Run) -> String {
     let hashes = run.scenarios.iter().map(|one| format!("{} {}", one.name, one.hash.get(..12).unwrap_or(&one.hash)));
     hashes.collect::<Vec<_>>().join(", ")
 }
@@ -185,12 +185,4 @@ fn arrangements(run: &Run) -> String {
         format!("{} with the worker on cores {:?} and the server on {:?}", one.id, one.worker_cores, one.server_cores)
     });
     named.collect::<Vec<_>>().join(", ")
-}
-
-/// A warning if cqldyno itself may have changed a count.
-fn ours(then: &Run, now: &Run) -> Option<String> {
-    (then.executable != now.executable).then(|| {
-        "cqldyno's executable, and so the embedded cluster, is not the baseline's: a step may come from cqldyno."
-            .to_owned()
-    })
 }
