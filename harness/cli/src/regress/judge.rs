@@ -199,7 +199,7 @@ mod tests {
         let at = rises.found.unwrap();
         let across = of(&format!("direction = 'rises'\nratio = [{at}, 100.0]"), 12);
         assert!(matches!(&across.holds, Err(why) if why.contains("reaches beyond what is expected")));
-        assert!(matches!(of("direction = 'rises'", 1).holds, Err(_)), "one block has no interval");
+        assert!(of("direction = 'rises'", 1).holds.is_err(), "one block has no interval");
         let figure = found("meter = 'cpu_per_statement'\nof = 'scylla'\nfigure = [0.0, 9.0]", 12);
         assert!(matches!(&figure.holds, Err(why) if why.contains("only their ratios")), "{figure:?}");
     }
@@ -285,7 +285,7 @@ mod tests {
         };
         let time = judged(format!("{TIME}direction = 'rises'"));
         assert!(matches!(&time, Err(why) if why.starts_with("Other processes disturbed")), "{time:?}");
-        assert!(!matches!(judged(format!("{CALLS}direction = 'rises'")), Err(_)));
+        assert!(judged(format!("{CALLS}direction = 'rises'")).is_ok());
     }
 
     #[test]
