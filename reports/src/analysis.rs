@@ -13,6 +13,7 @@ pub(crate) mod explain;
 pub(crate) mod findings;
 pub(crate) mod further;
 pub(crate) mod history;
+pub(crate) mod judge;
 pub(crate) mod ranking;
 pub(crate) mod rounds;
 pub(crate) mod servers;

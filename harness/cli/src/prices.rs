@@ -2,8 +2,8 @@
 
 use cqldyno_bench::{BUILDER_KEYS, COMMON_KEYS};
 use cqldyno_driver_api::{Capability, DriverInfo};
-use cqldyno_reports::measure::{CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT};
-use cqldyno_reports::{Analysis, Contender, Place, escape, list, plain, three_digits, whole, wrap};
+use cqldyno_reports::measure::{ALLOCATIONS, CPU_PER_STATEMENT, Figure, INSTRUCTIONS, SYSTEM_CALLS};
+use cqldyno_reports::{Analysis, Contender, Place, SummaryRow, escape, list, plain, three_digits, whole, wrap};
 use serde_json::{Value, json};
 
 /// The rows of every list in their order, each with the words for it; a driver's other options follow.
@@ -27,24 +27,13 @@ const ROWS: [(&str, &str); 14] = [
 const COMMON: [&str; 4] = ["connections", "settings", "allocator", "lto"];
 const NO_SETTING: &str = "the driver has no setting for it";
 
-/// What is counted per statement, each by the first meter that has a figure: heading, heading in a terminal, meters.
-pub const COUNTED: [(&str, &str, &[&str]); 3] = [
-    ("system calls", "calls", &[SYSCALLS_PER_STATEMENT]),
-    ("allocations", "allocs", &["allocations_per_statement"]),
-    ("instructions", "instr.", &["processor_instructions_per_statement", "callgrind_instructions_per_statement"]),
-];
+/// What is counted, with its heading in a terminal.
+const COUNTED: [(&Figure, &str); 3] = [(&SYSTEM_CALLS, "calls"), (&ALLOCATIONS, "allocs"), (&INSTRUCTIONS, "instr.")];
 /// Columns of a terminal.
 pub const WIDTH: usize = 80;
 /// Columns of its first two.
 const NAME: usize = 22;
 const CPU: usize = 29;
-
-/// The contender's figure by the first of the meters that has one; or why there is none, as a full sentence.
-pub fn counted(analysis: &Analysis, place: Place, contender: &Contender, meters: &[&str]) -> Result<f64, String> {
-    let rows = || meters.iter().filter_map(|meter| analysis.row(place, contender, meter));
-    let why = || rows().find_map(|row| row.unavailable.clone().or(row.void.clone()).or(row.failed.clone()));
-    rows().find_map(|row| row.level).ok_or_else(|| why().unwrap_or_else(|| "It was not measured.".to_owned()))
-}
 
 /// The settings that a driver can be tried with, each written `KEY=VALUE`. `is_ours` says that cqldyno builds its workers.
 pub fn settings(driver: &DriverInfo, is_ours: bool) -> Vec<String> {
@@ -101,78 +90,74 @@ fn phrase(sentence: &str) -> String {
 }
 
 /// The prices of one driver in one scenario.
-pub struct Prices {
+pub struct Prices<'a> {
     /// Scenario and arrangement.
     place: String,
-    /// The driver as it is.
-    base: Price,
-    /// With one setting changed.
-    changed: Vec<Price>,
+    /// The driver as it is, then with one setting changed.
+    rows: Vec<Price<'a>>,
 }
 
 /// One row.
-struct Price {
+#[derive(Default)]
+struct Price<'a> {
     /// The setting, or the driver's label.
     setting: String,
     /// What the setting changes.
     words: String,
-    /// CPU time per statement in microseconds, its ratio to the base and where that lies.
-    cpu: Option<f64>,
-    ratio: Option<f64>,
-    interval: Option<[f64; 2]>,
-    /// For each of [`COUNTED`]; or why there is none.
-    counts: Vec<Result<f64, String>>,
+    /// CPU time per statement.
+    cpu: Option<&'a SummaryRow>,
+    /// For each of [`COUNTED`] the base's and its own by one measure; or why there is none.
+    counts: Vec<Result<[f64; 2], String>>,
     /// Why there is nothing at all.
     missing: Option<String>,
 }
 
-impl Prices {
+impl<'a> Prices<'a> {
     /// Of every scenario and arrangement of a run against its reference; none without one. The rows `absent` were not measured, for
     /// the reason beside each.
-    pub fn of(analysis: &Analysis, driver: Option<&DriverInfo>, absent: &[(&str, &str)]) -> Vec<Prices> {
+    pub fn of(analysis: &'a Analysis, driver: Option<&DriverInfo>, absent: &[(&str, &str)]) -> Vec<Prices<'a>> {
         let Some(base) = analysis.reference() else { return Vec::new() };
         let others = || analysis.run().contenders.iter().filter(|one| !one.control && one.id != base.id);
         let price = |place: Place, one: &Contender| {
             let setting = setting(one, base);
-            Price { words: words(&setting, driver), ..Price::of(analysis, place, one, setting) }
+            Price { words: words(&setting, driver), setting, ..Price::of(analysis, place, [base, one]) }
         };
-        let none = |(row, why): &(&str, &str)| Price::absent(row, words(row, driver), why);
-        let prices = |place: Place| Prices {
-            place: format!("{}, {}", place.scenario.name, place.arrangement.id),
-            base: Price {
-                words: "as it is compared".to_owned(),
-                ..Price::of(analysis, place, base, base.label.clone())
-            },
-            changed: others().map(|one| price(place, one)).chain(absent.iter().map(none)).collect(),
+        let none = |(row, why): &(&str, &str)| Price {
+            setting: (*row).to_owned(),
+            words: words(row, driver),
+            missing: Some((*why).to_owned()),
+            ..Price::default()
+        };
+        let prices = |place: Place| {
+            let (setting, words) = (base.label.clone(), "as it is compared".to_owned());
+            let first = Price { setting, words, ..Price::of(analysis, place, [base, base]) };
+            let changed = others().map(|one| price(place, one)).chain(absent.iter().map(none));
+            Prices {
+                place: format!("{}, {}", place.scenario.name, place.arrangement.id),
+                rows: std::iter::once(first).chain(changed).collect(),
+            }
         };
         analysis.places().map(prices).collect()
     }
 
     /// The counts that any row has.
     fn counted(&self) -> Vec<usize> {
-        let has = |at: &usize| self.rows().any(|row| row.counts.get(*at).is_some_and(Result::is_ok));
+        let has = |at: &usize| self.rows.iter().any(|row| row.counts.get(*at).is_some_and(Result::is_ok));
         (0..COUNTED.len()).filter(has).collect()
-    }
-
-    fn rows(&self) -> impl Iterator<Item = &Price> {
-        std::iter::once(&self.base).chain(&self.changed)
     }
 
     /// For a terminal of 80 columns.
     pub fn text(&self) -> String {
         let counted = self.counted();
         let line = |name: &str, cpu: &str, counts: &[String]| {
-            let name = match name.chars().count() {
-                0..=NAME => name.to_owned(),
-                _ => format!("{name}\n"),
-            };
+            let name = if name.chars().count() > NAME { format!("{name}\n") } else { name.to_owned() };
             let lead = name.rsplit('\n').next().map_or(0, |last| last.chars().count());
             let counts: String = counts.iter().map(|count| format!("{count:>9}")).collect();
             format!("{name}{}{cpu:<CPU$}{counts}", " ".repeat(NAME + 1 - lead)).trim_end().to_owned() + "\n"
         };
         let heads: Vec<String> = counted.iter().map(|at| COUNTED[*at].1.to_owned()).collect();
         let mut text = format!("{}\n{}", self.place, line("per statement", "    CPU time", &heads));
-        for (nth, row) in self.rows().enumerate() {
+        for (nth, row) in self.rows.iter().enumerate() {
             let name = plain(&row.setting);
             text += &match &row.missing {
                 Some(why) => {
@@ -180,9 +165,7 @@ impl Prices {
                     line(&name, &why.replace('\n', &format!("\n{}", " ".repeat(NAME + 3))), &[])
                         .replacen("n/a", "  n/a", 1)
                 }
-                None => {
-                    line(&name, &row.cpu_text(nth == 0), &row.count_texts(&counted, (nth > 0).then_some(&self.base)))
-                }
+                None => line(&name, &row.cpu_text(nth == 0), &row.count_texts(&counted, nth == 0)),
             };
         }
         self.notes().iter().fold(text, |text, note| format!("{text}{}\n", wrap(&plain(note), WIDTH, 2)))
@@ -191,19 +174,19 @@ impl Prices {
     /// As a table of a page.
     pub fn markdown(&self) -> String {
         let counted = self.counted();
-        let heads: String = counted.iter().map(|at| format!(" {} |", COUNTED[*at].0)).collect();
+        let heads: String = counted.iter().map(|at| format!(" {} |", COUNTED[*at].0.name)).collect();
         let rule = " ---: |".repeat(counted.len());
         let place = escape(&self.place);
         let mut text =
             format!("### {place}\n\n| setting | what it changes | CPU time |{heads}\n| --- | --- | ---: |{rule}\n");
-        for (nth, row) in self.rows().enumerate() {
+        for (nth, row) in self.rows.iter().enumerate() {
             let cpu = match &row.missing {
                 Some(why) => format!("n/a: {}", escape(why)),
                 None => row.cpu_text(nth == 0).split_whitespace().collect::<Vec<_>>().join(" "),
             };
             let counts = match row.missing {
                 Some(_) => vec![String::new(); counted.len()],
-                None => row.count_texts(&counted, (nth > 0).then_some(&self.base)),
+                None => row.count_texts(&counted, nth == 0),
             };
             let counts: String = counts.iter().map(|count| format!(" {count} |")).collect();
             text += &format!("| `{}` | {} | {cpu} |{counts}\n", row.setting, escape(&row.words));
@@ -214,26 +197,26 @@ impl Prices {
     /// As data.
     pub fn json(&self) -> Value {
         let row = |price: &Price| {
-            let counts: serde_json::Map<String, Value> = COUNTED
-                .iter()
-                .zip(&price.counts)
-                .map(|((name, _, _), count)| {
-                    (name.replace(' ', "_"), count.as_ref().map_or(Value::Null, |count| json!(count)))
-                })
-                .collect();
+            let count = |((figure, _), count): (&(&Figure, _), &Result<[f64; 2], String>)| {
+                (figure.name.replace(' ', "_"), count.as_ref().map_or(Value::Null, |[_, own]| json!(own)))
+            };
+            let counts: serde_json::Map<String, Value> = COUNTED.iter().zip(&price.counts).map(count).collect();
+            let (level, ratio, interval) =
+                price.cpu.map(|row| (row.level, row.ratio, row.interval)).unwrap_or_default();
             json!({
-                "setting": price.setting, "changes": price.words, "cpu_us": price.cpu, "ratio": price.ratio, "interval": price.interval,
+                "setting": price.setting, "changes": price.words, "cpu_us": level, "ratio": ratio, "interval": interval,
                 "per_statement": counts, "missing": price.missing,
             })
         };
-        json!({ "place": self.place, "base": row(&self.base), "changed": self.changed.iter().map(row).collect::<Vec<_>>() })
+        let mut rows = self.rows.iter().map(row);
+        json!({ "place": self.place, "base": rows.next(), "changed": rows.collect::<Vec<_>>() })
     }
 
     /// Why counts are missing, each reason once.
     fn notes(&self) -> Vec<String> {
         let mut notes: Vec<(String, Vec<String>)> = Vec::new();
-        for (at, (name, ..)) in COUNTED.iter().enumerate() {
-            for row in self.rows().filter(|row| row.missing.is_none()) {
+        for (at, (Figure { name, .. }, _)) in COUNTED.iter().enumerate() {
+            for row in self.rows.iter().filter(|row| row.missing.is_none()) {
                 let Some(Err(why)) = row.counts.get(at) else { continue };
                 match notes.iter_mut().find(|(known, _)| known == why) {
                     Some((_, all)) if all.iter().any(|one| one == name) => {}
@@ -246,50 +229,35 @@ impl Prices {
     }
 }
 
-impl Price {
-    fn of(analysis: &Analysis, place: Place, contender: &Contender, setting: String) -> Price {
-        let cpu = analysis.row(place, contender, CPU_PER_STATEMENT);
-        let missing = cpu
-            .filter(|row| row.level.is_none())
-            .and_then(|row| row.unavailable.clone().or(row.failed.clone()).or(row.void.clone()));
-        Price {
-            setting,
-            words: String::new(),
-            cpu: cpu.and_then(|row| row.level),
-            ratio: cpu.and_then(|row| row.ratio),
-            interval: cpu.and_then(|row| row.interval),
-            counts: COUNTED.iter().map(|(.., meters)| counted(analysis, place, contender, meters)).collect(),
-            missing,
-        }
-    }
-
-    /// A row that was not measured.
-    fn absent(setting: &str, words: String, why: &str) -> Price {
-        let (setting, missing) = (setting.to_owned(), Some(why.to_owned()));
-        Price { setting, words, cpu: None, ratio: None, interval: None, counts: Vec::new(), missing }
+impl<'a> Price<'a> {
+    /// The second of the pair over the first.
+    fn of(analysis: &'a Analysis, place: Place, pair: [&Contender; 2]) -> Price<'a> {
+        let cpu = analysis.row(place, pair[1], CPU_PER_STATEMENT);
+        let count = |(figure, _): &(&Figure, &str)| {
+            let rows = analysis.figures(place, &pair, figure).map_err(|(_, why)| why)?;
+            Ok([rows[0].figure()?, rows[1].figure()?])
+        };
+        let counts = COUNTED.iter().map(count).collect();
+        Price { cpu, counts, missing: cpu.and_then(|row| row.figure().err()), ..Price::default() }
     }
 
     /// The CPU time, or what it costs or saves in hundredths; a number ends in the same column on every row.
     fn cpu_text(&self, is_base: bool) -> String {
         let share = |ratio: f64| format!("{:+.1}", (ratio - 1.0) * 100.0);
-        match (self.cpu, self.ratio, self.interval) {
-            (Some(us), _, _) if is_base => format!("{:>7} us", three_digits(us)),
-            (_, Some(ratio), Some([low, high])) => {
-                format!("{:>7} %  ({} to {})", share(ratio), share(low), share(high))
+        match self.cpu {
+            Some(SummaryRow { level: Some(us), .. }) if is_base => format!("{:>7} us", three_digits(*us)),
+            Some(SummaryRow { ratio: Some(ratio), interval: Some([low, high]), .. }) => {
+                format!("{:>7} %  ({} to {})", share(*ratio), share(*low), share(*high))
             }
             // Without an interval a share would look like a result.
             _ => format!("{:>7}", "n/a"),
         }
     }
 
-    /// The counts, or how they differ from those of `base`.
-    fn count_texts(&self, counted: &[usize], base: Option<&Price>) -> Vec<String> {
-        let of = |at: &usize| match (&self.counts[*at], base.map(|base| &base.counts[*at])) {
-            (Ok(count), None) => figure(*count),
-            (Ok(count), Some(Ok(base))) => difference(count - base, *base),
-            _ => "n/a".to_owned(),
-        };
-        counted.iter().map(of).collect()
+    /// The counts of the base, or how others differ from them.
+    fn count_texts(&self, counted: &[usize], is_base: bool) -> Vec<String> {
+        let text = |[base, own]: [f64; 2]| if is_base { figure(own) } else { difference(own - base, base) };
+        counted.iter().map(|at| self.counts[*at].clone().map_or_else(|_| "n/a".to_owned(), text)).collect()
     }
 }
 
@@ -321,6 +289,7 @@ fn difference(by: f64, base: f64) -> String {
 #[cfg(test)]
 mod tests {
     use cqldyno_driver_api::DriverOption;
+    use cqldyno_reports::measure::SYSCALLS_PER_STATEMENT;
     use cqldyno_reports::{Cell, Measure, Pass, Run, Unit};
 
     use super::*;
@@ -372,13 +341,14 @@ mod tests {
     #[test]
     fn a_setting_costs_what_it_takes_more_than_the_driver_as_it_is() {
         let (run, cells) = priced();
-        let prices = Prices::of(&Analysis::new(&run, &cells), None, &[("coalescing=off", NO_SETTING)]);
+        let analysis = Analysis::new(&run, &cells);
+        let prices = Prices::of(&analysis, None, &[("coalescing=off", NO_SETTING)]);
         let text = prices[0].text();
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         let line = text.lines().find(|line| line.starts_with("timeout=30s")).unwrap();
         assert!(line.contains(" %  (+") && line.ends_with("+0.023"), "{line}");
         assert!(text.contains("coalescing=off           n/a: the driver has no setting for it"), "{text}");
-        assert!(text.contains("n/a in allocations and instructions: It was not measured."), "{text}");
+        assert!(text.contains("n/a in allocations and instructions: This was not measured in this run."), "{text}");
         let data = prices[0].json();
         assert_eq!(data["changed"][0]["setting"], "timeout=30s");
         assert_eq!(data["base"]["per_statement"]["system_calls"], 0.1);

@@ -6,6 +6,7 @@
 
 mod by_name;
 mod declaration;
+pub mod figure;
 pub mod list;
 mod measure;
 mod pass;

@@ -4,6 +4,8 @@ use crate::{Better, Declaration, Pass, Unit};
 
 const TIMING: Option<Pass> = Some(Pass::Timing);
 const COUNTING: Option<Pass> = Some(Pass::Counting);
+const ALLOCATING: Option<Pass> = Some(Pass::Allocations);
+const INSTRUCTING: Option<Pass> = Some(Pass::Instructions);
 const EVERY: Option<Pass> = None;
 
 /// The breakdown of system calls per statement, by name.
@@ -20,7 +22,7 @@ macro_rules! measures {
 
         /// The declarations, under the names of their ids.
         pub mod declared {
-            use super::{Better, COUNTING, Declaration, EVERY, TIMING, Unit};
+            use super::{ALLOCATING, Better, COUNTING, Declaration, EVERY, INSTRUCTING, TIMING, Unit};
             $($(
                 #[doc = concat!("The declaration of: ", $about, ".")]
                 pub const $name: Declaration = Declaration {
@@ -70,6 +72,15 @@ measures! {
         TO_SHARD "to_shard" Percent Higher TIMING "EXECUTEs that came to the shard of a replica that serves their row"
         FRAMES_PER_READ "frames_per_read" Count Neither TIMING "frames that one read of the server found, on average"
         BYTES_PER_READ "bytes_per_read" Bytes Neither TIMING "bytes that one read of the server gave, on average"
+    }
+
+    /// Counts of passes that only some runs have: their meters measure them, and a run that has them says so.
+    COUNTS {
+        ALLOCATIONS_PER_STATEMENT "allocations_per_statement" Count Lower ALLOCATING "allocations of the worker per verified statement; a realloc is one"
+        ALLOCATED_BYTES_PER_STATEMENT "allocated_bytes_per_statement" Bytes Lower ALLOCATING "bytes allocated per verified statement"
+        FREES_PER_STATEMENT "frees_per_statement" Count Neither ALLOCATING "allocations that the worker gives back, per verified statement"
+        CALLGRIND_INSTRUCTIONS "callgrind_instructions_per_statement" Count Lower INSTRUCTING "instructions of the worker per verified statement under callgrind: user mode, one thread at a time"
+        PROCESSOR_INSTRUCTIONS "processor_instructions_per_statement" Count Lower INSTRUCTING "instructions in user mode per verified statement, by the processor"
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::comparison::{control_warning, is_control};
 use crate::measure::THROUGHPUT;
 use crate::summary::{Summed, ids, summed};
-use crate::{Analysis, Contender, Role, Run, SummaryRow, reference};
+use crate::{Analysis, Contender, Role, Run, reference};
 
 /// The contenders that ratios can be taken against: the run's own reference, then its other drivers; never a control.
 pub fn references(run: &Run) -> Vec<&Contender> {
@@ -29,9 +29,9 @@ impl<'a> Analysis<'a> {
         let has_control = primary().any(|row| is_control(&row.contender, row.control, base));
         let no_rates = control_warning(own.rows.iter(), base, THROUGHPUT).is_some();
         for row in &mut rows {
-            let is_here = |one: &SummaryRow| (&one.scenario, &one.arrangement) == (&row.scenario, &row.arrangement);
-            let is_withheld =
-                has_control && !own.doubts.is_empty() && !primary().any(|one| is_here(one) && one.verdict.is_some());
+            let is_withheld = has_control
+                && !own.doubts.is_empty()
+                && !primary().any(|one| one.is_beside(row) && one.verdict.is_some());
             if is_withheld || row.control || (no_rates && row.meter == THROUGHPUT) {
                 row.verdict = None;
             }
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
     use crate::export::shown;
     use crate::measure::CPU_PER_STATEMENT;
-    use crate::{Look, Measure, Recorded, Unit, Verdict, sample};
+    use crate::{Look, Measure, Recorded, SummaryRow, Unit, Verdict, sample};
 
     fn find<'a>(analysis: &'a Analysis, contender: &str) -> &'a SummaryRow {
         let is = |row: &&SummaryRow| row.contender == contender && row.meter == CPU_PER_STATEMENT;

@@ -6,8 +6,6 @@ mod plans;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
-
 use cqldyno_statistics::{self as statistics, Comparison, Estimate, LogRatio, Repeated, student_quantile};
 use serde::{Deserialize, Serialize};
 
@@ -91,7 +89,8 @@ impl<'a> Combined<'a> {
         };
         plans::same(named).map_err(refused)?;
         let reference = first.reference().ok_or_else(|| refused("no driver took part; run it with two.".to_owned()))?;
-        if let Some((name, one)) = named.iter().find(|(_, one)| !has_intervals(one)) {
+        let has_interval = |row: &SummaryRow| row.is_primary() && !row.control && row.interval.is_some();
+        if let Some((name, one)) = named.iter().find(|(_, one)| !one.rows.iter().any(has_interval)) {
             let why = one.rows.iter().find_map(|row| row.no_interval.as_deref());
             let why = why.unwrap_or("No two drivers have figures that can be compared.");
             return Err(refused(format!("{} has no interval of CPU time. {}", plain(name), plain(why))));
@@ -178,22 +177,6 @@ impl<'a> Combined<'a> {
     }
 }
 
-fn has_intervals(analysis: &Analysis) -> bool {
-    analysis.rows.iter().any(|row| row.is_primary() && !row.control && row.interval.is_some())
-}
-
-/// The contender's row in a run, and the logarithm of its ratio. Contenders are told by their labels.
-fn find<'s>(
-    analysis: &'s Analysis,
-    place: Place,
-    label: &str,
-    meter: &str,
-) -> Option<(&'s SummaryRow, Option<LogRatio>)> {
-    let is = |row: &&SummaryRow| row.label == label && row.meter == meter && row.is_in(place);
-    let at = analysis.rows.iter().position(|row| is(&row))?;
-    Some((&analysis.rows[at], analysis.logs[at]))
-}
-
 /// The combined rows of one meter, a table per place, and what a run adds to a ratio.
 fn tables_of(named: &[(String, Analysis)], reference: &Contender, meter: &str) -> (Vec<Table>, Option<f64>) {
     let first = &named[0].1;
@@ -203,18 +186,13 @@ fn tables_of(named: &[(String, Analysis)], reference: &Contender, meter: &str) -
     let mut tables: Vec<Table> = Vec::new();
     let mut comparisons: Vec<Repeated> = Vec::new();
     for (p, place) in places.iter().enumerate() {
-        let mut table = Table {
-            rows: Vec::new(),
-            figures: Vec::new(),
-            disturbed: Default::default(),
-            missing: 0,
-            withheld: false,
-            logs: BTreeMap::new(),
-        };
+        let mut table = Table::default();
         for (c, contender) in run.contenders.iter().enumerate() {
-            let each: Vec<_> = named.iter().filter_map(|(_, one)| find(one, *place, &contender.label, meter)).collect();
-            let Some((own, _)) = each.first() else { continue };
-            let logs: Vec<LogRatio> = each.iter().filter_map(|(_, log)| *log).collect();
+            let Some(own) = first.row(*place, contender, meter) else { continue };
+            let each =
+                named.iter().filter_map(|(_, one)| one.rows.iter().zip(&one.logs).find(|(row, _)| row.is_as(own)));
+            let (rows, logs): (Vec<&SummaryRow>, Vec<&Option<LogRatio>>) = each.unzip();
+            let logs: Vec<LogRatio> = logs.into_iter().copied().flatten().collect();
             if logs.len() == named.len() {
                 comparisons.push(Repeated {
                     place: p,
@@ -225,7 +203,6 @@ fn tables_of(named: &[(String, Analysis)], reference: &Contender, meter: &str) -
                     runs: logs,
                 });
             }
-            let rows: Vec<&SummaryRow> = each.iter().map(|(row, _)| *row).collect();
             table.rows.push(together(own, &rows, named));
         }
         tables.push(table);
@@ -239,20 +216,19 @@ fn tables_of(named: &[(String, Analysis)], reference: &Contender, meter: &str) -
     };
     let Some(found) = statistics::combine(&comparisons, &how) else { return (tables, None) };
     for ((comparison, estimate), log) in comparisons.iter().zip(&found.estimates).zip(&found.logs) {
-        let place = places[comparison.place];
         let contender = &run.contenders[comparison.contender];
         let Table { rows, logs, .. } = &mut tables[comparison.place];
         let base = rows.iter().find(|row| row.contender == reference.id).and_then(|row| row.level);
-        let each = named.iter().filter_map(|(_, one)| find(one, place, &contender.label, meter)?.0.verdict);
-        let verdicts: Vec<Verdict> = each.collect();
+        let Some(at) = rows.iter().position(|row| row.contender == contender.id) else { continue };
+        let row = &mut rows[at];
+        let in_run = |(_, one): &(String, Analysis)| one.rows.iter().find(|other| other.is_as(row))?.verdict;
+        let verdicts: Vec<Verdict> = named.iter().filter_map(in_run).collect();
         let noisy = verdicts.iter().filter(|verdict| !verdict.holds()).count();
         // A rate has a verdict only where it had one in every run: elsewhere the server may have limited it.
         let is_judged = !comparison.is_control
             && named.iter().all(|(_, one)| one.run.is_complete())
             && (is_primary || (meter == THROUGHPUT && verdicts.len() == named.len()));
-        let Some(at) = rows.iter().position(|row| row.contender == contender.id) else { continue };
         logs.insert(at, *log);
-        let row = &mut rows[at];
         let Estimate { ratio, interval, verdict, detectable } = *estimate;
         if !comparison.is_control {
             row.level = base.map(|base| base * ratio);
@@ -317,8 +293,7 @@ fn together(own: &SummaryRow, rows: &[&SummaryRow], named: &[(String, Analysis)]
 /// Says which count contradicts the verdict of all runs, by the counts of the first run that has such a one.
 fn contradict(row: &mut SummaryRow, named: &[(String, Analysis)]) {
     let in_run = |(_, one): &(String, Analysis)| {
-        let place = one.places().find(|place| row.is_in(*place))?;
-        let (own, _) = find(one, place, &row.label, &row.meter)?;
+        let own = one.rows.iter().find(|own| own.is_as(row))?;
         let judged = SummaryRow { verdict: row.verdict, ..own.clone() };
         cross_check::contradiction(&one.rows, &judged, one.reference.map(|base| base.id.as_str()))
     };

@@ -21,6 +21,7 @@ use crate::{Better, Contender, Role, Run, SummaryRow, Verdict, plain};
 pub(crate) const JUDGED: [&str; 2] = [CPU_PER_STATEMENT, THROUGHPUT];
 
 /// The summary's rows of one scenario, arrangement and meter, and their figures by block, or by generation and round.
+#[derive(Default)]
 pub(crate) struct Table {
     pub rows: Vec<SummaryRow>,
     /// One per row.
@@ -78,36 +79,28 @@ fn withhold_without_control(run: &Run, reference: &Contender, places: &mut [Tabl
     if !run.contenders.iter().any(|contender| is_control(&contender.id, contender.control, reference)) {
         return None;
     }
-    let mut without = Vec::new();
-    let mut sentences = Vec::new();
-    for rows in places.iter().map(|place| &place.rows) {
-        let control = rows.iter().find(|row| row.is_primary() && is_control(&row.contender, row.control, reference));
-        let Some(control) = control.filter(|control| control.interval.is_none()) else { continue };
-        if rows.iter().all(|row| row.interval.is_none()) {
-            continue;
-        }
+    let control = |rows: &[SummaryRow]| {
+        let control = rows.iter().find(|row| row.is_primary() && is_control(&row.contender, row.control, reference))?;
+        let is_alone_without = control.interval.is_none() && rows.iter().any(|row| row.interval.is_some());
+        is_alone_without.then(|| control.clone())
+    };
+    let without: Vec<SummaryRow> = places.iter().filter_map(|place| control(&place.rows)).collect();
+    let is_without = |row: &&mut SummaryRow| without.iter().any(|control| control.is_beside(row));
+    places.iter_mut().flat_map(|place| &mut place.rows).filter(is_without).for_each(|row| row.verdict = None);
+    let said = |control: &SummaryRow| {
         let why = match control {
             SummaryRow { failed: Some(_), .. } => "a cell of it failed",
             SummaryRow { void: Some(_), .. } => "a cell of it is void",
             _ => "it was not measured",
         };
-        sentences.push(format!("{} on {} ({why})", plain(&control.scenario), plain(&control.arrangement)));
-        without.push((control.scenario.clone(), control.arrangement.clone()));
-    }
-    let is_without = |row: &SummaryRow| {
-        without.iter().any(|(scenario, arrangement)| *scenario == row.scenario && *arrangement == row.arrangement)
+        format!("{} on {} ({why})", plain(&control.scenario), plain(&control.arrangement))
     };
-    places
-        .iter_mut()
-        .flat_map(|place| &mut place.rows)
-        .filter(|row| is_without(row))
-        .for_each(|row| row.verdict = None);
-    (!sentences.is_empty()).then(|| {
+    (!without.is_empty()).then(|| {
         format!(
             "The control, {} once more, has no interval in {}. There is no verdict there, because nothing shows that only the \
              drivers differed.",
             plain(&reference.label),
-            sentences.join(", "),
+            without.iter().map(said).collect::<Vec<_>>().join(", "),
         )
     })
 }
@@ -117,10 +110,14 @@ pub(crate) fn is_control(contender: &str, control: bool, reference: &Contender) 
     control && contender.rsplit_once('#').is_some_and(|(of, _)| of == reference.id)
 }
 
+/// The name of a contender's driver.
+pub(crate) fn driver(contender: &Contender) -> &str {
+    contender.id.split(['@', '+', '#']).next().unwrap_or_default()
+}
+
 /// The folder of a contender's adapter. Old releases of a driver may have another one than the newest.
 pub(crate) fn adapter(contender: &Contender) -> String {
-    let name = || contender.id.split(['@', '+', '#']).next().unwrap_or_default();
-    contender.built.as_ref().map_or_else(|| format!("drivers/{}", name()), |built| built.adapter.clone())
+    contender.built.as_ref().map_or_else(|| format!("drivers/{}", driver(contender)), |built| built.adapter.clone())
 }
 
 /// The warning that the same program under two names differs by a meter with verdicts.

@@ -4,16 +4,9 @@
 //! system calls only if those of all cells do.
 
 use crate::band::BAND;
-use crate::measure::SYSCALLS_PER_STATEMENT;
+use crate::judge::{beside, judged};
+use crate::measure::{ALLOCATIONS, Figure, INSTRUCTIONS, SYSTEM_CALLS};
 use crate::{SummaryRow, Verdict};
-
-/// Allocations per statement, by their pass.
-pub(crate) const ALLOCATIONS: &str = "allocations_per_statement";
-/// Instructions per statement under callgrind.
-pub(crate) const CALLGRIND: &str = "callgrind_instructions_per_statement";
-/// Instructions per statement by the processor's counters.
-const PROCESSOR: &str = "processor_instructions_per_statement";
-const HINTS: [(&str, &str); 2] = [(SYSCALLS_PER_STATEMENT, "system calls"), (ALLOCATIONS, "allocations")];
 
 /// Says in each row of CPU time which count contradicts its verdict.
 pub(crate) fn contradict(rows: &mut [SummaryRow], reference: Option<&str>) {
@@ -26,46 +19,35 @@ pub(crate) fn contradict(rows: &mut [SummaryRow], reference: Option<&str>) {
 
 /// Which of the counts in `rows` contradicts the verdict of `row`, and whether that makes it doubtful: instructions do.
 pub(crate) fn contradiction(rows: &[SummaryRow], row: &SummaryRow, reference: Option<&str>) -> Option<(String, bool)> {
-    let (verdict, more) = match row.verdict.filter(|_| row.is_primary())? {
-        verdict @ Verdict::Cheaper => (verdict.name(), true),
-        verdict @ Verdict::Dearer => (verdict.name(), false),
+    let verdict = row.verdict.filter(|_| row.is_primary())?;
+    let (against, makes) = match verdict {
+        Verdict::Cheaper => (Verdict::Dearer, "more"),
+        Verdict::Dearer => (Verdict::Cheaper, "fewer"),
         _ => return None,
     };
-    let count = |meter: &str, who: &str| {
-        let is_beside = |one: &&SummaryRow| {
-            one.meter == meter
-                && one.contender == who
-                && one.scenario == row.scenario
-                && one.arrangement == row.arrangement
-        };
-        rows.iter().find(is_beside)
-    };
-    let ratio = |meter: &str| count(meter, &row.contender)?.ratio;
-    // Counts that vary from cell to cell are no hint if they meet those of the reference.
-    let ranges_meet = |meter: &str| {
-        let range = |who: &str| count(meter, who)?.range;
-        let both = range(&row.contender).zip(reference.and_then(range));
-        both.is_some_and(|([low, high], [least, most])| low <= most && least <= high)
-    };
-    let is_against = |ratio: f64| if more { ratio > 1.0 + BAND } else { ratio < 1.0 - BAND };
-    let makes = if more { "more" } else { "fewer" };
-    if let Some(instructions) = [PROCESSOR, CALLGRIND].into_iter().find_map(ratio) {
+    let verdict = verdict.name();
+    let ratio = |figure: &Figure| figure.ids.iter().find_map(|id| beside(rows, row, &row.contender, id)?.ratio);
+    let is_against = |ratio: f64| judged([ratio; 2], [1.0 - BAND, 1.0 + BAND]) == against;
+    if let Some(instructions) = ratio(&INSTRUCTIONS) {
         let sentence = format!(
             "It is {verdict}, but runs {makes} instructions per statement than the reference. Instructions hardly vary, so doubt the verdict."
         );
         return is_against(instructions).then_some((sentence, true));
     }
-    let against: Vec<String> = HINTS
-        .into_iter()
-        .filter(|(meter, _)| ratio(meter).is_some_and(is_against) && !ranges_meet(meter))
-        .map(|(_, name)| name.to_owned())
-        .collect();
-    let is_counted = rows.iter().any(|one| [PROCESSOR, CALLGRIND].contains(&one.meter.as_str()) && one.ratio.is_some());
+    // Counts that vary from cell to cell are no hint if they meet those of the reference.
+    let ranges_meet = |figure: &Figure| {
+        let range = |who: &str| figure.ids.iter().find_map(|id| beside(rows, row, who, id)?.range);
+        range(&row.contender).zip(reference.and_then(range)).is_some_and(|(own, base)| !judged(own, base).differs())
+    };
+    let hints = [&SYSTEM_CALLS, &ALLOCATIONS].into_iter();
+    let hints = hints.filter(|figure| ratio(figure).is_some_and(is_against) && !ranges_meet(figure));
+    let hints: Vec<String> = hints.map(|figure| figure.name.to_owned()).collect();
+    let is_counted = rows.iter().any(|one| INSTRUCTIONS.ids.contains(&one.meter.as_str()) && one.ratio.is_some());
     let advice = if is_counted { "" } else { "; `--pass instructions` tells more" };
-    (!against.is_empty()).then(|| {
-        let against = crate::list(&against);
+    (!hints.is_empty()).then(|| {
+        let hints = crate::list(&hints);
         let hint = format!(
-            "It is {verdict}, but makes {makes} {against} per statement than the reference. That is a hint{advice}."
+            "It is {verdict}, but makes {makes} {hints} per statement than the reference. That is a hint{advice}."
         );
         (hint, false)
     })
@@ -74,7 +56,9 @@ pub(crate) fn contradiction(rows: &[SummaryRow], row: &SummaryRow, reference: Op
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::CPU_PER_STATEMENT;
+    use crate::measure::{
+        ALLOCATIONS_PER_STATEMENT, CALLGRIND_INSTRUCTIONS as CALLGRIND, CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT,
+    };
     use crate::{Analysis, Cell, Look, Measure, Recorded, Run, Unit, exporter, sample};
 
     /// The sentence on cdrs-tokio with that verdict and those ratios of its counts.
@@ -100,23 +84,23 @@ mod tests {
         contradict(&mut rows, Some("scylla"));
         assert!(rows[1..].iter().all(|row| row.contradicted.is_none()));
         let row = rows.remove(0);
-        let counts_instructions = ratios.iter().any(|(meter, _)| [PROCESSOR, CALLGRIND].contains(meter));
+        let counts_instructions = ratios.iter().any(|(meter, _)| INSTRUCTIONS.ids.contains(meter));
         assert_eq!(row.doubtful, row.contradicted.is_some() && counts_instructions);
         row.contradicted
     }
 
     #[test]
     fn instructions_that_contradict_the_verdict_are_said_and_others_are_not() {
-        for meter in [PROCESSOR, CALLGRIND] {
-            let more = said(Verdict::Cheaper, &[(meter, 1.1)]).unwrap();
+        for meter in INSTRUCTIONS.ids {
+            let more = said(Verdict::Cheaper, &[(*meter, 1.1)]).unwrap();
             assert!(more.starts_with("It is cheaper, but runs more instructions per statement"), "{more}");
-            let fewer = said(Verdict::Dearer, &[(meter, 0.9)]).unwrap();
+            let fewer = said(Verdict::Dearer, &[(*meter, 0.9)]).unwrap();
             assert!(fewer.starts_with("It is dearer, but runs fewer instructions per statement"), "{fewer}");
             for (verdict, ratio) in [(Verdict::Cheaper, 0.9), (Verdict::Dearer, 1.1), (Verdict::Cheaper, 1.01)] {
-                assert_eq!(said(verdict, &[(meter, ratio)]), None);
+                assert_eq!(said(verdict, &[(*meter, ratio)]), None);
             }
             for verdict in [Verdict::Same, Verdict::Inconclusive, Verdict::TooNoisy] {
-                assert_eq!(said(verdict, &[(meter, 1.5)]), None);
+                assert_eq!(said(verdict, &[(*meter, 1.5)]), None);
             }
         }
     }
@@ -180,10 +164,10 @@ mod tests {
 
     #[test]
     fn system_calls_and_allocations_are_hints_where_nobody_counted_instructions() {
-        let both = [(SYSCALLS_PER_STATEMENT, 3.0), (ALLOCATIONS, 1.2)];
+        let both = [(SYSCALLS_PER_STATEMENT, 3.0), (ALLOCATIONS_PER_STATEMENT, 1.2)];
         let hint = said(Verdict::Cheaper, &both).unwrap();
         assert!(hint.contains("more system calls and allocations per statement") && hint.contains("hint"), "{hint}");
-        assert!(said(Verdict::Dearer, &[(ALLOCATIONS, 0.5)]).unwrap().contains("fewer allocations"));
+        assert!(said(Verdict::Dearer, &[(ALLOCATIONS_PER_STATEMENT, 0.5)]).unwrap().contains("fewer allocations"));
         assert!(hint.ends_with("That is a hint; `--pass instructions` tells more."), "{hint}");
         assert_eq!(said(Verdict::Dearer, &[(SYSCALLS_PER_STATEMENT, 0.9)]), None, "some cells made as many");
         assert!(said(Verdict::Dearer, &[(SYSCALLS_PER_STATEMENT, 0.7)]).is_some());

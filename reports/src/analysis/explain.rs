@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::cross_check::ALLOCATIONS;
-use crate::measure::{CPU_BY_FUNCTION, OTHER_FUNCTIONS, SYSCALLS_BY_NAME};
+use crate::measure::{ALLOCATIONS_PER_STATEMENT, CPU_BY_FUNCTION, OTHER_FUNCTIONS, SYSCALLS_BY_NAME};
 use crate::summary::{Places, cells_of};
 use crate::{Analysis, Cell, Contender, Pass, Place, Run, SummaryRow, Verdict, plain, short, three_digits};
 
@@ -81,7 +80,7 @@ impl Compared<'_> {
     fn counts(&self) -> Option<String> {
         let calls = self.both(Pass::Syscalls, SYSCALLS_BY_NAME).map(|[mine, theirs]| calls(&mine, &theirs));
         let allocations = |who: &Contender| {
-            let is = |one: &&SummaryRow| one.meter == ALLOCATIONS && one.is_of(self.place, who);
+            let is = |one: &&SummaryRow| one.meter == ALLOCATIONS_PER_STATEMENT && one.is_of(self.place, who);
             self.rows.iter().find(is)?.median
         };
         let allocations = allocations(self.mine).zip(allocations(self.theirs));
@@ -163,7 +162,8 @@ mod tests {
             };
             cells.push(with(Pass::Flamegraph, CPU_BY_FUNCTION, functions[at]));
             cells.push(with(Pass::Syscalls, SYSCALLS_BY_NAME, calls[at]));
-            let measures = [(ALLOCATIONS.to_owned(), Measure::value(allocations[at], Unit::Count))].into();
+            let measures =
+                [(ALLOCATIONS_PER_STATEMENT.to_owned(), Measure::value(allocations[at], Unit::Count))].into();
             cells.push(Cell { measures, ..of(Pass::Allocations) });
         }
         Analysis::new(&run, &cells).findings().to_vec()

@@ -2,7 +2,6 @@
 //!
 //! Every claim is read from verdicts, and names its arrangement unless it holds for all that ran.
 
-use crate::comparison::is_control;
 use crate::measure::{CPU_PER_STATEMENT, THROUGHPUT};
 use crate::quantity::{percent, three_digits};
 use crate::ranking::Order;
@@ -30,12 +29,7 @@ pub(crate) fn findings(
     let Some(reference) = reference else {
         return vec!["No driver took part, so there is nothing to compare.".to_owned()];
     };
-    let is_compared = |one: &&Contender| {
-        one.role == Role::Driver
-            && !one.control
-            && one.id != reference.id
-            && !is_control(&one.id, one.control, reference)
-    };
+    let is_compared = |one: &&Contender| one.role == Role::Driver && !one.control && one.id != reference.id;
     let drivers: Vec<&Contender> = run.contenders.iter().filter(is_compared).collect();
     let primary: Vec<&SummaryRow> = rows.iter().filter(|row| row.meter == CPU_PER_STATEMENT).collect();
     if drivers.is_empty() {

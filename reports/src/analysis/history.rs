@@ -11,7 +11,10 @@ use cqldyno_statistics::Level;
 use serde::Serialize;
 
 use crate::check::conditions;
-use crate::measure::{CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT};
+use crate::measure::{
+    ALLOCATIONS_PER_STATEMENT, CALLGRIND_INSTRUCTIONS, CPU_PER_STATEMENT, PROCESSOR_INSTRUCTIONS,
+    SYSCALLS_PER_STATEMENT, THROUGHPUT,
+};
 use crate::quantity::whole;
 use crate::summary::median;
 use crate::text::{count, grouped};
@@ -26,9 +29,9 @@ const METERS: [(&str, &str); 8] = [
     (CPU_PER_STATEMENT, "CPU us per statement"),
     (THROUGHPUT, "statements/s"),
     (SYSCALLS_PER_STATEMENT, "system calls per statement"),
-    ("allocations_per_statement", "allocations per statement"),
-    ("processor_instructions_per_statement", "instructions per statement"),
-    ("callgrind_instructions_per_statement", "instructions per statement, under callgrind"),
+    (ALLOCATIONS_PER_STATEMENT, "allocations per statement"),
+    (PROCESSOR_INSTRUCTIONS, "instructions per statement"),
+    (CALLGRIND_INSTRUCTIONS, "instructions per statement, under callgrind"),
     ("bytes_sent_per_statement", "bytes sent per statement"),
     ("bytes_received_per_statement", "bytes received per statement"),
 ];

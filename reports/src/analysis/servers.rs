@@ -45,32 +45,27 @@ impl Analysis<'_> {
             row.meter == CPU_PER_STATEMENT
                 && !self.reference().is_some_and(|base| is_control(&row.contender, row.control, base))
         };
-        let found = |row: &SummaryRow| other.log_ratios().find(|(one, _)| one.is_as(row));
-        let both: Vec<_> = self
-            .log_ratios()
-            .filter(|(row, _)| is_compared(row))
-            .filter_map(|(row, log)| Some(((row, *log), found(row)?)))
-            .collect();
-        let logs: Vec<[LogRatio; 2]> = both.iter().map(|((_, log), (_, there))| [*log, **there]).collect();
-        let how = Comparison { band: BAND, ..Comparison::default() };
-        let of = |((row, _), (there, _)): &((&SummaryRow, LogRatio), (&SummaryRow, &LogRatio)),
-                  estimate: statistics::Estimate| {
-            let is_judged = [*row, *there].iter().all(|one| one.verdict.is_some_and(Verdict::holds));
-            Carried {
-                label: row.label.clone(),
-                scenario: row.scenario.clone(),
-                arrangement: row.arrangement.clone(),
-                ratio: estimate.ratio,
-                interval: estimate.interval,
-                verdict: match estimate.verdict {
-                    _ if !is_judged => "no verdict",
-                    statistics::Verdict::Same => "carries over",
-                    statistics::Verdict::Inconclusive => "inconclusive",
-                    statistics::Verdict::Better | statistics::Verdict::Worse => DIFFERS,
-                },
-            }
+        let both = self.log_ratios().filter(|(row, _)| is_compared(row)).filter_map(|(row, log)| {
+            let (there, on_other) = other.log_ratios().find(|(one, _)| one.is_as(row))?;
+            Some((row, there, [*log, *on_other]))
+        });
+        let both: Vec<(&SummaryRow, &SummaryRow, [LogRatio; 2])> = both.collect();
+        let logs: Vec<[LogRatio; 2]> = both.iter().map(|(.., logs)| *logs).collect();
+        let estimates = ratios_of_ratios(&logs, &Comparison { band: BAND, ..Comparison::default() });
+        let carried = |((row, there, _), estimate): (&(&SummaryRow, &SummaryRow, _), statistics::Estimate)| Carried {
+            label: row.label.clone(),
+            scenario: row.scenario.clone(),
+            arrangement: row.arrangement.clone(),
+            ratio: estimate.ratio,
+            interval: estimate.interval,
+            verdict: match estimate.verdict {
+                _ if ![row, there].iter().all(|one| one.verdict.is_some_and(Verdict::holds)) => "no verdict",
+                statistics::Verdict::Same => "carries over",
+                statistics::Verdict::Inconclusive => "inconclusive",
+                statistics::Verdict::Better | statistics::Verdict::Worse => DIFFERS,
+            },
         };
-        both.iter().zip(ratios_of_ratios(&logs, &how)).map(|(both, estimate)| of(both, estimate)).collect()
+        both.iter().zip(estimates).map(carried).collect()
     }
 }
 

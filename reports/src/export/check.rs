@@ -5,7 +5,7 @@ use super::part::{Field, Part, Sheet, TableRow};
 use super::table::terminal;
 use super::text::plain;
 use crate::measure::CPU_PER_STATEMENT;
-use crate::{Finding, Judgement, Line, Look};
+use crate::{Checked, Judgement, Look, Verdict};
 
 impl Judgement {
     /// A short summary in GitHub's Markdown.
@@ -23,15 +23,14 @@ impl Judgement {
         parts.extend(self.warnings.iter().map(|warning| Part::Warning(plain(warning))));
         parts.extend(self.findings.iter().map(|finding| Part::Text(plain(finding))));
         // If there is but one measure, the sentence above names it.
-        let has_measures = self.lines.iter().any(|line| line.meter != CPU_PER_STATEMENT);
+        let has_measures = self.lines.iter().any(|line| line.row.meter != CPU_PER_STATEMENT);
         let mut columns = vec!["scenario", "arrangement", "measure", "finding"];
         columns.retain(|title| has_measures || *title != "measure");
-        let row = |line: &Line| {
-            let mut fields = vec![Field::of(plain(&line.scenario)), Field::of(plain(&line.arrangement))];
-            fields.extend(has_measures.then(|| Field::of(plain(&line.meter.replace('_', " ")))));
-            let finding = line.finding.name();
-            fields.push(if line.finding.fails() { Field::bad(finding) } else { Field::of(finding) });
-            TableRow::of(&line.label, fields)
+        let row = |line: &Checked| {
+            let mut fields = vec![Field::of(plain(&line.row.scenario)), Field::of(plain(&line.row.arrangement))];
+            fields.extend(has_measures.then(|| Field::of(plain(&line.row.meter.replace('_', " ")))));
+            fields.push(if line.fails() { Field::bad(line.finding()) } else { Field::of(line.finding()) });
+            TableRow::of(&line.row.label, fields)
         };
         let words = columns.len();
         let columns = columns.into_iter().map(|title| vec![title.to_owned()]).collect();
@@ -41,9 +40,9 @@ impl Judgement {
         let said = self.lines.iter().map(|line| match several {
             true => format!(
                 "{}, {} on {}: {}",
-                plain(&line.label),
-                plain(&line.scenario),
-                plain(&line.arrangement),
+                plain(&line.row.label),
+                plain(&line.row.scenario),
+                plain(&line.row.arrangement),
                 line.sentence
             ),
             false => line.sentence.clone(),
@@ -54,8 +53,8 @@ impl Judgement {
 
     /// What came of it, in few words.
     fn outcome(&self) -> String {
-        let of = |is: fn(Finding) -> bool| self.lines.iter().filter(|line| is(line.finding)).count();
-        match (of(Finding::fails), of(|finding| finding == Finding::Inconclusive), self.lines.len()) {
+        let of = |is: fn(&Checked) -> bool| self.lines.iter().filter(|line| is(line)).count();
+        match (of(Checked::fails), of(|line| line.verdict == Ok(Verdict::Inconclusive)), self.lines.len()) {
             (0, 0, 1) => "passed".to_owned(),
             (0, 1, 1) => "inconclusive".to_owned(),
             (0, 0, all) => format!("passed: {all} comparisons"),

@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::quantity::{mebibytes, three_digits, time, whole};
-use crate::cross_check::{ALLOCATIONS, CALLGRIND};
 use crate::measure::{
-    CONNECTIONS, CPU_PER_STATEMENT, ERRORS, PEAK_RSS, SERVER_CPU_PER_STATEMENT, SYS, SYSCALLS_PER_STATEMENT, THREADS,
-    THROUGHPUT, TO_REPLICA, TO_SHARD, USER, WALL,
+    ALLOCATIONS_PER_STATEMENT, CALLGRIND_INSTRUCTIONS, CONNECTIONS, CPU_PER_STATEMENT, ERRORS, PEAK_RSS,
+    SERVER_CPU_PER_STATEMENT, SYS, SYSCALLS_PER_STATEMENT, THREADS, THROUGHPUT, TO_REPLICA, TO_SHARD, USER, WALL,
 };
 use crate::{Bottleneck, Contender, Role, SummaryRow};
 
@@ -158,8 +157,10 @@ pub(crate) const COLUMNS: &[Column] = &[
         Entry::Figure(format!("{} ({least}-{most})", three_digits(value)))
     })
     .shown_if(has_range),
-    column(&["alloca-", "tions", "/statement"], ALLOCATIONS, precise).shown_if(|rows| has(rows, ALLOCATIONS)),
-    column(&["instruc-", "tions", "/statement"], CALLGRIND, rounded).shown_if(|rows| has(rows, CALLGRIND)),
+    column(&["alloca-", "tions", "/statement"], ALLOCATIONS_PER_STATEMENT, precise)
+        .shown_if(|rows| has(rows, ALLOCATIONS_PER_STATEMENT)),
+    column(&["instruc-", "tions", "/statement"], CALLGRIND_INSTRUCTIONS, rounded)
+        .shown_if(|rows| has(rows, CALLGRIND_INSTRUCTIONS)),
     column(&["server", "CPU us", "/statement"], SERVER_CPU_PER_STATEMENT, precise),
     column(&["statements", "/s"], THROUGHPUT, rounded),
     compared(Kind::Ratio, &["statements/s", "/ reference's", "(95 % interval)"], THROUGHPUT, |row, _| {
@@ -322,7 +323,9 @@ mod tests {
 
     #[test]
     fn every_column_shows_a_measure_that_is_defined() {
-        for column in COLUMNS.iter().filter(|column| ![ALLOCATIONS, CALLGRIND].contains(&column.meter)) {
+        for column in
+            COLUMNS.iter().filter(|column| ![ALLOCATIONS_PER_STATEMENT, CALLGRIND_INSTRUCTIONS].contains(&column.meter))
+        {
             assert!(definition(column.meter).is_some(), "{}", column.meter);
         }
     }

@@ -8,8 +8,7 @@ use super::document::At;
 use super::part::{Field, Notes, Sheet, TableRow};
 use super::quantity::{figure, three_digits};
 use super::text::plain;
-use crate::cross_check::{ALLOCATIONS, CALLGRIND};
-use crate::measure::SYSCALLS_PER_STATEMENT;
+use crate::measure::{ALLOCATIONS_PER_STATEMENT, CALLGRIND_INSTRUCTIONS, SYSCALLS_PER_STATEMENT};
 use crate::{Contender, MeasureInfo, Pass, Role, SummaryRow, Unit};
 
 /// A cell's breakdowns by kind and name.
@@ -40,8 +39,10 @@ impl At<'_> {
     fn measures(&self, pass: Pass, notes: &mut Notes) -> Option<Sheet> {
         let run = self.analysis.run();
         // Counts beside CPU time stand in the table of their pass as well.
-        let in_main =
-            |id: &str| ![ALLOCATIONS, CALLGRIND].contains(&id) && COLUMNS.iter().any(|column| column.meter == id);
+        let in_main = |id: &str| {
+            ![ALLOCATIONS_PER_STATEMENT, CALLGRIND_INSTRUCTIONS].contains(&id)
+                && COLUMNS.iter().any(|column| column.meter == id)
+        };
         let mut measures: Vec<(&MeasureInfo, &str)> = run
             .measures
             .iter()

@@ -14,18 +14,28 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Reads the verdict from an interval as it is printed: better or worse beyond `beyond` on either side of 1 (0.02 for 2 %),
-    /// else the same within `band`; `lower_is_better` says which side is the better one.
-    pub fn of([low, high]: [f64; 2], beyond: f64, band: f64, lower_is_better: bool) -> Verdict {
+    /// Where the interval of a cost lies against what is the same: better if all of it lies below `least`, worse if all of it lies
+    /// above `most`.
+    pub fn between([low, high]: [f64; 2], [least, most]: [f64; 2]) -> Verdict {
         // The printed digits decide, not their binary fractions.
         const SLACK: f64 = 1e-9;
-        let (below, above) = (high < 1.0 - beyond - SLACK, low > 1.0 + beyond + SLACK);
-        match (below, above) {
-            (true, _) if lower_is_better => Verdict::Better,
-            (true, _) => Verdict::Worse,
-            (_, true) if lower_is_better => Verdict::Worse,
-            (_, true) => Verdict::Better,
-            _ if low >= 1.0 - band - SLACK && high <= 1.0 + band + SLACK => Verdict::Same,
+        match () {
+            () if high < least - SLACK => Verdict::Better,
+            () if low > most + SLACK => Verdict::Worse,
+            () if low >= least - SLACK && high <= most + SLACK => Verdict::Same,
+            () => Verdict::Inconclusive,
+        }
+    }
+
+    /// Reads the verdict from an interval as it is printed: better or worse beyond `beyond` on either side of 1 (0.02 for 2 %),
+    /// else the same within `band`; `lower_is_better` says which side is the better one.
+    pub fn of(interval: [f64; 2], beyond: f64, band: f64, lower_is_better: bool) -> Verdict {
+        let around = |share: f64| Verdict::between(interval, [1.0 - share, 1.0 + share]);
+        match around(beyond) {
+            found @ (Verdict::Better | Verdict::Worse) if lower_is_better => found,
+            Verdict::Better => Verdict::Worse,
+            Verdict::Worse => Verdict::Better,
+            _ if around(band) == Verdict::Same => Verdict::Same,
             _ => Verdict::Inconclusive,
         }
     }

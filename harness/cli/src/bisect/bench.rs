@@ -6,13 +6,13 @@ use std::time::Duration;
 use anyhow::Result;
 use cqldyno_bench::builder::BuildError;
 use cqldyno_bench::{
-    Building, Cancel, CellStart, Contender, Observer, Plan, Programs, Stage, Workshop, run as carry_out,
+    BenchError, Building, Cancel, CellStart, Contender, Observer, Plan, Programs, Stage, Workshop, run as carry_out,
 };
 use cqldyno_reports::{Analysis, explanation, sentence};
 use cqldyno_scenarios::Scenario;
 
 use super::log::Log;
-use super::meter::{Compared, LOOKS, Meter, adapter};
+use super::meter::{Compared, LOOKS, Searched};
 use crate::command::scenarios;
 use crate::measure::{ended, kept};
 use crate::outcome::usage;
@@ -48,6 +48,7 @@ impl Bench<'_> {
             return Ok(Err(sentence(&error.to_string())));
         }
         let built = self.workshop.build(&order, (log.folder().join(&name), name), &mut *self.progress, self.cancel);
+        self.goes_on()?;
         match built {
             Ok(_) => Ok(Ok(())),
             Err(error @ (BuildError::Failed(_) | BuildError::NotSpoken(..) | BuildError::Checkout(..))) => {
@@ -61,13 +62,13 @@ impl Bench<'_> {
     /// such a ratio from 1.
     ///
     /// # Errors
-    /// When a run cannot be made.
+    /// When a run cannot be made, or the user ended it.
     pub fn compare(&mut self, log: &Log, places: &[usize], runs: &str, ratio: Option<f64>) -> Result<Compares> {
         let meter = log.asked.meter;
-        if meter == Meter::Cpu {
-            let plan = in_turns(log, places, runs)?.with_turns(None);
+        if meter == Searched::Cpu {
             let until = ratio.map(|ratio| ((ratio - 1.0).abs() / 3.0).clamp(WIDTHS.0, WIDTHS.1));
-            let plan = Plan { until, ..plan };
+            let within = Some(Duration::from_secs(log.asked.within_s));
+            let plan = Plan { until, ..Plan { within, ..plan(log, places, runs)? }.with_turns(None) };
             return self.run(&plan, |analysis| Ok(Compared::of_times(analysis, meter.figures(analysis)?)));
         }
         let mut rows = Vec::new();
@@ -78,17 +79,11 @@ impl Bench<'_> {
                     Ok(row) => rows.push(row),
                     Err(missing) => return Ok(Err(missing)),
                 }
-                if self.cancel.is_cancelled() {
-                    return Ok(Err((0, "It was ended.".to_owned())));
-                }
             }
             let compared = meter.compared(&rows);
-            let is_told = |place: usize| {
-                let others = (0..places.len()).filter(|other| *other != place);
-                others.map(|other| compared.rises(other, place)).any(|rises| rises.is_some())
-            };
-            let ends_are_told = places.len() == 2 || compared.rises(0, 1).is_some();
-            if compared.exact || (ends_are_told && is_told(places.len() - 1)) {
+            let is_told = |one: usize, other: usize| compared.rises(one, other).is_some();
+            let (last, ends_are_told) = (places.len() - 1, places.len() == 2 || is_told(0, 1));
+            if compared.exact || (ends_are_told && (0..last).any(|other| is_told(other, last))) {
                 break;
             }
         }
@@ -108,6 +103,11 @@ impl Bench<'_> {
         Ok(told.ok().flatten())
     }
 
+    /// An error if the user ended the search.
+    fn goes_on(&self) -> Result<()> {
+        if self.cancel.is_cancelled() { Err(BenchError::Ended.into()) } else { Ok(()) }
+    }
+
     /// Carries out a run and keeps it as any other.
     fn run<T>(
         &mut self,
@@ -115,9 +115,11 @@ impl Bench<'_> {
         read: impl FnOnce(&Analysis) -> Result<T, (usize, String)>,
     ) -> Result<Result<T, (usize, String)>> {
         let mut observer = Hushed { progress: &mut *self.progress };
-        let finished = ended(carry_out(plan, self.programs, &mut observer, self.cancel))?;
-        let kept = kept(finished)?;
-        self.adapters = kept.run.contenders.iter().map(|one| adapter(one).map(str::to_owned)).collect();
+        let finished = ended(carry_out(plan, self.programs, &mut observer, self.cancel)).and_then(kept);
+        self.goes_on()?;
+        let kept = finished?;
+        let adapter = |one: &cqldyno_reports::Contender| Some(one.built.as_ref()?.adapter.clone());
+        self.adapters = kept.run.contenders.iter().map(adapter).collect();
         Ok(read(&Analysis::new(&kept.run, &kept.cells)))
     }
 }
@@ -157,11 +159,6 @@ fn plan(log: &Log, places: &[usize], runs: &str) -> Result<Plan> {
         ..Plan::new(contenders, vec![scenario(&asked.scenario)?])
     }
     .with_blocks(1, asked.count))
-}
-
-/// The same for a run that takes times, which has a time limit.
-fn in_turns(log: &Log, places: &[usize], runs: &str) -> Result<Plan> {
-    Ok(Plan { within: Some(Duration::from_secs(log.asked.within_s)), ..plan(log, places, runs)? })
 }
 
 /// Passes on what a run of a search shows: builds, what is missing, and on a terminal the running cell.

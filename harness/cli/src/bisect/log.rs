@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-use super::meter::Meter;
+use super::meter::Searched;
 use super::search::Seen;
 use crate::outcome::usage;
 
@@ -21,7 +21,7 @@ pub struct Asked {
     pub driver: String,
     pub good: String,
     pub bad: String,
-    pub meter: Meter,
+    pub meter: Searched,
     pub scenario: String,
     pub arrangement: String,
     pub count: u64,
@@ -69,7 +69,7 @@ pub struct Step {
 /// A line of the log.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Line {
+enum Entry {
     Asked(Asked),
     Versions(Versions),
     Step(Step),
@@ -100,8 +100,8 @@ impl Log {
         std::fs::create_dir_all(folder).with_context(|| format!("the folder {shown} cannot be made"))?;
         let file = File::create_new(&path).with_context(|| format!("{} cannot be written", path.display()))?;
         let mut log = Log { folder: folder.to_path_buf(), file, asked, range, steps: Vec::new() };
-        log.write(&Line::Asked(log.asked.clone()))?;
-        log.write(&Line::Versions(log.range.clone()))?;
+        log.write(&Entry::Asked(log.asked.clone()))?;
+        log.write(&Entry::Versions(log.range.clone()))?;
         Ok(log)
     }
 
@@ -122,10 +122,10 @@ impl Log {
         };
         let (mut asked, mut range, mut steps) = (None, None, Vec::new());
         for (number, line) in (1..).zip(text[..whole].lines()) {
-            match serde_json::from_str::<Line>(line).map_err(|_| damaged(number))? {
-                Line::Asked(one) => asked = Some(one),
-                Line::Versions(one) => range = Some(one),
-                Line::Step(one) => steps.push(one),
+            match serde_json::from_str::<Entry>(line).map_err(|_| damaged(number))? {
+                Entry::Asked(one) => asked = Some(one),
+                Entry::Versions(one) => range = Some(one),
+                Entry::Step(one) => steps.push(one),
             }
         }
         let (Some(asked), Some(range)) = (asked, range) else { return Err(damaged(1)) };
@@ -147,7 +147,7 @@ impl Log {
     /// # Errors
     /// When it cannot be written.
     pub fn add(&mut self, step: Step) -> Result<()> {
-        self.write(&Line::Step(step.clone()))?;
+        self.write(&Entry::Step(step.clone()))?;
         self.steps.push(step);
         Ok(())
     }
@@ -178,7 +178,7 @@ impl Log {
         self.steps.iter().filter(|step| (step.beside, step.at) == (Some(before), after)).collect()
     }
 
-    fn write(&mut self, line: &Line) -> Result<()> {
+    fn write(&mut self, line: &Entry) -> Result<()> {
         let text = serde_json::to_string(line)? + "\n";
         let written = self.file.write_all(text.as_bytes()).and_then(|()| self.file.sync_data());
         written.with_context(|| format!("{} cannot be written", self.folder.join(FILE).display()))
@@ -196,7 +196,7 @@ pub mod tests {
             driver: text("a"),
             good: text("1.0.0"),
             bad: text("1.3.0"),
-            meter: Meter::Syscalls,
+            meter: Searched::Syscalls,
             scenario: text("writes"),
             arrangement: text("current"),
             count: 1_000,

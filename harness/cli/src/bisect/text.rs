@@ -40,14 +40,19 @@ fn name(log: &Log, place: usize) -> String {
 
 /// Who was measured in a step and what came out, in a few words.
 pub fn found(log: &Log, step: &Step) -> String {
-    let figures: Vec<String> = step.figures.iter().map(|one| figure(*one)).collect();
-    match (step.beside, figures.as_slice()) {
-        (Some(beside), [before, after]) => {
-            format!("{} and {} {}: {before} -> {after}", name(log, beside), name(log, step.at), differ(step))
+    let (here, like) = (name(log, step.at), like(log, step.seen));
+    match (step.beside, step.figures.as_slice()) {
+        (Some(beside), both @ [_, _]) => {
+            format!("{} and {here} {}: {}", name(log, beside), differ(step), change(both))
         }
-        (_, [.., here]) => format!("{}: {here}, {}", name(log, step.at), like(log, step.seen)),
-        _ => format!("{}: {}", name(log, step.at), like(log, step.seen)),
+        (_, [.., last]) => format!("{here}: {}, {like}", figure(*last)),
+        _ => format!("{here}: {like}"),
     }
+}
+
+/// Figures one after the other.
+fn change(figures: &[f64]) -> String {
+    figures.iter().map(|one| figure(*one)).collect::<Vec<_>>().join(" -> ")
 }
 
 /// Whether two versions that were measured beside each other differ.
@@ -77,7 +82,6 @@ pub fn answer(log: &Log, answer: &Answer, width: usize) -> String {
     let pair = |before: usize, after: usize| {
         log.pairs([before, after]).last().map(|step| step.figures.clone()).unwrap_or_default()
     };
-    let change = |figures: &[f64]| figures.iter().map(|one| figure(*one)).collect::<Vec<_>>().join(" -> ");
     let (name, ends) = (|place: usize| name(log, place), pair(0, last));
     let text = match *answer {
         Answer::NoFigure(place, ref why) => {
@@ -85,14 +89,10 @@ pub fn answer(log: &Log, answer: &Answer, width: usize) -> String {
         }
         Answer::Equal => {
             let is_exact = log.pairs([0, last]).last().is_some_and(|step| step.exact);
-            let (what, then) = match (is_exact, asked.meter.pass()) {
-                (true, _) => ("do not differ in", "There is nothing to find; try another --meter or --scenario."),
-                (false, Some(_)) => {
-                    ("could not be told apart in", "Try another --meter or --scenario, or --arrangement current.")
-                }
-                (false, None) => {
-                    ("could not be told apart in", "Try another --meter or --scenario, or more time (--within).")
-                }
+            let more = if asked.meter.pass().is_some() { "--arrangement current" } else { "more time (--within)" };
+            let (what, then) = match is_exact {
+                true => ("do not differ in", "There is nothing to find; try another --meter or --scenario.".to_owned()),
+                false => ("could not be told apart in", format!("Try another --meter or --scenario, or {more}.")),
             };
             format!("{driver} {} and {} {what} {words} ({place}): {}. {then}", name(0), name(last), change(&ends))
         }
@@ -149,13 +149,8 @@ fn rest(log: &Log, figures: &[f64], ends: &[f64]) -> String {
         return String::new();
     }
     let last = log.range.versions.len() - 1;
-    let ends: Vec<String> = ends.iter().map(|one| figure(*one)).collect();
-    format!(
-        " From {} to {} it is {}, so other versions between them change it, too.",
-        name(log, 0),
-        name(log, last),
-        ends.join(" -> ")
-    )
+    let (first, last, change) = (name(log, 0), name(log, last), change(ends));
+    format!(" From {first} to {last} it is {change}, so other versions between them change it, too.")
 }
 
 /// The steps, one line each; their reasons below.
@@ -163,11 +158,10 @@ pub fn table(log: &Log, width: usize) -> String {
     let mut rows = vec![["step", "version", "per statement", "like", "runs"].map(str::to_owned)];
     let mut reasons = Vec::new();
     for (number, step) in (1..).zip(&log.steps) {
-        let figures: Vec<String> = step.figures.iter().map(|one| figure(*one)).collect();
-        let (figures, like) = match (step.beside, figures.last()) {
+        let (figures, like) = match (step.beside, step.figures.last()) {
             (_, None) => ("n/a".to_owned(), like(log, step.seen)),
-            (None, Some(here)) => (here.clone(), like(log, step.seen)),
-            (Some(_), Some(_)) => (figures.join(" -> "), format!("they {}", differ(step))),
+            (None, Some(here)) => (figure(*here), like(log, step.seen)),
+            (Some(_), Some(_)) => (change(&step.figures), format!("they {}", differ(step))),
         };
         rows.push([number.to_string(), names_of(log, step), figures, like, step.runs.clone().unwrap_or_default()]);
         reasons.extend(step.why.iter().map(|why| wrap(&format!("{number}: {}", plain(why)), width, 2) + "\n"));
@@ -188,10 +182,8 @@ pub fn table(log: &Log, width: usize) -> String {
 fn names_of(log: &Log, step: &Step) -> String {
     let short = |place: usize| {
         let name = plain(&log.range.versions[place].1);
-        match name.chars().count() {
-            0..=LONGEST => name,
-            _ => name.chars().take(LONGEST - 3).chain("...".chars()).collect(),
-        }
+        let shorter = || name.chars().take(LONGEST - 3).chain("...".chars()).collect();
+        if name.chars().count() > LONGEST { shorter() } else { name }
     };
     match step.beside {
         Some(beside) => format!("{}, {}", short(beside).split(' ').next().unwrap_or_default(), short(step.at)),

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use cqldyno_bench::builder::{BuildError, Range, Version, Watch};
-use cqldyno_bench::{Arrangement, Cancel, Contender, DEFAULT_PARENT, Programs, Workshop};
+use cqldyno_bench::{Arrangement, BenchError, Cancel, Contender, DEFAULT_PARENT, Programs, Workshop};
 use cqldyno_reports::{Look, NOTHING_EXPLAINS, wrap};
 
 use crate::arguments::heading::{OUTPUT, SIZE, WHAT};
 use crate::bisect::bench::{Bench, scenario};
 use crate::bisect::log::{Asked, Log, Step, Versions};
-use crate::bisect::meter::{Compared, Meter};
+use crate::bisect::meter::{Compared, Searched};
 use crate::bisect::search::{Next, Seen, next, steps_left};
 use crate::bisect::text::{Answer, answer, found, table};
 use crate::command::{drivers, scenarios};
@@ -58,7 +58,7 @@ pub struct Arguments {
     /// syscalls, allocations, instructions or cpu
     #[arg(long, value_name = "METER", default_value = "syscalls", help_heading = WHAT, hide_possible_values = true)]
     #[arg(requires = "driver")]
-    meter: Meter,
+    meter: Searched,
     /// Name or TOML file
     #[arg(long, value_name = "NAME|FILE", default_value = "writes", help_heading = WHAT, requires = "driver")]
     #[arg(value_parser = Known(scenarios::names), hide_possible_values = true)]
@@ -120,24 +120,27 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let ended =
         supervised(arguments.quiet, "Ending: the finished steps of the search are kept.", |progress, cancel| {
             let mut workshop = Workshop::new(&programs);
-            if log.is_none() {
-                log = began(arguments, &programs, &mut workshop, progress, cancel)?;
-            }
-            let Some(log) = &mut log else { return Ok(None) };
+            let log = match &mut log {
+                Some(log) => log,
+                none => none.insert(began(arguments, &programs, &mut workshop, progress, cancel)?),
+            };
             let bench = Bench { programs: &programs, workshop, progress, cancel, adapters: Vec::new() };
             Search { log, bench }.run(arguments.explain)
-        })?;
-    let Some(log) = log else { return Ok(Outcome::Interrupted) };
-    let shown = log.folder().display().to_string();
-    let Some(Ended { answer: by, explained }) = ended else {
-        terminal::say(&format!("Continue the search with `cqldyno bisect --resume {shown}`."));
+        });
+    if matches!(&ended, Err(error) if matches!(error.downcast_ref(), Some(BenchError::Ended))) {
+        if let Some(log) = log {
+            let shown = log.folder().display();
+            terminal::say(&format!("Continue the search with `cqldyno bisect --resume {shown}`."));
+        }
         return Ok(Outcome::Interrupted);
-    };
+    }
+    let (by, explained) = ended?;
+    let log = log.context("a search has a log")?;
     let explained = explained.map(|one| wrap(&one, width, 0) + "\n").unwrap_or_default();
     let steps = if log.steps.is_empty() { String::new() } else { format!("\n{}", table(&log, width)) };
     terminal::print(&format!("{}{explained}{steps}", answer(&log, &by, width)))?;
     if !arguments.quiet {
-        terminal::say(&format!("The search and its runs are kept in {shown}."));
+        terminal::say(&format!("The search and its runs are kept in {}.", log.folder().display()));
     }
     Ok(match by {
         Answer::Found(..) => Outcome::Done,
@@ -163,14 +166,14 @@ fn resumed(folder: &Path, asked: Option<Asked>) -> Result<Log> {
     Ok(log)
 }
 
-/// A new search with all versions of its range; `None` if the user ended it.
+/// A new search with all versions of its range.
 fn began(
     arguments: &Arguments,
     programs: &Programs,
     workshop: &mut Workshop<'_>,
     progress: &Progress,
     cancel: &Cancel,
-) -> Result<Option<Log>> {
+) -> Result<Log> {
     let asked = arguments.asked().context("clap lets nobody through without a driver and both ends")?;
     let driver = contender(&asked.driver, programs)?;
     scenario(&asked.scenario)?;
@@ -182,7 +185,7 @@ fn began(
         &mut Watch { progress: &mut |_| (), cancelled: &cancelled, log: None },
     );
     let Range { points, reversed } = match found {
-        Err(BuildError::Cancelled) => return Ok(None),
+        Err(BuildError::Cancelled) => return Err(BenchError::Ended.into()),
         Err(error @ (BuildError::Checkout(..) | BuildError::NoAdapter(..) | BuildError::NoOtherVersion(_))) => {
             return Err(usage(error));
         }
@@ -197,7 +200,7 @@ fn began(
     let log = Log::begin(&folder, asked, Versions { versions, good_is_newer: reversed })?;
     let between = cqldyno_reports::count(log.range.versions.len() as u64 - 2, "version");
     progress.say(&format!("Between the ends: {between}."));
-    Ok(Some(log))
+    Ok(log)
 }
 
 /// The versions of both ends: releases of a driver, or commits of its checkout.
@@ -222,12 +225,6 @@ fn ends(driver: &Contender, ends: [&str; 2]) -> Result<[Version; 2]> {
     Ok([end(ends[0])?, end(ends[1])?])
 }
 
-/// How a search ended, and the paragraph that explains the change.
-struct Ended {
-    answer: Answer,
-    explained: Option<String>,
-}
-
 /// A search under way.
 struct Search<'a> {
     log: &'a mut Log,
@@ -235,19 +232,16 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Takes all steps that are missing; `None` if the user ended it.
-    fn run(&mut self, explain: bool) -> Result<Option<Ended>> {
+    /// Takes all steps that are missing. Returns how the search ended, and the paragraph that explains the change.
+    fn run(&mut self, explain: bool) -> Result<(Answer, Option<String>)> {
         let last = self.log.range.versions.len() - 1;
-        let ended = |answer| Ok(Some(Ended { answer, explained: None }));
-        if self.log.pairs([0, last]).is_empty() {
-            match self.pair([0, last])? {
-                None => return Ok(None),
-                Some(Err((at, why))) => return ended(Answer::NoFigure([0, last][at], why)),
-                Some(Ok(())) => {}
-            }
+        if self.log.pairs([0, last]).is_empty()
+            && let Err((place, why)) = self.pair([0, last])?
+        {
+            return Ok((Answer::NoFigure(place, why), None));
         }
         if self.log.pairs([0, last]).iter().all(|step| step.seen != Seen::Newer) {
-            return ended(Answer::Equal);
+            return Ok((Answer::Equal, None));
         }
         let (before, after) = loop {
             let (seen, count) = (self.log.seen(), last + 1);
@@ -257,72 +251,52 @@ impl Search<'_> {
                     let left = u64::from(steps_left(count, &seen));
                     let left = cqldyno_reports::count(left, "step");
                     self.say(&format!("Next is {}; about {left} left.", self.log.range.versions[place].1));
-                    if !self.candidate(place)? {
-                        return Ok(None);
-                    }
+                    self.candidate(place)?;
                 }
             }
         };
         // Two steps that contradict each other are measured again, beside each other.
         while !self.log.pairs([before, after]).iter().any(|step| step.seen == Seen::Newer) {
             if self.log.pairs([before, after]).len() >= 2 {
-                return ended(Answer::Contradiction(before, after));
+                return Ok((Answer::Contradiction(before, after), None));
             }
-            match self.pair([before, after])? {
-                None => return Ok(None),
-                Some(Err((at, why))) => return Err(self.lost([before, after][at], &why)),
-                Some(Ok(())) => {}
-            }
+            self.pair([before, after])?.map_err(|(place, why)| self.lost(place, &why))?;
         }
         if after - before > 1 {
-            return ended(Answer::Hidden(before, after));
+            return Ok((Answer::Hidden(before, after), None));
         }
-        let explained = match explain {
-            true => {
-                let cheaper_first = if self.rises([before, after]) { [before, after] } else { [after, before] };
-                let runs = self.log.free("explained");
-                self.say("The neighbours of the change run once more, to explain it.");
-                let told = self.bench.explain(self.log, cheaper_first, &runs)?;
-                let [cheaper, dearer] = cheaper_first.map(|place| &self.log.range.versions[place].1);
-                Some(match told {
-                    Some(told) => format!("Why {dearer} is dearer than {cheaper}: {told}"),
-                    None => NOTHING_EXPLAINS.to_owned(),
-                })
-            }
-            false => None,
-        };
-        Ok((!self.bench.cancel.is_cancelled()).then_some(Ended { answer: Answer::Found(before, after), explained }))
+        let found = Answer::Found(before, after);
+        if !explain {
+            return Ok((found, None));
+        }
+        let cheaper_first = if self.rises([before, after]) { [before, after] } else { [after, before] };
+        let runs = self.log.free("explained");
+        self.say("The neighbours of the change run once more, to explain it.");
+        let told = self.bench.explain(self.log, cheaper_first, &runs)?;
+        let [cheaper, dearer] = cheaper_first.map(|place| &self.log.range.versions[place].1);
+        let told = told.map(|told| format!("Why {dearer} is dearer than {cheaper}: {told}"));
+        Ok((found, Some(told.unwrap_or_else(|| NOTHING_EXPLAINS.to_owned()))))
     }
 
-    /// Builds two versions and measures them beside each other: the first one without a figure and the reason, or `None` if the user
-    /// ended it.
-    fn pair(&mut self, [before, after]: [usize; 2]) -> Result<Option<Result<(), (usize, String)>>> {
-        for (at, place) in [before, after].into_iter().enumerate() {
-            let built = self.bench.build(self.log, place);
-            if self.bench.cancel.is_cancelled() {
-                return Ok(None);
-            }
-            if let Err(why) = built? {
-                return Ok(Some(Err((at, why))));
+    /// Builds two versions and measures them beside each other; or the place of the first one without a figure, and the reason.
+    fn pair(&mut self, [before, after]: [usize; 2]) -> Result<Result<(), (usize, String)>> {
+        for place in [before, after] {
+            if let Err(why) = self.bench.build(self.log, place)? {
+                return Ok(Err((place, why)));
             }
         }
         let last = self.log.range.versions.len() - 1;
         let is_ends = [before, after] == [0, last];
         let runs = self.log.free(if is_ends { "ends" } else { "neighbours" });
         let ratio = self.ratio().filter(|_| !is_ends);
-        let compared = self.bench.compare(self.log, &[before, after], &runs, ratio);
-        if self.bench.cancel.is_cancelled() {
-            return Ok(None);
-        }
-        let compared = match compared? {
+        let compared = match self.bench.compare(self.log, &[before, after], &runs, ratio)? {
             Ok(compared) => compared,
-            missing => return Ok(Some(missing.map(drop))),
+            Err((at, why)) => return Ok(Err(([before, after][at], why))),
         };
         let rises = compared.rises(0, 1);
         let differ = rises.is_some() && (is_ends || rises == Some(self.rises([0, last])));
         let seen = if differ { Seen::Newer } else { Seen::Unclear };
-        self.add(after, Some(before), seen, Ok(compared), runs)?;
-        Ok(Some(Ok(())))
+        self.add(after, Some(before), seen, Ok(compared), Some(runs)).map(Ok)
     }
 
     /// That a version has no figure any more.
@@ -330,32 +304,19 @@ impl Search<'_> {
         anyhow!("{} had a figure before and has none now: {why}", self.log.range.versions[place].1)
     }
 
-    /// Builds and measures a version beside both ends; whether it came to an end.
-    fn candidate(&mut self, place: usize) -> Result<bool> {
+    /// Builds and measures a version beside both ends.
+    fn candidate(&mut self, place: usize) -> Result<()> {
         let last = self.log.range.versions.len() - 1;
-        let built = self.bench.build(self.log, place);
-        if self.bench.cancel.is_cancelled() {
-            return Ok(false);
-        }
-        if let Err(why) = built? {
-            self.add(place, None, Seen::Skipped, Err(why), String::new())?;
-            return Ok(true);
+        if let Err(why) = self.bench.build(self.log, place)? {
+            return self.add(place, None, Seen::Skipped, Err(why), None);
         }
         let name = self.log.range.versions[place].1.split(' ').next().unwrap_or_default().to_owned();
         let runs = self.log.free(&name);
-        let compared = self.bench.compare(self.log, &[0, last, place], &runs, self.ratio());
-        if self.bench.cancel.is_cancelled() {
-            return Ok(false);
+        match self.bench.compare(self.log, &[0, last, place], &runs, self.ratio())? {
+            Ok(compared) => self.add(place, None, compared.seen(self.rises([0, last])), Ok(compared), Some(runs)),
+            Err((2, why)) => self.add(place, None, Seen::Skipped, Err(why), Some(runs)),
+            Err((at, why)) => Err(self.lost([0, last][at], &why)),
         }
-        match compared? {
-            Ok(compared) => {
-                let seen = compared.seen(self.rises([0, last]));
-                self.add(place, None, seen, Ok(compared), runs)?;
-            }
-            Err((2, why)) => self.add(place, None, Seen::Skipped, Err(why), runs)?,
-            Err((at, why)) => return Err(self.lost([0, last][at], &why)),
-        }
-        Ok(true)
     }
 
     fn add(
@@ -364,7 +325,7 @@ impl Search<'_> {
         beside: Option<usize>,
         seen: Seen,
         compared: Result<Compared, String>,
-        runs: String,
+        runs: Option<String>,
     ) -> Result<()> {
         let exact = compared.as_ref().is_ok_and(|compared| compared.exact);
         let (figures, why) = match compared {
@@ -375,7 +336,6 @@ impl Search<'_> {
             (Some(_), [before, after]) if before != after => after.clone(),
             _ => None,
         };
-        let runs = Some(runs).filter(|runs| !runs.is_empty());
         let step = Step { at, beside, seen, figures, exact, adapter, why, runs };
         self.say(&format!("{}.", found(self.log, &step)));
         self.log.add(step)

@@ -85,13 +85,11 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
         Some(baseline) => Judgement::against(&recorded, baseline, &check),
     };
     let judgement = judgement.map_err(|error| match error {
-        CheckError::Unknown { .. } | CheckError::NotInBaseline { .. } | CheckError::NoInterval(_) => usage(error),
+        CheckError::Unknown(..) | CheckError::NotInBaseline(..) | CheckError::NoInterval(_) => usage(error),
         error => anyhow::Error::new(error),
     })?;
-    for (path, one) in [(Some(&arguments.run), Some(&recorded)), (arguments.against.as_ref(), baseline.as_ref())] {
-        if let (Some(path), Some(one)) = (path, one) {
-            one.notes.iter().for_each(|note| terminal::say(&format!("{}: {note}", path.display())));
-        }
+    for (path, one) in [(&arguments.run, &recorded)].into_iter().chain(arguments.against.iter().zip(&baseline)) {
+        one.notes.iter().for_each(|note| terminal::say(&format!("{}: {note}", path.display())));
     }
     // A CI's summary takes Markdown.
     let text = match terminal::is_shown() {

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use cqldyno_bench::{Arrangement, Cancel, Plan, Programs, run as carry_out};
-use cqldyno_reports::{Analysis, Pass};
+use cqldyno_reports::measure::{CPU_TIME, Figure, SYSTEM_CALLS};
+use cqldyno_reports::{Analysis, Pass, Verdict};
 use cqldyno_scenarios::Scenario;
 
 use crate::arguments::heading::{OUTPUT, SIZE, WHAT};
@@ -16,7 +17,7 @@ use crate::measure::{ended, kept, supervised};
 use crate::outcome::{Outcome, usage};
 use crate::plan::EXPLAINING_PASSES;
 use crate::pr::comment::Comment;
-use crate::pr::judge::{CPU_TIME, Judged, Line, Meter, SYSTEM_CALLS, confirm, judge, unjudged, why};
+use crate::pr::judge::{Judged, confirm, judge, unjudged, why};
 use crate::pr::plan::{self as change, Change};
 use crate::progress::Progress;
 use crate::terminal;
@@ -101,11 +102,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
         None => std::env::current_dir().context("the current folder is not known")?,
     };
     let change = Change::find(&programs, &here, arguments.driver.as_deref(), [&arguments.base, &arguments.head])?;
-    let names = match arguments.scenario.as_slice() {
-        [] => ["writes", "reads"].map(str::to_owned).to_vec(),
-        named => named.to_vec(),
-    };
-    let scenarios = names.iter().map(|name| scenarios::find(name)).collect::<Result<Vec<_>>>()?.concat();
+    let scenarios = scenarios::named(&arguments.scenario)?;
     let out = change.folder(arguments.out.as_deref())?;
     let time = (!arguments.exact).then_some(arguments.within);
     let plan = |scenarios, time, seed, part: &str| Plan {
@@ -121,22 +118,22 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
     };
     let first = run_one(&plan(scenarios.clone(), time, arguments.seed, "first"))?;
     let analysis = Analysis::new(&first.run, &first.cells);
-    let mut lines = judge(&analysis);
+    let mut all = judge(&analysis);
     let mut interrupted = first.run.interrupted;
     let mut explained = arguments.explain.then(Vec::new);
-    if !interrupted && lines.iter().any(|line| line.judged.is_change()) {
-        let is_suspected = |meter: &Meter| lines.iter().any(|line| line.meter == meter && line.judged.is_change());
+    if !interrupted && all.iter().any(Judged::is_change) {
+        let is_suspected = |figure: &Figure| all.iter().any(|one| one.figure == figure && one.is_change());
         let time = time.filter(|_| is_suspected(&CPU_TIME));
-        let mut second = plan(suspected(&scenarios, &lines), time, arguments.seed.wrapping_add(1), "second");
+        let mut second = plan(suspected(&scenarios, &all), time, arguments.seed.wrapping_add(1), "second");
         match arguments.explain {
             true => second.passes.extend(EXPLAINING_PASSES.iter().filter(|pass| !change::PASSES.contains(pass))),
             false => second.passes.extend(is_suspected(&SYSTEM_CALLS).then_some(Pass::Syscalls)),
         }
         let again = run_one(&second)?;
         let of_again = Analysis::new(&again.run, &again.cells);
-        confirm(&mut lines, &judge(&of_again));
+        confirm(&mut all, &judge(&of_again));
         if arguments.explain {
-            explained = Some(why(&of_again, &lines));
+            explained = Some(why(&of_again, &all));
         }
         interrupted = again.run.interrupted;
     }
@@ -144,29 +141,27 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
     if interrupted {
         return Ok(Outcome::Interrupted);
     }
-    let outcome = outcome(&lines, !first.run.passes_left_out.is_empty());
-    if !arguments.only_findings || outcome != Outcome::Done || lines.iter().any(Line::is_finding) {
+    let outcome = outcome(&all, !first.run.passes_left_out.is_empty());
+    if !arguments.only_findings || outcome != Outcome::Done || all.iter().any(|one| one.confirmed == Some(true)) {
         let lasted = began.elapsed();
         let comment =
-            Comment { change: &change, analysis: &analysis, lines: &lines, scenarios: &scenarios, explained, lasted };
+            Comment { change: &change, analysis: &analysis, all: &all, scenarios: &scenarios, explained, lasted };
         terminal::print(&comment.text())?;
     }
     Ok(outcome)
 }
 
 /// The scenarios in which a figure may have changed.
-fn suspected(scenarios: &[Scenario], lines: &[Line]) -> Vec<Scenario> {
-    let is_suspected =
-        |one: &&Scenario| lines.iter().any(|line| line.scenario == one.label() && line.judged.is_change());
+fn suspected(scenarios: &[Scenario], all: &[Judged]) -> Vec<Scenario> {
+    let is_suspected = |one: &&Scenario| all.iter().any(|found| found.scenario == one.label() && found.is_change());
     scenarios.iter().filter(is_suspected).cloned().collect()
 }
 
-/// What the lines come to; `lacks_counts` says that the time limit had no room for all of them.
-fn outcome(lines: &[Line], lacks_counts: bool) -> Outcome {
-    let is_open = |line: &Line| line.judged.is_change() && line.confirmed.is_none();
-    if lines.iter().any(|line| line.is_finding() && line.judged == Judged::Dearer) {
+/// What all figures come to; `lacks_counts` says that the time limit had no room for all of them.
+fn outcome(all: &[Judged], lacks_counts: bool) -> Outcome {
+    if all.iter().any(|one| one.is_found(Verdict::Dearer)) {
         Outcome::Failed
-    } else if lines.is_empty() || !unjudged(lines).is_empty() || lacks_counts || lines.iter().any(is_open) {
+    } else if all.is_empty() || !unjudged(all).is_empty() || lacks_counts || all.iter().any(Judged::is_open) {
         Outcome::Unmeasurable
     } else {
         Outcome::Done

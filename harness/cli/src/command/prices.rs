@@ -8,16 +8,17 @@ use clap::builder::PossibleValuesParser;
 use cqldyno_bench::builder::Builder;
 use cqldyno_bench::{Arrangement, Cancel, Contender, Plan, Programs, drivers, run as carry_out};
 use cqldyno_driver_api::Settings;
-use cqldyno_reports::{Analysis, Pass, Recorded, escape, plain, wrap};
+use cqldyno_reports::{Analysis, Recorded, escape, plain, wrap};
 use serde_json::json;
 
 use crate::arguments::heading::{OUTPUT, SIZE, WHAT};
 use crate::command::scenarios;
 use crate::count::{count, patience};
 use crate::known::Known;
-use crate::measure::{keep, measure};
+use crate::measure::{kept, measure};
 use crate::outcome::{Outcome, usage};
 use crate::plan::{NOISE_SHARE, blocks};
+use crate::pr::plan::PASSES;
 use crate::prices::{Prices, WIDTH, absent, settings};
 use crate::recorded::read;
 use crate::terminal;
@@ -34,8 +35,6 @@ setting costs (+) or saves (-). All take turns in up to 240 generations, so that
 time has a narrow 95 % interval; with little time or many settings there is none.
 Exit codes: 0 done, 1 nothing could be measured, 2 wrong usage, 130 Ctrl-C.";
 
-/// The passes that count.
-const PASSES: [Pass; 3] = [Pass::Counting, Pass::Allocations, Pass::Instructions];
 /// Statements of a turn: a round of so many settings takes a few seconds.
 const TURN_COUNT: u64 = 30_000;
 
@@ -182,12 +181,7 @@ fn measured(
     if arguments.only.is_empty() {
         others.retain(|other| other.check(Settings::Equal).is_ok());
     }
-    let names = if arguments.scenario.is_empty() {
-        ["writes", "reads"].map(str::to_owned).to_vec()
-    } else {
-        arguments.scenario.clone()
-    };
-    let scenarios = names.iter().map(|name| scenarios::find(name)).collect::<Result<Vec<_>>>()?.concat();
+    let scenarios = scenarios::named(&arguments.scenario)?;
     let plan = Plan {
         arrangements: vec![arguments.arrangement],
         concurrency: usize::try_from(arguments.concurrency).map_err(usage)?,
@@ -203,11 +197,7 @@ fn measured(
         None => Plan { within: Some(arguments.within), ..plan }.with_turns(Some(TURN_COUNT)),
     };
     let finished = measure(arguments.quiet, |progress, cancel| carry_out(&plan, programs, progress, cancel))?;
-    keep(&finished, &Analysis::new(&finished.run, &finished.cells))?;
-    if let Some(trouble) = finished.trouble {
-        return Err(anyhow!(trouble));
-    }
-    Ok(Recorded { run: finished.run, cells: finished.cells, notes: Vec::new() })
+    kept(finished)
 }
 
 #[cfg(test)]

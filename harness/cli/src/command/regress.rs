@@ -12,7 +12,7 @@ use crate::known::Known;
 use crate::measure::{kept, measure};
 use crate::outcome::{Outcome, usage};
 use crate::recorded::read;
-use crate::regress::judge::{Judgement, Verdict, judge};
+use crate::regress::judge::{Judgement, judge, outcome};
 use crate::regress::page::{self, Found};
 use crate::regress::plan::{is_exact, plan};
 use crate::regress::text;
@@ -81,8 +81,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
     for trial in wanted(&regression, arguments) {
         plan(trial, arguments.exact, folder.clone())?;
     }
-    let mut all = Vec::new();
-    let mut found: Vec<Recorded> = Vec::new();
+    let mut all: Vec<Found> = Vec::new();
     for trial in wanted(&regression, arguments) {
         let folder = of(&folder, &regression, trial);
         let recorded = match &arguments.from {
@@ -96,25 +95,13 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
         if interrupted {
             return Ok(Outcome::Interrupted);
         }
-        all.push((trial, folder, judgements));
-        found.push(recorded);
+        all.push(Found { trial, recorded, folder, judgements });
     }
-    let judgements: Vec<(&Expected, Judgement)> =
-        all.iter().flat_map(|(_, _, judgements)| judgements.clone()).collect();
-    terminal::print(&format!("\n{}\n", wrap(&text::verdict(&regression.name, &judgements), width, 2)))?;
+    terminal::print(&format!("\n{}\n", wrap(&text::verdict(&regression.name, page::judgements(&all)), width, 2)))?;
     if let Some(page) = &arguments.page {
-        let all: Vec<Found> = all
-            .into_iter()
-            .zip(&found)
-            .map(|((trial, folder, judgements), recorded)| Found { trial, recorded, folder, judgements })
-            .collect();
         page::write(page, &regression, &all, &command(called, arguments.run.as_deref(), arguments.exact))?;
     }
-    Ok(match Verdict::of(judgements.iter().map(|(_, one)| one)) {
-        Verdict::Reproduced => Outcome::Done,
-        Verdict::NotReproduced => Outcome::Failed,
-        Verdict::CannotBeMeasured => Outcome::Unmeasurable,
-    })
+    Ok(outcome(page::judgements(&all)))
 }
 
 /// The regression of that name, or the one in the TOML file of that path.

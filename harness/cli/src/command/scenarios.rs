@@ -116,6 +116,16 @@ pub fn names() -> Vec<String> {
     builtins().into_iter().map(|scenario| scenario.name).collect()
 }
 
+/// The scenarios of these names, `writes` and `reads` if there are none.
+///
+/// # Errors
+/// Those of [`find`].
+pub fn named(names: &[String]) -> Result<Vec<Scenario>> {
+    let usual = ["writes", "reads"].map(str::to_owned);
+    let names = if names.is_empty() { &usual } else { names };
+    Ok(names.iter().map(|name| find(name)).collect::<Result<Vec<_>>>()?.concat())
+}
+
 /// The built-in scenario `name`, the ones whose names begin with it (`payload`), or the one in the TOML file of that path. A way of
 /// submitting may follow after `+`, as in the names that results have.
 ///

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use cqldyno_reports::measure::{CPU_TIME, Figure, Least};
 use cqldyno_reports::{
-    Analysis, Pass, Run, count, escape, lasting, list, percent, three_digits, whole, why_passes_left_out,
+    Analysis, Pass, Run, Verdict, count, escape, lasting, list, percent, three_digits, whole, why_passes_left_out,
 };
 use cqldyno_scenarios::Scenario;
 
-use super::judge::{COUNTS, CPU_TIME, Judged, Least, Line, names, unjudged};
+use super::judge::{COUNTS, Judged, names, unjudged};
 use super::plan::{Change, Side, WORKING_TREE};
 
 /// Rows of its table at most; there are eight other lines.
@@ -20,7 +21,7 @@ pub struct Comment<'a> {
     pub change: &'a Change,
     /// The first run.
     pub analysis: &'a Analysis<'a>,
-    pub lines: &'a [Line],
+    pub all: &'a [Judged],
     pub scenarios: &'a [Scenario],
     /// Why a statement is dearer, by scenarios; `None` if nobody asked.
     pub explained: Option<Vec<(String, String)>>,
@@ -45,15 +46,13 @@ impl Comment<'_> {
     /// The first line.
     fn finding(&self) -> String {
         let (driver, head, base) = (&self.change.driver, said(&self.change.head), escape(&self.change.base.name));
-        let found = |wanted: &Judged| -> Vec<&Line> {
-            self.lines.iter().filter(|line| line.is_finding() && line.judged == *wanted).collect()
-        };
-        let (dearer, cheaper) = (found(&Judged::Dearer), found(&Judged::Cheaper));
-        let unconfirmed: Vec<&Line> = self.lines.iter().filter(|line| line.confirmed == Some(false)).collect();
-        let open = unjudged(self.lines);
-        let is_known = |line: &Line| !open.contains(&line.scenario.as_str());
+        let those = |is: &dyn Fn(&Judged) -> bool| self.all.iter().filter(|one| is(one)).collect::<Vec<_>>();
+        let [dearer, cheaper] = [Verdict::Dearer, Verdict::Cheaper].map(|verdict| those(&|one| one.is_found(verdict)));
+        let [unconfirmed, open_changes] = [those(&|one| one.confirmed == Some(false)), those(&Judged::is_open)];
+        let open = unjudged(self.all);
+        let is_known = |one: &Judged| !open.contains(&one.scenario.as_str());
         let mut text = match (dearer.as_slice(), cheaper.as_slice()) {
-            ([], []) if !self.lines.iter().any(is_known) => {
+            ([], []) if !self.all.iter().any(is_known) => {
                 return format!("{driver} {head} cannot be judged: {}", self.why(None));
             }
             ([], []) => format!("{driver} {head}: no finding against {base}."),
@@ -64,13 +63,10 @@ impl Comment<'_> {
                 format!("{driver} {head} is dearer: {more}, confirmed by a second run. It also has {fewer}.")
             }
         };
-        if !unconfirmed.is_empty() {
-            text += &format!(" A second run did not confirm {}.", several(&unconfirmed));
-        }
-        let open_changes: Vec<&Line> =
-            self.lines.iter().filter(|line| line.judged.is_change() && line.confirmed.is_none()).collect();
-        if !open_changes.is_empty() {
-            text += &format!(" A second run could not look at {}.", several(&open_changes));
+        for (what, found) in [("did not confirm", unconfirmed), ("could not look at", open_changes)] {
+            if !found.is_empty() {
+                text += &format!(" A second run {what} {}.", several(&found));
+            }
         }
         if let Some(why) = why_passes_left_out(self.analysis.run()) {
             text += &format!(" {why}; give it more with --within.");
@@ -85,11 +81,8 @@ impl Comment<'_> {
     /// Why nothing is known, or nothing of a scenario.
     fn why(&self, scenario: Option<&str>) -> String {
         let unavailable = self.analysis.run().contenders.iter().find_map(|one| one.unavailable.clone());
-        let unknown = |line: &Line| match &line.judged {
-            Judged::Unknown(why) if scenario.is_none_or(|name| line.scenario == name) => Some(why.clone()),
-            _ => None,
-        };
-        let why = unavailable.or_else(|| self.lines.iter().find_map(unknown));
+        let mut of_it = self.all.iter().filter(|one| scenario.is_none_or(|name| one.scenario == name));
+        let why = unavailable.or_else(|| of_it.find_map(|one| one.verdict.clone().err()));
         escape(&why.unwrap_or_else(|| "the run was ended early.".to_owned()))
     }
 
@@ -108,14 +101,14 @@ impl Comment<'_> {
         let (base, head) = (of(&self.change.base, base), of(&self.change.head, head));
         lines.push(format!("| per | | {base} | {head} | change | noise | |"));
         lines.push("| --- | --- | ---: | ---: | ---: | ---: | --- |".to_owned());
-        let left_out = self.lines.len().saturating_sub(MOST_ROWS);
+        let left_out = self.all.len().saturating_sub(MOST_ROWS);
         let mut open = left_out;
-        let has_room = |line: &&Line| {
-            let goes = open > 0 && line.confirmed.is_none();
+        let has_room = |one: &&Judged| {
+            let goes = open > 0 && one.confirmed.is_none();
             open -= usize::from(goes);
             !goes
         };
-        lines.extend(self.lines.iter().filter(has_room).take(MOST_ROWS).map(row));
+        lines.extend(self.all.iter().filter(has_room).take(MOST_ROWS).map(row));
         left_out
     }
 
@@ -124,32 +117,29 @@ impl Comment<'_> {
         if left_out > 0 {
             notes.push(format!("Left out: {}.", count(left_out as u64, "more row")));
         }
-        let unsteady = |line: &&Line| line.base.is_some() && line.interval.is_none() && !line.is_exact();
-        let unsteady = self.lines.iter().filter(|line| line.meter != &CPU_TIME).filter(unsteady);
-        let unsteady: Vec<String> =
-            unsteady.map(|line| format!("{} per {}", line.meter.name, per(&line.scenario))).collect();
+        let is_unsteady = |one: &&Judged| one.base.is_some() && one.figure != &CPU_TIME && !one.is_exact();
+        let unsteady: Vec<String> = self.all.iter().filter(is_unsteady).map(what).collect();
         if !unsteady.is_empty() {
             notes.push(format!("Not exact here: {}; a change there must be three times the noise.", list(&unsteady)));
         }
-        let more = |line: &Line| Some(format!("More per {}: {}.", per(&line.scenario), line.more.as_ref()?));
-        let is_dearer = |line: &&Line| line.is_finding() && line.judged == Judged::Dearer;
+        let more = |one: &Judged| Some(format!("More per {}: {}.", per(&one.scenario), one.more.as_ref()?));
+        let is_dearer = |one: &&Judged| one.is_found(Verdict::Dearer);
         let explained = self.explained.iter().flatten();
         let explained: Vec<String> =
             explained.map(|(scenario, why)| format!("Why a {} is dearer: {why}", per(scenario))).collect();
         match explained.is_empty() {
-            true => notes.extend(self.lines.iter().filter(is_dearer).filter_map(more)),
+            true => notes.extend(self.all.iter().filter(is_dearer).filter_map(more)),
             false => notes.extend(explained),
         }
-        if self.explained.is_none() && self.lines.iter().any(|line| is_dearer(&line)) {
+        if self.explained.is_none() && self.all.iter().any(|one| is_dearer(&one)) {
             notes.push("`--explain` names the functions and system calls that head has more of.".to_owned());
         }
         let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
-        for line in self.lines {
-            let Judged::Unknown(why) = &line.judged else { continue };
-            let what = format!("{} per {}", line.meter.name, per(&line.scenario));
+        for one in self.all {
+            let Err(why) = &one.verdict else { continue };
             match reasons.iter_mut().find(|(known, _)| *known == why.as_str()) {
-                Some((_, all)) => all.push(what),
-                None => reasons.push((why, vec![what])),
+                Some((_, all)) => all.push(what(one)),
+                None => reasons.push((why, vec![what(one)])),
             }
         }
         let reasons = reasons.iter().map(|(why, what)| format!("n/a, {}: {}", list(what), escape(why)));
@@ -160,29 +150,22 @@ impl Comment<'_> {
     /// How it was measured, in one line.
     fn how(&self, run: &Run) -> String {
         let arrangement = run.plan.arrangements.first().map_or("", |one| one.id.as_str());
-        let has = |pass| run.plan.passes.contains(&pass);
         let callgrind = self.analysis.cells().iter().any(|cell| cell.step.as_deref() == Some("callgrind"));
-        let by = if has(Pass::Instructions) && callgrind { ", instructions by callgrind" } else { "" };
-        let is_timed = self.lines.iter().any(|line| line.meter == &CPU_TIME);
+        let by =
+            if run.plan.passes.contains(&Pass::Instructions) && callgrind { ", instructions by callgrind" } else { "" };
+        let is_timed = self.all.iter().any(|one| one.figure == &CPU_TIME);
         let generations = self.analysis.rows().iter().filter(|row| row.interval.is_some()).filter_map(|row| row.blocks);
-        let time = match generations.min().filter(|_| is_timed) {
-            Some(number) => format!(
-                " CPU time: 95 % interval from {} of turns of {} statements.",
-                count(number as u64, "generation"),
-                run.statements(|number| whole(number as f64))
-            ),
-            None => String::new(),
-        };
+        let time = generations.min().filter(|_| is_timed).map_or(String::new(), |number| {
+            let (number, turn) = (count(number as u64, "generation"), run.statements(|number| whole(number as f64)));
+            format!(" CPU time: 95 % interval from {number} of turns of {turn} statements.")
+        });
         let built = run.contenders.last().and_then(|head| head.built.as_ref());
         let calls = built.map(|built| self.change.exercised(self.scenarios, built)).unwrap_or_default();
-        let exercised = match calls.as_slice() {
-            [] => String::new(),
-            calls => format!("Exercised: {}. ", list(calls)),
-        };
+        let exercised = if calls.is_empty() { String::new() } else { format!("Exercised: {}. ", list(&calls)) };
         let timed = is_timed.then_some(&CPU_TIME);
-        let least = COUNTS.iter().chain(timed).map(|meter| match meter.least {
-            Least::Share(share) => format!("{} % of {}", percent(share), meter.name),
-            Least::Count(number) => format!("{number} {}", meter.name),
+        let least = COUNTS.into_iter().chain(timed).map(|Figure { name, least, .. }| match least {
+            Least::Share(share) => format!("{} % of {name}", percent(*share)),
+            Least::Count(number) => format!("{number} {name}"),
         });
         format!(
             "{exercised}Measured in {} with builds, on {} and `{arrangement}`{by}. Base and head ran twice each; noise is how far two runs of one build \
@@ -199,6 +182,11 @@ fn said(side: &Side) -> String {
     if side.name == WORKING_TREE { "in the working tree".to_owned() } else { format!("at {}", escape(&side.name)) }
 }
 
+/// What was counted, for example `allocations per write`.
+fn what(one: &Judged) -> String {
+    format!("{} per {}", one.figure.name, per(&one.scenario))
+}
+
 /// What one statement of a scenario is called.
 fn per(scenario: &str) -> String {
     match scenario {
@@ -209,8 +197,8 @@ fn per(scenario: &str) -> String {
 }
 
 /// The first changes in words, and how many there are besides.
-fn several(lines: &[&Line]) -> String {
-    let mut all: Vec<String> = lines.iter().take(NAMED).map(|line| words(line)).collect();
+fn several(lines: &[&Judged]) -> String {
+    let mut all: Vec<String> = lines.iter().take(NAMED).map(|one| words(one)).collect();
     if lines.len() > NAMED {
         all.push(format!("{} more", lines.len() - NAMED));
     }
@@ -218,11 +206,11 @@ fn several(lines: &[&Line]) -> String {
 }
 
 /// One change in words, for example `1.00 more system calls per write (2.01 -> 3.01)`.
-fn words(line: &Line) -> String {
-    let (Some(base), Some(head)) = (line.base, line.head) else { return String::new() };
-    let is_time = line.meter == &CPU_TIME;
+fn words(one: &Judged) -> String {
+    let (Some(base), Some(head)) = (one.base, one.head) else { return String::new() };
+    let is_time = one.figure == &CPU_TIME;
     let is_more = head > base;
-    let by = match line.meter.least {
+    let by = match one.figure.least {
         Least::Share(_) => format!("{:.1} %", (head / base - 1.0).abs() * 100.0),
         Least::Count(_) => three_digits((head - base).abs()),
     };
@@ -233,40 +221,35 @@ fn words(line: &Line) -> String {
     };
     let unit = if is_time { " us" } else { "" };
     let (base, head) = (three_digits(base), three_digits(head));
-    format!("{by} {which} {} per {} ({base} -> {head}{unit})", line.meter.name, per(&line.scenario))
+    format!("{by} {which} {} per {} ({base} -> {head}{unit})", one.figure.name, per(&one.scenario))
 }
 
-fn row(line: &Line) -> String {
+fn row(one: &Judged) -> String {
     let none = || "n/a".to_owned();
     let figure = |value: Option<f64>| value.map_or_else(none, three_digits);
     let signed = |share: f64| format!("{:+.1}", (share - 1.0) * 100.0);
-    let change = match (line.meter.least, line.base.zip(line.head), line.ratio()) {
-        (Least::Share(_), Some(_), Some(ratio)) => {
-            let interval = line.interval.map(|[low, high]| format!(" ({} to {})", signed(low), signed(high)));
+    let is_share = matches!(one.figure.least, Least::Share(_));
+    let change = match (one.base.zip(one.head), one.ratio().filter(|_| is_share)) {
+        (Some(_), Some(ratio)) => {
+            let interval = one.interval.map(|[low, high]| format!(" ({} to {})", signed(low), signed(high)));
             format!("{} %{}", signed(ratio), interval.unwrap_or_default())
         }
-        (_, Some((base, head)), _) => format!("{:+.3}", head - base),
+        (Some((base, head)), None) => format!("{:+.3}", head - base),
         _ => none(),
     };
-    let noise = match (line.meter.least, line.noise, line.base) {
-        (_, None, _) => none(),
-        (Least::Share(_), Some(noise), Some(base)) if base > 0.0 => {
-            format!("{:.2} %", noise / base * 100.0)
-        }
-        (_, Some(noise), _) => format!("{noise:.3}"),
+    let noise = match (one.noise, one.base.filter(|base| is_share && *base > 0.0)) {
+        (None, _) => none(),
+        (Some(noise), Some(base)) => format!("{:.2} %", noise / base * 100.0),
+        (Some(noise), None) => format!("{noise:.3}"),
     };
-    let verdict = match (&line.judged, line.confirmed) {
-        (judged, Some(true)) => format!("**{}**", judged.name()),
-        (_, Some(false)) => "not confirmed".to_owned(),
-        (judged, None) => judged.name().to_owned(),
+    let verdict = match one.confirmed {
+        Some(true) => format!("**{}**", one.name()),
+        Some(false) => "not confirmed".to_owned(),
+        None => one.name().to_owned(),
     };
-    let unit = if line.meter == &CPU_TIME { ", us" } else { "" };
-    let (base, head) = (figure(line.base), figure(line.head));
-    format!(
-        "| {} | {}{unit} | {base} | {head} | {change} | {noise} | {verdict} |",
-        per(&line.scenario),
-        line.meter.name
-    )
+    let unit = if one.figure == &CPU_TIME { ", us" } else { "" };
+    let (base, head) = (figure(one.base), figure(one.head));
+    format!("| {} | {}{unit} | {base} | {head} | {change} | {noise} | {verdict} |", per(&one.scenario), one.figure.name)
 }
 
 #[cfg(test)]

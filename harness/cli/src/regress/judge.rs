@@ -1,10 +1,11 @@
 //! What a run says of each expectation, and of the regression.
 
 use cqldyno_reports::measure::SYSCALLS_BY_NAME;
-use cqldyno_reports::{Analysis, Contender, Pass, Place, SummaryRow, growth, list, three_digits};
+use cqldyno_reports::{Analysis, Contender, Pass, Place, Verdict, growth, judged, list, three_digits};
 use cqldyno_scenarios::{Claim, Expected, Trial};
 
 use super::plan::{call, id, is_exact, scenario};
+use crate::outcome::Outcome;
 
 /// What was found for one expectation.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,54 +16,21 @@ pub struct Judgement {
     pub found: Option<f64>,
     /// Where it lies with 95 % confidence, if it is no count.
     pub interval: Option<[f64; 2]>,
-    /// What follows.
-    pub judged: Judged,
+    /// Whether the figure is as expected; or why nothing is known, as a full sentence.
+    pub holds: Result<bool, String>,
 }
 
-/// What follows from a figure.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Judged {
-    /// The figure is as expected.
-    Holds,
-    /// It is not.
-    Fails,
-    /// Nothing is known; the reason as a full sentence.
-    Unknown(String),
-}
-
-/// What a regression comes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// At least one expectation holds and none fails.
-    Reproduced,
-    /// At least one expectation fails.
-    NotReproduced,
-    /// Nothing could be judged.
-    CannotBeMeasured,
-}
-
-impl Verdict {
-    /// What follows from all of its expectations.
-    pub fn of<'a>(judgements: impl IntoIterator<Item = &'a Judgement>) -> Verdict {
-        let mut verdict = Verdict::CannotBeMeasured;
-        for one in judgements {
-            match one.judged {
-                Judged::Fails => return Verdict::NotReproduced,
-                Judged::Holds => verdict = Verdict::Reproduced,
-                Judged::Unknown(_) => {}
-            }
-        }
-        verdict
-    }
-
-    /// The words.
-    pub fn name(self) -> &'static str {
-        match self {
-            Verdict::Reproduced => "reproduced",
-            Verdict::NotReproduced => "not reproduced",
-            Verdict::CannotBeMeasured => "cannot be measured here",
+/// Done if at least one expectation holds and none fails, which reproduces the regression; unmeasurable if none could be judged.
+pub fn outcome<'a>(judgements: impl IntoIterator<Item = &'a Judgement>) -> Outcome {
+    let mut outcome = Outcome::Unmeasurable;
+    for one in judgements {
+        match one.holds {
+            Ok(false) => return Outcome::Failed,
+            Ok(true) => outcome = Outcome::Done,
+            Err(_) => {}
         }
     }
+    outcome
 }
 
 /// Judges the expectation by the run.
@@ -70,28 +38,21 @@ pub fn judge(expected: &Expected, trial: &Trial, analysis: &Analysis) -> Judgeme
     let run = Measured { expected, trial, analysis };
     let names = expected.claim.contenders();
     let figures = names.iter().map(|name| ((*name).to_owned(), run.shown(name))).collect();
-    let bounds = expected.claim.bounds();
-    match run.found() {
-        Ok((found, interval)) => {
-            Judgement { figures, found: Some(found), interval, judged: judged(found, interval, bounds) }
-        }
-        Err(why) => Judgement { figures, found: None, interval: None, judged: Judged::Unknown(why) },
-    }
+    let found = run.found();
+    let holds = found.clone().and_then(|(found, at)| holds(at.unwrap_or([found; 2]), expected.claim.bounds()));
+    let (found, interval) = found.map_or((None, None), |(found, interval)| (Some(found), interval));
+    Judgement { figures, found, interval, holds }
 }
 
 /// A count is inside its bounds or not; an interval must lie on one side altogether.
-fn judged(found: f64, interval: Option<[f64; 2]>, [least, most]: [f64; 2]) -> Judged {
-    let [low, high] = interval.unwrap_or([found; 2]);
-    if low >= least && high <= most {
-        Judged::Holds
-    } else if high < least || low > most {
-        Judged::Fails
-    } else {
-        Judged::Unknown(format!(
+fn holds(interval: [f64; 2], bounds: [f64; 2]) -> Result<bool, String> {
+    match judged(interval, bounds) {
+        Verdict::Inconclusive => Err(format!(
             "The interval from {} to {} reaches beyond what is expected; four times as many generations would halve it.",
-            three_digits(low),
-            three_digits(high)
-        ))
+            three_digits(interval[0]),
+            three_digits(interval[1])
+        )),
+        verdict => Ok(verdict == Verdict::Same),
     }
 }
 
@@ -101,6 +62,9 @@ struct Measured<'a> {
     trial: &'a Trial,
     analysis: &'a Analysis<'a>,
 }
+
+const ONLY_RATIOS: &str = "Times differ from machine to machine, so only their ratios are judged.";
+const NOT_BY_NAME: &str = "The run has no pass that counts system calls by name.";
 
 /// A figure with its interval, or why there is none.
 type Found = Result<(f64, Option<[f64; 2]>), String>;
@@ -123,9 +87,7 @@ impl Measured<'_> {
                 }
             }
             Claim::Figure { of, .. } if exact => Ok((self.figure(of, self.expected.at)?, None)),
-            Claim::Figure { .. } => {
-                Err("Times differ from machine to machine, so only their ratios are judged.".to_owned())
-            }
+            Claim::Figure { .. } => Err(ONLY_RATIOS.to_owned()),
             Claim::Growth { of, .. } => {
                 let cost = |number: &u64| Ok((*number as f64, self.figure(of, Some(*number))? * *number as f64));
                 let points = self.trial.concurrency.iter().map(cost).collect::<Result<Vec<_>, String>>()?;
@@ -147,11 +109,8 @@ impl Measured<'_> {
         let meter = &self.expected.meter;
         if let Some(name) = call(meter) {
             let cells = self.analysis.cells_of(here, who, Pass::Syscalls);
-            let cell = cells.first().ok_or_else(|| {
-                who.unavailable
-                    .clone()
-                    .unwrap_or_else(|| "The run has no pass that counts system calls by name.".to_owned())
-            })?;
+            let no_cell = || who.unavailable.clone().unwrap_or_else(|| NOT_BY_NAME.to_owned());
+            let cell = cells.first().ok_or_else(no_cell)?;
             if let Some(why) = cell.failed.as_ref().or(cell.void.as_ref()) {
                 return Err(why.clone());
             }
@@ -159,8 +118,7 @@ impl Measured<'_> {
             let names = cell.breakdowns.get(SYSCALLS_BY_NAME).ok_or_else(|| why().unwrap_or_default())?;
             return Ok(names.get(name).copied().unwrap_or(0.0));
         }
-        let row = self.analysis.row(here, who, meter).ok_or_else(|| format!("The run has no meter {meter}."))?;
-        row.level.ok_or_else(|| no_figure(row))
+        self.analysis.row(here, who, meter).ok_or_else(|| format!("The run has no meter {meter}."))?.figure()
     }
 
     /// The ratio of a time, against the contender before, with its interval.
@@ -186,11 +144,6 @@ impl Measured<'_> {
         })?;
         Ok((Place { scenario, arrangement }, who))
     }
-}
-
-fn no_figure(row: &SummaryRow) -> String {
-    let why = [&row.unavailable, &row.failed, &row.void].into_iter().flatten().next();
-    why.cloned().unwrap_or_else(|| "This was not measured in this run.".to_owned())
 }
 
 #[cfg(test)]
@@ -229,33 +182,33 @@ mod tests {
         let rises = found(&format!("{CALLS}direction = 'rises'"), 1);
         let ratio = rises.figures[1].1.unwrap() / rises.figures[0].1.unwrap();
         assert_eq!((rises.found, rises.interval), (Some(ratio), None));
-        assert_eq!(rises.judged == Judged::Holds, ratio >= Direction::Rises.ratios()[0], "{rises:?}");
+        assert_eq!(rises.holds == Ok(true), ratio >= Direction::Rises.ratios()[0], "{rises:?}");
         let falls = found(&format!("{CALLS}direction = 'falls'"), 1);
-        assert_eq!(falls.judged == Judged::Holds, ratio <= 0.98, "{falls:?}");
+        assert_eq!(falls.holds == Ok(true), ratio <= 0.98, "{falls:?}");
         let figure = "meter = 'syscalls_per_statement'\nof = 'scylla'\n";
-        assert_eq!(found(&format!("{figure}figure = [0.0, 1000.0]"), 1).judged, Judged::Holds);
-        assert_eq!(found(&format!("{figure}figure = [1000.0, 1001.0]"), 1).judged, Judged::Fails);
+        assert_eq!(found(&format!("{figure}figure = [0.0, 1000.0]"), 1).holds, Ok(true));
+        assert_eq!(found(&format!("{figure}figure = [1000.0, 1001.0]"), 1).holds, Ok(false));
     }
 
     #[test]
     fn a_time_needs_an_interval_on_one_side_of_its_bounds() {
         let of = |rest: &str, blocks| found(&format!("{TIME}{rest}"), blocks);
         let rises = of("direction = 'rises'", 12);
-        assert!(rises.judged == Judged::Holds && rises.interval.is_some(), "{rises:?}");
-        assert_eq!(of("direction = 'falls'", 12).judged, Judged::Fails);
+        assert!(rises.holds == Ok(true) && rises.interval.is_some(), "{rises:?}");
+        assert_eq!(of("direction = 'falls'", 12).holds, Ok(false));
         let at = rises.found.unwrap();
         let across = of(&format!("direction = 'rises'\nratio = [{at}, 100.0]"), 12);
-        assert!(matches!(&across.judged, Judged::Unknown(why) if why.contains("reaches beyond what is expected")));
-        assert!(matches!(of("direction = 'rises'", 1).judged, Judged::Unknown(_)), "one block has no interval");
+        assert!(matches!(&across.holds, Err(why) if why.contains("reaches beyond what is expected")));
+        assert!(of("direction = 'rises'", 1).holds.is_err(), "one block has no interval");
         let figure = found("meter = 'cpu_per_statement'\nof = 'scylla'\nfigure = [0.0, 9.0]", 12);
-        assert!(matches!(&figure.judged, Judged::Unknown(why) if why.contains("only their ratios")), "{figure:?}");
+        assert!(matches!(&figure.holds, Err(why) if why.contains("only their ratios")), "{figure:?}");
     }
 
     #[test]
     fn a_time_is_compared_with_the_contender_before_whatever_the_runs_reference_is() {
         let back = "meter = 'cpu_per_statement'\nfrom = 'cdrs-tokio'\nto = 'scylla'\ndirection = 'falls'";
         let (there, back) = (found(&format!("{TIME}direction = 'rises'"), 12), found(back, 12));
-        assert_eq!(back.judged, Judged::Holds, "{back:?}");
+        assert_eq!(back.holds, Ok(true), "{back:?}");
         assert!((there.found.unwrap() * back.found.unwrap() - 1.0).abs() < 0.05, "{there:?} {back:?}");
     }
 
@@ -290,11 +243,11 @@ mod tests {
         };
         let calls = "meter = 'syscalls_per_statement'\nof = 'scylla'";
         let quadratic = judged(&format!("{calls}\nexponent = [1.9, 2.1]"));
-        assert!(quadratic.judged == Judged::Holds && (quadratic.found.unwrap() - 2.0).abs() < 1e-6, "{quadratic:?}");
+        assert!(quadratic.holds == Ok(true) && (quadratic.found.unwrap() - 2.0).abs() < 1e-6, "{quadratic:?}");
         assert_eq!(quadratic.figures, [("scylla".to_owned(), Some(16.0))], "the most in flight");
-        assert_eq!(judged(&format!("{calls}\nexponent = [0.9, 1.1]")).judged, Judged::Fails);
+        assert_eq!(judged(&format!("{calls}\nexponent = [0.9, 1.1]")).holds, Ok(false));
         let at = judged(&format!("{calls}\nat = 64\nfigure = [4.0, 4.0]"));
-        assert_eq!((at.judged, at.found), (Judged::Holds, Some(4.0)));
+        assert_eq!((at.holds, at.found), (Ok(true), Some(4.0)));
     }
 
     #[test]
@@ -308,12 +261,12 @@ mod tests {
             }
             let expectation = "meter = 'syscalls:sendto'\nof = 'scylla'\nfigure = [0.5, 0.5]";
             let trial = trial("", expectation);
-            judge(&trial.expectations[0], &trial, &Analysis::new(&run, &cells)).judged
+            judge(&trial.expectations[0], &trial, &Analysis::new(&run, &cells)).holds
         };
-        assert_eq!(judged(|_| ()), Judged::Holds);
-        assert_eq!(judged(|cell| cell.breakdowns.values_mut().for_each(|calls| calls.clear())), Judged::Fails);
-        assert_eq!(judged(|cell| cell.void = Some("It lies.".to_owned())), Judged::Unknown("It lies.".to_owned()));
-        assert_eq!(judged(|cell| cell.failed = Some("It fell.".to_owned())), Judged::Unknown("It fell.".to_owned()));
+        assert_eq!(judged(|_| ()), Ok(true));
+        assert_eq!(judged(|cell| cell.breakdowns.values_mut().for_each(|calls| calls.clear())), Ok(false));
+        assert_eq!(judged(|cell| cell.void = Some("It lies.".to_owned())), Err("It lies.".to_owned()));
+        assert_eq!(judged(|cell| cell.failed = Some("It fell.".to_owned())), Err("It fell.".to_owned()));
     }
 
     #[test]
@@ -328,11 +281,11 @@ mod tests {
         }
         let judged = |expectation: String| {
             let trial = expecting(&expectation);
-            judge(&trial.expectations[0], &trial, &Analysis::new(&run, &cells)).judged
+            judge(&trial.expectations[0], &trial, &Analysis::new(&run, &cells)).holds
         };
         let time = judged(format!("{TIME}direction = 'rises'"));
-        assert!(matches!(&time, Judged::Unknown(why) if why.starts_with("Other processes disturbed")), "{time:?}");
-        assert!(!matches!(judged(format!("{CALLS}direction = 'rises'")), Judged::Unknown(_)));
+        assert!(matches!(&time, Err(why) if why.starts_with("Other processes disturbed")), "{time:?}");
+        assert!(judged(format!("{CALLS}direction = 'rises'")).is_ok());
     }
 
     #[test]
@@ -341,20 +294,24 @@ mod tests {
             let text = format!("meter = 'syscalls_per_statement'\nfrom = '{from}'\nto = 'scylla'\ndirection = 'falls'");
             let judgement = found(&text, 1);
             assert_eq!(judgement.figures[0].1, None);
-            assert!(matches!(&judgement.judged, Judged::Unknown(said) if said.starts_with(why) && said.ends_with('.')));
+            assert!(matches!(&judgement.holds, Err(said) if said.starts_with(why) && said.ends_with('.')));
         }
     }
 
     #[test]
     fn one_expectation_that_fails_outweighs_the_others_and_unknown_ones_decide_nothing() {
-        let of = |judged: &[Judged]| {
-            let judgement =
-                |judged: &Judged| Judgement { figures: vec![], found: None, interval: None, judged: judged.clone() };
-            Verdict::of(&judged.iter().map(judgement).collect::<Vec<_>>()).name()
+        let of = |all: &[Result<bool, String>]| {
+            let judgement = |holds: &Result<bool, String>| Judgement {
+                figures: vec![],
+                found: None,
+                interval: None,
+                holds: holds.clone(),
+            };
+            outcome(&all.iter().map(judgement).collect::<Vec<_>>())
         };
-        let unknown = || Judged::Unknown("No.".to_owned());
-        assert_eq!(of(&[Judged::Holds, unknown()]), "reproduced");
-        assert_eq!(of(&[Judged::Holds, Judged::Fails]), "not reproduced");
-        assert_eq!((of(&[unknown()]), of(&[])), ("cannot be measured here", "cannot be measured here"));
+        let unknown = || Err("No.".to_owned());
+        assert_eq!(of(&[Ok(true), unknown()]), Outcome::Done);
+        assert_eq!(of(&[Ok(true), Ok(false)]), Outcome::Failed);
+        assert_eq!((of(&[unknown()]), of(&[])), (Outcome::Unmeasurable, Outcome::Unmeasurable));
     }
 }

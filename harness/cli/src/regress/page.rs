@@ -10,7 +10,7 @@ use cqldyno_reports::{
 };
 use cqldyno_scenarios::{Expected, Regression, Trial};
 
-use super::judge::{Judged, Judgement};
+use super::judge::Judgement;
 use super::plan::{declared, scenario};
 use super::text::{asked, bounds, found, meter, number, verdict, word};
 use crate::outcome::usage;
@@ -26,11 +26,16 @@ pub struct Found<'a> {
     /// What was asked.
     pub trial: &'a Trial,
     /// What was measured.
-    pub recorded: &'a Recorded,
+    pub recorded: Recorded,
     /// The run's folder.
     pub folder: PathBuf,
     /// For each expectation.
     pub judgements: Vec<(&'a Expected, Judgement)>,
+}
+
+/// What was found in all of them.
+pub fn judgements<'a>(all: &'a [Found]) -> impl Iterator<Item = &'a Judgement> + Clone {
+    all.iter().flat_map(|one| one.judgements.iter().map(|(_, judgement)| judgement))
 }
 
 /// Puts the measured part into the page, with the command that measured it, and its pictures beside it.
@@ -62,9 +67,8 @@ pub fn write(page: &Path, regression: &Regression, all: &[Found], command: &str)
 fn block(regression: &Regression, all: &[Found], command: &str) -> (String, BTreeMap<String, Vec<u8>>) {
     let mut text = String::new();
     let mut pictures = BTreeMap::new();
-    let judgements: Vec<(&Expected, Judgement)> = all.iter().flat_map(|one| one.judgements.clone()).collect();
     let mut say = |line: &str| text.extend([line, "\n"]);
-    say(&format!("**{}**\n", escape(&verdict(&regression.name, &judgements))));
+    say(&format!("**{}**\n", escape(&verdict(&regression.name, judgements(all)))));
     if let Some(run) = all.first().map(|one| &one.recorded.run) {
         let machine = &run.environment;
         let day = run.started.strftime("%Y-%m-%d");
@@ -90,14 +94,11 @@ fn block(regression: &Regression, all: &[Found], command: &str) -> (String, BTre
                 found(expected, judgement),
                 bounds(expected),
                 escape(expected.published.as_deref().unwrap_or("")),
-                format!("**{}**", word(&judgement.judged)),
+                format!("**{}**", word(judgement)),
             ];
             say(&format!("| {} |", cells.join(" | ")));
         }
-        let unknown = one.judgements.iter().filter_map(|(_, judgement)| match &judgement.judged {
-            Judged::Unknown(why) => Some(why.as_str()),
-            Judged::Holds | Judged::Fails => None,
-        });
+        let unknown = one.judgements.iter().filter_map(|(_, judgement)| judgement.holds.as_ref().err());
         for why in unknown.collect::<std::collections::BTreeSet<_>>() {
             say(&format!("\nNot known: {}", escape(why)));
         }
@@ -130,10 +131,8 @@ fn contenders(all: &[Contender]) -> String {
     let of = |one: &Contender| {
         let libraries: Vec<String> =
             one.libraries.iter().map(|library| format!("{} {}", library.name, library.version)).collect();
-        match libraries.is_empty() {
-            true => format!("`{}`", one.id),
-            false => format!("`{}` ({})", one.id, escape(&libraries.join(", "))),
-        }
+        let built = if libraries.is_empty() { String::new() } else { format!(" ({})", escape(&libraries.join(", "))) };
+        format!("`{}`{built}", one.id)
     };
     format!("Contenders: {}.", list(&all.iter().filter(|one| !one.control).map(of).collect::<Vec<_>>()))
 }
@@ -219,7 +218,7 @@ mod tests {
         write(
             &page,
             &regression,
-            &[Found { trial, recorded: &recorded, folder: PathBuf::new(), judgements }],
+            &[Found { trial, recorded, folder: PathBuf::new(), judgements }],
             "cqldyno regress tiny",
         )?;
         Ok(std::fs::read_to_string(&page).unwrap())

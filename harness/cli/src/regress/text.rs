@@ -3,8 +3,9 @@
 use cqldyno_reports::{plain, three_digits, whole, wrap};
 use cqldyno_scenarios::{Claim, Expected, Regression, Submit, Trial};
 
-use super::judge::{Judged, Judgement, Verdict};
+use super::judge::{Judgement, outcome};
 use super::plan::in_flight;
+use crate::outcome::Outcome;
 
 /// The regressions, one line each.
 pub fn listed(all: &[Regression]) -> String {
@@ -23,13 +24,13 @@ pub fn head(regression: &Regression, width: usize) -> String {
 pub fn run(trial: &Trial, judgements: &[(&Expected, Judgement)], width: usize) -> String {
     let mut text = format!("\n{}\n", wrap(&asked(trial), width, 2));
     for (expected, judgement) in judgements {
-        let mut lines = vec![format!("{}: {}", word(&judgement.judged), plain(&expected.says))];
-        lines.push(format!("{}: {}", meter(expected), figures(judgement)));
-        lines.push(format!("{}, expected {}", found(expected, judgement), bounds(expected)));
+        let mut lines = vec![
+            format!("{}: {}", word(judgement), plain(&expected.says)),
+            format!("{}: {}", meter(expected), figures(judgement)),
+            format!("{}, expected {}", found(expected, judgement), bounds(expected)),
+        ];
         lines.extend(expected.published.iter().map(|published| format!("published: {}", plain(published))));
-        if let Judged::Unknown(why) = &judgement.judged {
-            lines.push(plain(why));
-        }
+        lines.extend(judgement.holds.as_ref().err().map(|why| plain(why)));
         let mut lines = lines.into_iter();
         let indented = |line: String, by: usize| {
             let next = format!("\n{}", " ".repeat(by + 2));
@@ -42,26 +43,27 @@ pub fn run(trial: &Trial, judgements: &[(&Expected, Judgement)], width: usize) -
 }
 
 /// The last sentence.
-pub fn verdict(name: &str, judgements: &[(&Expected, Judgement)]) -> String {
-    let verdict = Verdict::of(judgements.iter().map(|(_, one)| one));
-    let of = |is: fn(&Judged) -> bool| judgements.iter().filter(|(_, one)| is(&one.judged)).count();
+pub fn verdict<'a>(name: &str, all: impl Iterator<Item = &'a Judgement> + Clone) -> String {
+    let of = |is: fn(&Judgement) -> bool| all.clone().filter(|one| is(one)).count();
     let counts = [
-        (of(|one| *one == Judged::Holds), "as expected"),
-        (of(|one| *one == Judged::Fails), "not as expected"),
-        (of(|one| matches!(one, Judged::Unknown(_))), "undecided"),
+        (of(|one| one.holds == Ok(true)), "as expected"),
+        (of(|one| one.holds == Ok(false)), "not as expected"),
+        (of(|one| one.holds.is_err()), "undecided"),
     ];
     let counts: Vec<String> =
         counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
-    let why = judgements.iter().find_map(|(_, one)| match &one.judged {
-        Judged::Unknown(why) if verdict == Verdict::CannotBeMeasured => Some(format!(" {}", plain(why))),
-        _ => None,
-    });
-    format!(
-        "{name}: {} ({}).{}",
-        verdict.name(),
-        if counts.is_empty() { "no expectation is a count".to_owned() } else { counts.join(", ") },
-        why.unwrap_or_default()
-    )
+    let counts = if counts.is_empty() { "no expectation is a count".to_owned() } else { counts.join(", ") };
+    let verdict = match outcome(all.clone()) {
+        Outcome::Done => "reproduced",
+        Outcome::Failed => "not reproduced",
+        Outcome::Unmeasurable | Outcome::Interrupted => {
+            let why = { all }
+                .find_map(|one| one.holds.as_ref().err())
+                .map_or(String::new(), |why| format!(" {}", plain(why)));
+            return format!("{name}: cannot be measured here ({counts}).{why}");
+        }
+    };
+    format!("{name}: {verdict} ({counts}).")
 }
 
 /// What the run asks, in words.
@@ -80,10 +82,8 @@ pub fn asked(trial: &Trial) -> String {
 pub fn meter(expected: &Expected) -> String {
     let at = expected.at.map(|at| format!("{} in flight", whole(at as f64)));
     let place: Vec<String> = expected.submit.iter().map(ToString::to_string).chain(at).collect();
-    match place.is_empty() {
-        true => expected.meter.clone(),
-        false => format!("{} ({})", expected.meter, place.join(", ")),
-    }
+    let meter = &expected.meter;
+    if place.is_empty() { meter.clone() } else { format!("{meter} ({})", place.join(", ")) }
 }
 
 fn figures(judgement: &Judgement) -> String {
@@ -120,11 +120,11 @@ pub fn bounds(expected: &Expected) -> String {
 }
 
 /// The word for what follows.
-pub fn word(judged: &Judged) -> &'static str {
-    match judged {
-        Judged::Holds => "yes",
-        Judged::Fails => "no",
-        Judged::Unknown(_) => "not known",
+pub fn word(judgement: &Judgement) -> &'static str {
+    match judgement.holds {
+        Ok(true) => "yes",
+        Ok(false) => "no",
+        Err(_) => "not known",
     }
 }
 
@@ -147,7 +147,7 @@ mod tests {
             figures: vec![("a@1".to_owned(), Some(1.0)), ("a@2".to_owned(), Some(0.043))],
             found: Some(0.043),
             interval: None,
-            judged: Judged::Holds,
+            holds: Ok(true),
         };
         let judgements = [(&trial.expectations[0], judgement.clone())];
         assert_eq!(listed(std::slice::from_ref(&tiny)), "tiny  Two calls for one.\n");
@@ -157,11 +157,14 @@ mod tests {
             "\ncalls: writes, 1,024 in flight, multi:2, answers delayed by 1ms\n  yes: Half the calls.\n    syscalls:sendto: \
              1.00 a@1 -> 0.0430 a@2\n    ratio 0.0430, expected at most 0.980\n    published: 1 to 0.5\n"
         );
-        assert_eq!(verdict("tiny", &judgements), "tiny: reproduced (1 as expected).");
-        let unknown = Judgement { found: None, judged: Judged::Unknown("No counter.".to_owned()), ..judgement };
+        assert_eq!(verdict("tiny", judgements.iter().map(|(_, one)| one)), "tiny: reproduced (1 as expected).");
+        let unknown = Judgement { found: None, holds: Err("No counter.".to_owned()), ..judgement };
         let judgements = [(&trial.expectations[0], unknown)];
         assert!(run(trial, &judgements, 80).contains("    no ratio, expected at most 0.980\n"));
-        assert_eq!(verdict("tiny", &judgements), "tiny: cannot be measured here (1 undecided). No counter.");
-        assert_eq!(verdict("tiny", &[]), "tiny: cannot be measured here (no expectation is a count).");
+        assert_eq!(
+            verdict("tiny", judgements.iter().map(|(_, one)| one)),
+            "tiny: cannot be measured here (1 undecided). No counter."
+        );
+        assert_eq!(verdict("tiny", [].iter()), "tiny: cannot be measured here (no expectation is a count).");
     }
 }

@@ -12,36 +12,16 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use cqldyno_allocation_area::{Counts, VARIABLE, create, read};
+use cqldyno_measure::list::declared;
 
 use crate::meter::{Edge, at_edges, per_statement};
 use crate::preload;
-use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Refusal, Subject, Unit};
+use crate::{Attachment, Declaration, Meter, Outcome, Probe, Refusal, Subject};
 
 const MEASURES: [Declaration; 3] = [
-    Declaration::new(
-        Pass::Allocations,
-        "allocations_per_statement",
-        Unit::Count,
-        Better::Lower,
-        "allocations of the worker per verified statement; a realloc is one",
-    )
-    .titled("allocations"),
-    Declaration::new(
-        Pass::Allocations,
-        "allocated_bytes_per_statement",
-        Unit::Bytes,
-        Better::Lower,
-        "bytes allocated per verified statement",
-    )
-    .titled("bytes\nallocated"),
-    Declaration::new(
-        Pass::Allocations,
-        "frees_per_statement",
-        Unit::Count,
-        Better::Neither,
-        "allocations that the worker gives back, per verified statement",
-    )
-    .titled("given\nback"),
+    declared::ALLOCATIONS_PER_STATEMENT.titled("allocations"),
+    declared::ALLOCATED_BYTES_PER_STATEMENT.titled("bytes\nallocated"),
+    declared::FREES_PER_STATEMENT.titled("given\nback"),
 ];
 
 /// The library's file name.

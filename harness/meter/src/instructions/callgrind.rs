@@ -8,19 +8,14 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use cqldyno_measure::list::declared;
+
 use super::{PROCESSOR_COUNTERS, is_under_valgrind};
 use crate::meter::per_statement;
 use crate::tool::run;
-use crate::{Artifact, Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Refusal, Seen, Subject, Unit};
+use crate::{Artifact, Attachment, Declaration, Meter, Outcome, Probe, Refusal, Seen, Subject};
 
-const MEASURES: [Declaration; 1] = [Declaration::new(
-    Pass::Instructions,
-    "callgrind_instructions_per_statement",
-    Unit::Count,
-    Better::Lower,
-    "instructions of the worker per verified statement under callgrind: user mode, one thread at a time",
-)
-.titled("instructions,\nuser mode,\nserialised")];
+const MEASURES: [Declaration; 1] = [declared::CALLGRIND_INSTRUCTIONS.titled("instructions,\nuser mode,\nserialised")];
 
 /// Its own output, in the cell's own folder; the process id follows, and the number of the dump.
 const OUTPUT: &str = "callgrind";

@@ -4,6 +4,7 @@
 use std::hint::black_box;
 use std::sync::OnceLock;
 
+use cqldyno_measure::list::declared;
 use perf_event::events::Hardware;
 use perf_event::{CountAndTime, Counter};
 
@@ -17,11 +18,7 @@ const fn user_mode(id: &'static str, about: &'static str) -> Declaration {
 }
 
 const MEASURES: [Declaration; 4] = [
-    user_mode(
-        "processor_instructions_per_statement",
-        "instructions in user mode per verified statement, by the processor",
-    )
-    .titled("instructions,\nuser mode,\nprocessor"),
+    declared::PROCESSOR_INSTRUCTIONS.titled("instructions,\nuser mode,\nprocessor"),
     user_mode("processor_cycles_per_statement", "cycles in user mode per verified statement, by the processor")
         .titled("cycles,\nuser mode"),
     user_mode("processor_cache_misses_per_statement", "misses of the last cache in user mode per verified statement")

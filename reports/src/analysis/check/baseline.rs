@@ -1,28 +1,12 @@
 //! Counts, judged against an earlier run.
 
-use super::steady::{share, unsteadiness};
-use super::{Check, CheckError, Finding, Judgement, Line, line, named, percent};
+use super::{Check, CheckError, Checked, Judgement, NOT_JUDGED, checked, ids, percent};
 use crate::head::time_limit;
+use crate::judge::beside;
+use crate::measure::{STATEMENTS, SYSCALLS_PER_STATEMENT, THREADS, margin};
 use crate::quantity::{three_digits, whole};
 use crate::text::{count, plain};
-use crate::{Analysis, Contender, Recorded, Role, Run, SummaryRow};
-
-/// A difference between a run and its baseline.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Difference {
-    /// For example `the kernel`.
-    pub what: &'static str,
-    /// In the baseline.
-    pub was: String,
-    /// In the run.
-    pub is: String,
-}
-
-/// The differences as part of a sentence.
-pub fn list(differences: &[Difference]) -> String {
-    let said = |one: &Difference| format!("{} was {} then and is {} now", one.what, plain(&one.was), plain(&one.is));
-    differences.iter().map(said).collect::<Vec<_>>().join("; ")
-}
+use crate::{Analysis, Contender, Recorded, Role, Run, SummaryRow, Verdict};
 
 impl Judgement {
     /// Judges all drivers by their counts against an earlier run. Times are never compared across runs.
@@ -32,23 +16,20 @@ impl Judgement {
     pub fn against(recorded: &Recorded, baseline: &Recorded, check: &Check) -> Result<Judgement, CheckError> {
         let differences = differences(&baseline.run, &recorded.run);
         if !differences.is_empty() {
-            return Err(CheckError::OtherEnvironment { differences });
+            return Err(CheckError::OtherEnvironment(differences.join("; ")));
         }
         let judged = counted(&recorded.run, &baseline.run, check)?;
         let of = |one: &Recorded| Analysis::new(&one.run, &one.cells).rows().to_vec();
         let (now, then) = (of(recorded), of(baseline));
-        let is_count = |row: &&SummaryRow| share(&row.meter).is_some() && row.median.is_some();
+        let is_count = |row: &&SummaryRow| margin(&row.meter).is_some() && row.median.is_some();
         let mut lines = Vec::new();
         for old in then.iter().filter(is_count) {
             let Some(contender) = judged.iter().find(|one| one.id == old.contender) else { continue };
-            let same = |row: &&SummaryRow| {
-                (&row.contender, &row.scenario, &row.arrangement, &row.meter)
-                    == (&old.contender, &old.scenario, &old.arrangement, &old.meter)
-            };
-            lines.push(match now.iter().find(same) {
+            lines.push(match beside(&now, old, &old.contender, &old.meter) {
                 Some(row) => by_count(row, old, unsteadiness(row, recorded, [&now, &then]), check),
                 None => {
-                    Line { label: contender.label.clone(), ..line(old, Finding::NotJudged, NOT_COUNTED.to_owned()) }
+                    let row = SummaryRow { label: contender.label.clone(), ..old.clone() };
+                    checked(&row, Err(NOT_JUDGED), NOT_COUNTED.to_owned())
                 }
             });
         }
@@ -61,76 +42,87 @@ impl Judgement {
             baseline.run.started,
             percent(check.threshold)
         );
-        Ok(Judgement {
-            about,
-            lines,
-            warnings: ours(&baseline.run, &recorded.run).into_iter().collect(),
-            findings: Vec::new(),
-        })
+        let is_ours = baseline.run.executable == recorded.run.executable;
+        let warnings = if is_ours { Vec::new() } else { vec![OTHER_EXECUTABLE.to_owned()] };
+        Ok(Judgement { about, lines, warnings, findings: Vec::new() })
     }
 }
 
+const OTHER_EXECUTABLE: &str =
+    "cqldyno's executable, and so the embedded cluster, is not the baseline's: a step may come from cqldyno.";
 const NOT_COUNTED: &str = "The baseline has this count and the run does not: run it with the same passes.";
 
 /// The contenders to judge: those that were asked for, else every driver that both runs have.
-fn counted<'a>(now: &'a Run, then: &Run, check: &Check) -> Result<Vec<&'a Contender>, CheckError> {
-    let candidates: Vec<&Contender> = now.contenders.iter().filter(|one| !one.control).collect();
-    let is_then = |one: &&Contender| then.contenders.iter().any(|old| old.id == one.id && !old.control);
-    if check.contenders.is_empty() {
+fn counted<'a>(now: &'a Run, then: &'a Run, check: &Check) -> Result<Vec<&'a Contender>, CheckError> {
+    let [candidates, before] =
+        [now, then].map(|run| run.contenders.iter().filter(|one| !one.control).collect::<Vec<_>>());
+    let is_then = |one: &Contender| before.iter().any(|old| old.id == one.id);
+    let Some(named) = check.named(&candidates)? else {
         let is_judged = |one: &&Contender| one.role == Role::Driver && one.unavailable.is_none() && is_then(one);
         return Ok(candidates.into_iter().filter(is_judged).collect());
-    }
-    let named = named(&candidates, check)?;
-    let there = || ids(then.contenders.iter().filter(|one| !one.control));
-    match named.iter().zip(&check.contenders).find(|(one, _)| !is_then(one)) {
-        Some((_, asked)) => Err(CheckError::NotInBaseline { asked: asked.clone(), there: there() }),
+    };
+    match check.contenders.iter().zip(&named).find(|(_, one)| !is_then(one)) {
+        Some((asked, _)) => Err(CheckError::NotInBaseline(asked.clone(), ids(&before))),
         None => Ok(named),
     }
 }
 
-pub fn ids<'a>(contenders: impl Iterator<Item = &'a Contender>) -> String {
-    contenders.map(|one| plain(&one.id)).collect::<Vec<_>>().join(", ")
-}
-
 /// Judges a count: the whole range that it has between runs of one build must lie on one side of the threshold.
-fn by_count(row: &SummaryRow, old: &SummaryRow, unsteadiness: Result<f64, String>, check: &Check) -> Line {
-    let now = row.median.filter(|_| row.void.is_none());
-    let then = old.median.filter(|_| old.void.is_none());
-    let (finding, sentence) = match (now, then) {
-        (Some(now), Some(then)) => {
-            let figure = format!("{} now, {} then", three_digits(now), three_digits(then));
-            let over = percent(check.threshold);
-            // A count of zero may grow by less than can be counted.
-            let most = then * (1.0 + check.threshold) + 1e-9;
-            match unsteadiness {
-                Err(why) => (Finding::Inconclusive, format!("{figure}: left open, because {}.", plain(&why))),
-                Ok(share) if now > most * (1.0 + share) => {
-                    let by = percent(share);
-                    (
-                        Finding::Greater,
-                        format!("{figure}: more than {over} above, and more than the {by} by which runs differ."),
-                    )
-                }
-                Ok(share) if now * (1.0 + share) <= most => {
-                    (Finding::Passed, format!("{figure}: no more than {over} above."))
-                }
-                Ok(share) => {
-                    let by = percent(share);
-                    let why = format!("runs of one build differ by up to {by}");
-                    (Finding::Inconclusive, format!("{figure}: {over} above or not, {why}."))
-                }
-            }
-        }
-        (None, _) => {
-            let why = [&row.void, &row.failed, &row.unavailable].into_iter().flatten().next();
-            (Finding::NotJudged, why.map_or("There is no figure.".to_owned(), |why| plain(why)))
-        }
-        (Some(_), None) => {
-            let why = old.void.as_deref().unwrap_or("There is no figure.");
-            (Finding::NotJudged, format!("The baseline's figure is void: {}", plain(why)))
+fn by_count(row: &SummaryRow, old: &SummaryRow, unsteadiness: Result<f64, String>, check: &Check) -> Checked {
+    let (now, then) = match (row.figure(), old.figure()) {
+        (Ok(now), Ok(then)) => (now, then),
+        (Err(why), _) => return checked(row, Err(NOT_JUDGED), plain(&why)),
+        (_, Err(why)) => {
+            return checked(row, Err(NOT_JUDGED), format!("The baseline's figure is void: {}", plain(&why)));
         }
     };
-    line(row, finding, sentence)
+    let over = percent(check.threshold);
+    let verdict = |share: &f64| check.judged([now / (1.0 + share), now * (1.0 + share)], then);
+    let (verdict, said) = match unsteadiness.as_ref().map(|share| (verdict(share), percent(*share))) {
+        Err(why) => (Verdict::Inconclusive, format!("left open, because {}", plain(why))),
+        Ok((verdict @ Verdict::Dearer, by)) => {
+            (verdict, format!("more than {over} above, and more than the {by} by which runs differ"))
+        }
+        Ok((verdict @ Verdict::Inconclusive, by)) => {
+            (verdict, format!("{over} above or not, runs of one build differ by up to {by}"))
+        }
+        Ok((verdict, _)) => (verdict, format!("no more than {over} above")),
+    };
+    checked(row, Ok(verdict), format!("{} now, {} then: {said}.", three_digits(now), three_digits(then)))
+}
+
+/// More threads than these wake each other: the one that runs everything, and one of the driver's own.
+const THREADS_ALONE: f64 = 2.0;
+
+/// The share by which the count may differ between runs of one build, or why that is not known.
+///
+/// System calls of several threads, which wake each other, differed by up to eight times.
+fn unsteadiness(row: &SummaryRow, recorded: &Recorded, rows: [&[SummaryRow]; 2]) -> Result<f64, String> {
+    let (share, least) =
+        margin(&row.meter).ok_or("nobody knows how steady it is; judge allocations or instructions")?;
+    if row.meter == SYSCALLS_PER_STATEMENT {
+        let is_here = |runtime: &str| {
+            recorded.run.plan.arrangements.iter().any(|one| one.id == row.arrangement && one.runtime == runtime)
+        };
+        let threads =
+            rows.iter().filter_map(|rows| beside(rows, row, &row.contender, THREADS)?.median).reduce(f64::max);
+        if !is_here("current") || threads.is_none_or(|threads| threads > THREADS_ALONE) {
+            let threads =
+                threads.map_or("several threads".to_owned(), |threads| count(threads.ceil() as u64, "thread"));
+            return Err(format!(
+                "the worker had {threads} on {}, and how often threads wake each other differs in every run; judge allocations or \
+                 instructions",
+                row.arrangement
+            ));
+        }
+    }
+    // What happens once per cell weighs more in a shorter one.
+    let is_of = |cell: &&crate::Cell| {
+        [&cell.contender, &cell.scenario, &cell.arrangement] == [&row.contender, &row.scenario, &row.arrangement]
+            && cell.get(&row.meter).is_some()
+    };
+    let statements = recorded.cells.iter().filter(is_of).filter_map(|cell| cell.get(STATEMENTS));
+    Ok(share * least / statements.fold(least, f64::min).max(1.0))
 }
 
 /// What must be equal for the figures of two runs to be comparable, apart from the scenarios.
@@ -159,8 +151,8 @@ pub fn conditions(run: &Run) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// All differences that make the counts of two runs incomparable.
-fn differences(then: &Run, now: &Run) -> Vec<Difference> {
+/// All differences that make the counts of two runs incomparable, as parts of a sentence.
+fn differences(then: &Run, now: &Run) -> Vec<String> {
     let all = |run: &Run| {
         let mut all = conditions(run);
         all.extend([
@@ -172,7 +164,7 @@ fn differences(then: &Run, now: &Run) -> Vec<Difference> {
         all
     };
     let pairs = all(then).into_iter().zip(all(now)).filter(|((_, was), (_, is))| was != is);
-    pairs.map(|((what, was), (_, is))| Difference { what, was, is }).collect()
+    pairs.map(|((what, was), (_, is))| format!("{what} was {} then and is {} now", plain(&was), plain(&is))).collect()
 }
 
 fn statements(run: &Run) -> String {
@@ -182,7 +174,8 @@ fn statements(run: &Run) -> String {
     format!("{timed} ({counted} in a cell that counts, {before} before the window)")
 }
 
-fn scenarios(run: &Run) -> String {
+/// The scenarios with their hashes.
+pub fn scenarios(run: &Run) -> String {
     let hashes = run.scenarios.iter().map(|one| format!("{} {}", one.name, one.hash.get(..12).unwrap_or(&one.hash)));
     hashes.collect::<Vec<_>>().join(", ")
 }
@@ -192,12 +185,4 @@ fn arrangements(run: &Run) -> String {
         format!("{} with the worker on cores {:?} and the server on {:?}", one.id, one.worker_cores, one.server_cores)
     });
     named.collect::<Vec<_>>().join(", ")
-}
-
-/// A warning if cqldyno itself may have changed a count.
-fn ours(then: &Run, now: &Run) -> Option<String> {
-    (then.executable != now.executable).then(|| {
-        "cqldyno's executable, and so the embedded cluster, is not the baseline's: a step may come from cqldyno."
-            .to_owned()
-    })
 }

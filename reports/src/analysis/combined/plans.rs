@@ -1,6 +1,6 @@
 //! Whether runs have one plan: the same question to the same contenders. Machines may differ.
 
-use crate::check::conditions;
+use crate::check::{conditions, scenarios};
 use crate::quantity::whole;
 use crate::text::{list, plain};
 use crate::{Analysis, Contender, Run};
@@ -53,13 +53,12 @@ fn fields(analysis: &Analysis) -> Fields {
     let plan = &run.plan;
     let mut labels: Vec<&str> = run.contenders.iter().map(|one| one.label.as_str()).collect();
     labels.sort_unstable();
-    let scenarios = run.scenarios.iter().map(|one| format!("{} {}", one.name, one.hash.get(..12).unwrap_or(&one.hash)));
     let arrangements: Vec<&str> = plan.arrangements.iter().map(|one| one.id.as_str()).collect();
     let of_what = if plan.turns.is_some() { "turn" } else { "cell" };
     let mut all = vec![
         ("the contenders", labels.join(", ")),
         ("the reference", analysis.reference().map_or(String::new(), |one| one.label.clone())),
-        ("the scenarios", scenarios.collect::<Vec<_>>().join(", ")),
+        ("the scenarios", scenarios(run)),
         ("the arrangements", arrangements.join(", ")),
         ("the count", format!("{} statements per {of_what}", whole(plan.statements() as f64))),
         ("the statements before the window", whole(plan.warmup as f64)),

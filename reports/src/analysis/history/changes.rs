@@ -7,14 +7,16 @@ use semver::Version;
 use serde::{Deserialize, Serialize};
 
 use super::Point;
-use crate::check::steady;
-use crate::{Contender, Run};
+use crate::comparison::{adapter, driver};
+use crate::judge::judged_change;
+use crate::measure::margin;
+use crate::{Run, Verdict};
 
 /// The fewest figures with changes: two releases are compared without them.
 const LEAST_POINTS: usize = 3;
-/// A count that nobody knows the steadiness of may be off by so much.
+/// Runs of one build may differ by so much in a count whose margin nobody knows.
 const UNKNOWN_SHARE: f64 = 0.03;
-/// How many standard deviations the greatest difference between seven runs is, which `steady` has.
+/// How many standard deviations the greatest difference between seven runs is, which margins have.
 const STEADY_DEVIATIONS: f64 = 3.0;
 /// How many standard deviations the range of 2, 3, ... figures is (L. H. C. Tippett, Biometrika 17, 1925).
 const RANGES: [f64; 7] = [1.128, 1.693, 2.059, 2.326, 2.534, 2.704, 2.847];
@@ -64,14 +66,17 @@ pub struct Cause {
 pub(super) fn changes(points: &[Point], meter: &str, run: &Run) -> Option<Vec<Change>> {
     let is_count = run.measure(meter).is_some_and(|known| known.is_exact());
     let there: Vec<usize> = (0..points.len()).filter(|at| points[*at].median.is_some_and(|one| one > 0.0)).collect();
+    let share = margin(meter).map_or(UNKNOWN_SHARE, |(share, _)| share);
+    // How far the logarithm of a count may be off, according to the spread of its processes.
+    let deviation = mean(points.iter().filter_map(of_range)).unwrap_or(0.0).max(share / STEADY_DEVIATIONS);
     let level = |at: &usize| match is_count {
-        true => Some(Level { log: points[*at].median?.ln(), deviation: deviation(points, meter) }),
+        true => Some(Level { log: points[*at].median?.ln(), deviation }),
         false => points[*at].ratio.or_else(|| of_reference(points, *at, run)),
     };
     let series = there.iter().map(level).collect::<Option<Vec<Level>>>().filter(|all| all.len() >= LEAST_POINTS)?;
     // Runs of one build differ by as much in a count, however often it is counted within one of them.
-    let least = if is_count { steady::share(meter).unwrap_or(UNKNOWN_SHARE).ln_1p() } else { 0.0 };
-    let is_step = |after: &usize| (series[*after].log - series[*after - 1].log).abs() > least;
+    let least = if is_count { share.ln_1p() } else { 0.0 };
+    let is_step = |at: &usize| judged_change(series[*at].log - series[at - 1].log, least) != Verdict::Same;
     let change = |after: usize| {
         let rises = series[after].log > series[after - 1].log;
         let pair = [there[after - 1], there[after]];
@@ -98,12 +103,6 @@ fn of_reference(points: &[Point], at: usize, run: &Run) -> Option<Level> {
     (run.plan.reference.as_ref() == Some(&points[at].contender)).then_some(Level { log: 0.0, deviation: others })
 }
 
-/// How far the logarithm of a count may be off, according to the spread of its processes.
-fn deviation(points: &[Point], meter: &str) -> f64 {
-    let least = steady::share(meter).unwrap_or(UNKNOWN_SHARE) / STEADY_DEVIATIONS;
-    mean(points.iter().filter_map(of_range)).unwrap_or(0.0).max(least)
-}
-
 fn mean(all: impl Iterator<Item = f64>) -> Option<f64> {
     let (sum, number) = all.fold((0.0, 0.0), |(sum, number), one| (sum + one, number + 1.0));
     (number > 0.0).then_some(sum / number)
@@ -115,20 +114,10 @@ fn of_range(point: &Point) -> Option<f64> {
     Some((most / least).ln() / times)
 }
 
-/// The name of a contender's driver.
-fn driver(contender: &Contender) -> &str {
-    contender.id.split(['@', '+']).next().unwrap_or_default()
-}
-
-fn adapter(contender: &Contender) -> String {
-    let newest = || format!("drivers/{}", driver(contender));
-    contender.built.as_ref().map_or_else(newest, |built| built.adapter.clone())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample;
+    use crate::{Contender, sample};
 
     #[test]
     fn every_cause_names_a_measure_and_its_source() {

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::cross_check::{ALLOCATIONS, CALLGRIND};
 use crate::export::column::{Column, Entry, Kind, Row, Standing};
 use crate::export::part::{Field, Notes};
 use crate::export::quantity::three_digits;
 use crate::measure::{
-    CPU_PER_STATEMENT, PEAK_RSS, SERVER_CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT, WALL, definition,
+    ALLOCATIONS_PER_STATEMENT, CALLGRIND_INSTRUCTIONS, CPU_PER_STATEMENT, PEAK_RSS, SERVER_CPU_PER_STATEMENT,
+    SYSCALLS_PER_STATEMENT, THROUGHPUT, WALL, definition,
 };
 use crate::{Better, Run, SummaryRow};
 
@@ -52,8 +52,8 @@ pub fn meaning(column: &Column) -> &'static str {
             "CPU time per statement over the reference's, over all rounds that count, and the interval of that ratio."
         }
         Kind::Figure => match column.meter {
-            ALLOCATIONS => "allocations of the worker per statement",
-            CALLGRIND => "instructions of the worker per statement in user mode, under callgrind",
+            ALLOCATIONS_PER_STATEMENT => "allocations of the worker per statement",
+            CALLGRIND_INSTRUCTIONS => "instructions of the worker per statement in user mode, under callgrind",
             meter => definition(meter).map_or("", |known| known.about),
         },
     }

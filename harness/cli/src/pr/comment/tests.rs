@@ -32,7 +32,7 @@ fn commented(head: &str, (mut run, cells): (Run, Vec<Cell>), confirms: bool, exp
     let mut lines = judge(&analysis);
     let mut second = lines.clone();
     let unchanged = if confirms { &mut [][..] } else { &mut second[..] };
-    unchanged.iter_mut().for_each(|line| line.judged = Judged::Same);
+    unchanged.iter_mut().for_each(|line| line.verdict = Ok(Verdict::Same));
     second
         .iter_mut()
         .filter(|line| line.scenario == "writes")
@@ -42,7 +42,7 @@ fn commented(head: &str, (mut run, cells): (Run, Vec<Cell>), confirms: bool, exp
     let text = Comment {
         change: &change(head),
         analysis: &analysis,
-        lines: &lines,
+        all: &lines,
         scenarios: &scenarios::find("writes").unwrap(),
         explained,
         lasted: Duration::from_secs(700),

@@ -1,3 +1,4 @@
+use cqldyno_reports::measure::CPU_PER_STATEMENT;
 use cqldyno_reports::{Cell, Measure, Pass, Run, TurnsInfo, Unit};
 
 use super::*;
@@ -29,12 +30,10 @@ pub(in crate::pr) fn measured(cpu: [f64; 4], more: impl Fn(usize, usize) -> f64)
                 cells.push(cell);
                 continue;
             }
-            for (nth, (meter, pass)) in
-                COUNTS.iter().zip([Pass::Instructions, Pass::Counting, Pass::Allocations]).enumerate()
-            {
+            for (nth, figure) in COUNTS.into_iter().enumerate() {
                 let value = Measure::value(USUAL[nth] + more(at, nth), Unit::Count);
-                let measures = [(meter.measures[0].to_owned(), value)].into();
-                cells.push(Cell { measures, pass, ..cell.clone() });
+                let measures = [(figure.ids[0].to_owned(), value)].into();
+                cells.push(Cell { measures, pass: figure.pass, ..cell.clone() });
             }
         }
     }
@@ -44,15 +43,15 @@ pub(in crate::pr) fn measured(cpu: [f64; 4], more: impl Fn(usize, usize) -> f64)
 }
 
 /// The lines on writes: instructions, system calls, allocations, CPU time.
-fn lines(cpu: [f64; 4], more: impl Fn(usize, usize) -> f64) -> Vec<Line> {
+fn lines(cpu: [f64; 4], more: impl Fn(usize, usize) -> f64) -> Vec<Judged> {
     let (run, cells) = measured(cpu, more);
     let lines = judge(&Analysis::new(&run, &cells));
     assert_eq!(lines.len(), 8, "four meters of two scenarios");
     lines.into_iter().filter(|line| line.scenario == "writes").collect()
 }
 
-fn verdicts(lines: &[Line]) -> Vec<&'static str> {
-    lines.iter().map(|line| line.judged.name()).collect()
+fn verdicts(lines: &[Judged]) -> Vec<&'static str> {
+    lines.iter().map(Judged::name).collect()
 }
 
 const EQUAL: [f64; 4] = [1.0; 4];
@@ -87,11 +86,11 @@ fn a_count_that_differs_between_two_runs_of_one_build_is_not_exact_and_must_chan
             lines(EQUAL, more)
         };
         let small = with(0.2);
-        assert_eq!(small[1].judged, Judged::Same, "{:?}", small[1]);
+        assert_eq!(small[1].verdict, Ok(Verdict::Same), "{:?}", small[1]);
         assert!(!small[1].is_exact() && small[0].is_exact());
         assert!((small[1].noise.unwrap() - 0.1).abs() < 1e-9);
-        assert_eq!(with(1.0)[1].judged, Judged::Dearer);
-        assert_eq!(with(-1.0)[1].judged, Judged::Cheaper);
+        assert_eq!(with(1.0)[1].verdict, Ok(Verdict::Dearer));
+        assert_eq!(with(-1.0)[1].verdict, Ok(Verdict::Cheaper));
     }
 }
 
@@ -100,13 +99,13 @@ fn cpu_time_is_dearer_only_if_both_names_of_head_are_beyond_two_percent() {
     let of = |cpu| lines(cpu, |_, _| 0.0).remove(3);
     let dearer = of([1.0, 1.0, 1.1, 1.1]);
     let [low, high] = dearer.interval.unwrap();
-    assert!(dearer.judged == Judged::Dearer && low > 1.02 && high < 1.2, "{dearer:?}");
+    assert!(dearer.verdict == Ok(Verdict::Dearer) && low > 1.02 && high < 1.2, "{dearer:?}");
     assert!((dearer.ratio().unwrap() - 1.1).abs() < 0.02, "{dearer:?}");
-    assert_eq!(of([1.0, 1.0, 0.9, 0.9]).judged, Judged::Cheaper);
-    assert_eq!(of([1.0, 1.0, 1.1, 1.0]).judged, Judged::Inconclusive, "one name alone");
-    assert!(matches!(of(EQUAL).judged, Judged::Same | Judged::Inconclusive));
+    assert_eq!(of([1.0, 1.0, 0.9, 0.9]).verdict, Ok(Verdict::Cheaper));
+    assert_eq!(of([1.0, 1.0, 1.1, 1.0]).verdict, Ok(Verdict::Inconclusive), "one name alone");
+    assert!(matches!(of(EQUAL).verdict, Ok(Verdict::Same | Verdict::Inconclusive)));
     let differs = of([1.0, 1.1, 1.2, 1.2]);
-    assert!(matches!(&differs.judged, Judged::Unknown(why) if why.contains("should cost the same")), "{differs:?}");
+    assert!(matches!(&differs.verdict, Err(why) if why.contains("should cost the same")), "{differs:?}");
 }
 
 #[test]
@@ -117,10 +116,10 @@ fn what_was_not_measured_or_is_void_has_no_verdict_and_says_why() {
         cell.void = Some("A row was wrong.".to_owned());
     }
     let lines = judge(&Analysis::new(&run, &cells));
-    assert!(matches!(&lines[0].judged, Judged::Unknown(why) if why.ends_with('.')), "{:?}", lines[0]);
+    assert!(matches!(&lines[0].verdict, Err(why) if why.ends_with('.')), "{:?}", lines[0]);
     assert_eq!(lines[0].base, None);
-    assert_eq!(lines[1].judged, Judged::Same);
-    assert_eq!(lines[2].judged, Judged::Unknown("A row was wrong.".to_owned()));
+    assert_eq!(lines[1].verdict, Ok(Verdict::Same));
+    assert_eq!(lines[2].verdict, Err("A row was wrong.".to_owned()));
     let run = Run { contenders: run.contenders[..3].to_vec(), ..run };
     assert_eq!(judge(&Analysis::new(&run, &cells)), [], "a run that ended before all four were there");
 }
@@ -130,7 +129,7 @@ fn a_run_without_turns_has_counts_alone() {
     let (mut run, cells) = measured(EQUAL, |_, _| 0.0);
     run.plan.turns = None;
     let lines = judge(&Analysis::new(&run, &cells));
-    assert_eq!((lines.len(), lines.iter().any(|line| line.meter == &CPU_TIME)), (6, false));
+    assert_eq!((lines.len(), lines.iter().any(|line| line.figure == &CPU_TIME)), (6, false));
 }
 
 #[test]
@@ -144,7 +143,7 @@ fn a_change_is_a_finding_only_if_the_second_run_says_the_same() {
     confirm(&mut first, &second);
     let found: Vec<Option<bool>> = first.iter().map(|line| line.confirmed).collect();
     assert_eq!(found, [Some(true), Some(false), Some(false), None]);
-    assert_eq!(first.iter().filter(|line| line.is_finding()).count(), 1);
+    assert_eq!(first.iter().filter(|line| line.confirmed == Some(true)).count(), 1);
     let mut first = lines(EQUAL, |who, _| if who > 1 { 100.0 } else { 0.0 });
     confirm(&mut first, &[]);
     assert!(first.iter().all(|line| line.confirmed.is_none()), "what the second run did not measure stays open");

@@ -1,0 +1,117 @@
+//! The one judgement of figures: which measure has them, where they lie against what counts as no change, and what follows.
+
+use cqldyno_statistics as statistics;
+
+use crate::measure::{CPU_PER_STATEMENT, CPU_TIME, Figure};
+use crate::{Analysis, Contender, Place, SummaryRow, Verdict};
+
+/// What follows from a cost that lies in the interval, if all between `least` and `most` is no change. A cost that is known exactly is
+/// an interval of itself.
+pub fn judged(interval: [f64; 2], [least, most]: [f64; 2]) -> Verdict {
+    Verdict::of(statistics::Verdict::between(interval, [least, most]), CPU_PER_STATEMENT)
+}
+
+/// The same of a change that is known exactly and must be greater than `least` either way.
+pub fn judged_change(change: f64, least: f64) -> Verdict {
+    judged([change; 2], [-least, least])
+}
+
+/// The ratios of CPU time that are no change.
+pub fn same_time() -> [f64; 2] {
+    let least = CPU_TIME.least.of(1.0);
+    [1.0 - least, 1.0 + least]
+}
+
+impl SummaryRow {
+    /// The level, or why there is none, as a full sentence.
+    pub fn figure(&self) -> Result<f64, String> {
+        let why = || [&self.void, &self.failed, &self.unavailable].into_iter().flatten().next();
+        self.level.ok_or_else(|| why().map_or(NOT_MEASURED, |why| why).to_owned())
+    }
+
+    /// Whether both are of one scenario and arrangement.
+    pub(crate) fn is_beside(&self, other: &SummaryRow) -> bool {
+        self.scenario == other.scenario && self.arrangement == other.arrangement
+    }
+}
+
+const NOT_MEASURED: &str = "This was not measured in this run.";
+
+/// The row of a contender's measure in the scenario and arrangement of `row`.
+pub(crate) fn beside<'s>(rows: &'s [SummaryRow], row: &SummaryRow, who: &str, meter: &str) -> Option<&'s SummaryRow> {
+    rows.iter().find(|one| one.meter == meter && one.contender == who && one.is_beside(row))
+}
+
+impl Analysis<'_> {
+    /// A figure of each of `who`, by the first of its measures that all of them have; else the place in `who` of the first one without, and
+    /// why, as a full sentence.
+    pub fn figures(&self, place: Place, who: &[&Contender], of: &Figure) -> Result<Vec<&SummaryRow>, (usize, String)> {
+        let by = |id: &&str| {
+            let row = |(at, one): (usize, &&Contender)| {
+                let row = self.row(place, one, id).ok_or_else(|| (at, NOT_MEASURED.to_owned()))?;
+                row.figure().map(|_| row).map_err(|why| (at, why))
+            };
+            who.iter().enumerate().map(row).collect::<Result<Vec<_>, _>>()
+        };
+        let mut found = of.ids.iter().map(by);
+        let first = found.next().unwrap_or_else(|| Err((0, NOT_MEASURED.to_owned())));
+        if first.is_ok() { first } else { found.find(Result::is_ok).unwrap_or(first) }
+    }
+
+    /// What follows from the CPU time of one build over the reference's, with the interval that holds it under all of its `names`; or why
+    /// nothing does, as a full sentence.
+    pub fn time_over(&self, place: Place, names: &[&Contender]) -> (Option<[f64; 2]>, Result<Verdict, String>) {
+        let rows: Vec<&SummaryRow> = names.iter().filter_map(|one| self.row(place, one, CPU_PER_STATEMENT)).collect();
+        let intervals: Option<Vec<[f64; 2]>> = rows.iter().map(|row| row.interval).collect();
+        let interval = intervals.and_then(|all| all.into_iter().reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])]));
+        let holds = rows.iter().all(|row| row.verdict.is_some_and(Verdict::holds));
+        let why = || {
+            let said = rows.iter().find_map(|row| row.no_interval.clone()).or_else(|| self.warnings().first().cloned());
+            said.unwrap_or_else(|| "The cores were busy or slow in too many of its rounds.".to_owned())
+        };
+        (interval, interval.filter(|_| holds).map(|interval| judged(interval, same_time())).ok_or_else(why))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::{ALLOCATIONS, CALLGRIND_INSTRUCTIONS, INSTRUCTIONS, PROCESSOR_INSTRUCTIONS};
+    use crate::{Cell, Measure, Pass, Unit, sample};
+
+    #[test]
+    fn a_figure_is_of_the_first_measure_that_all_have_or_says_who_lacks_it_and_why() {
+        let (run, mut cells) = sample::blocks(12);
+        let template = cells.iter().find(|cell| cell.pass == Pass::Counting).unwrap().clone();
+        for (contender, id) in [
+            ("scylla", PROCESSOR_INSTRUCTIONS),
+            ("scylla", CALLGRIND_INSTRUCTIONS),
+            ("cdrs-tokio", PROCESSOR_INSTRUCTIONS),
+        ] {
+            let measures = [(id, Measure::value(7.0, Unit::Count))].into();
+            let (contender, pass) = (contender.to_owned(), Pass::Instructions);
+            cells.push(Cell { contender, pass, measures, ..template.clone() });
+        }
+        let analysis = Analysis::new(&run, &cells);
+        let place = analysis.places().find(|place| place.scenario.name == template.scenario).unwrap();
+        let who = ["scylla", "cdrs-tokio"].map(|id| run.contender(id).unwrap());
+        let ids = |who: &[&Contender]| -> Vec<String> {
+            let rows = analysis.figures(place, who, &INSTRUCTIONS).unwrap();
+            rows.iter().map(|row| row.meter.clone()).collect()
+        };
+        assert_eq!(ids(&who[..1]), [CALLGRIND_INSTRUCTIONS]);
+        assert_eq!(ids(&who), [PROCESSOR_INSTRUCTIONS; 2]);
+        let other = run.contender("floor").unwrap();
+        let (at, why) = analysis.figures(place, &[who[0], other], &INSTRUCTIONS).unwrap_err();
+        assert_eq!((at, why.as_str()), (1, "This was not measured in this run."));
+        assert_eq!(analysis.figures(place, &who, &ALLOCATIONS).unwrap_err().0, 0);
+    }
+
+    #[test]
+    fn a_change_needs_all_of_the_interval_beyond_what_is_none() {
+        let verdicts = [[0.9, 0.97], [0.97, 1.0], [0.98, 1.02], [1.03, 1.1]].map(|at| judged(at, same_time()));
+        assert_eq!(verdicts, [Verdict::Cheaper, Verdict::Inconclusive, Verdict::Same, Verdict::Dearer]);
+        let changes = [-3.0, -2.0, 2.0, 3.0].map(|change| judged_change(change, 2.0));
+        assert_eq!(changes, [Verdict::Cheaper, Verdict::Same, Verdict::Same, Verdict::Dearer]);
+    }
+}
