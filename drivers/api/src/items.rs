@@ -223,8 +223,6 @@ pub(crate) mod tests {
         Value::Text(""),
     ];
 
-    const ALL: [Nested; 6] = [Nested::List, Nested::Set, Nested::Map, Nested::Tuple, Nested::Udt, Nested::Vector];
-
     fn bytes(kind: Nested, values: &[Value<'_>]) -> Vec<u8> {
         let mut bytes = Vec::new();
         let fill = |out: &mut Elements<'_>| -> Result<(), ()> {
@@ -239,7 +237,7 @@ pub(crate) mod tests {
     fn elements_of_every_type_come_out_as_they_were_put_in_also_from_elements_of_elements() {
         let inner = bytes(Nested::Tuple, &SCALARS);
         assert!(Items::new(&inner).iter().map(Item::value).eq(SCALARS));
-        for kind in ALL {
+        for &kind in Nested::ALL {
             let value = kind.of(Items::new(&inner));
             let outer = bytes(Nested::Tuple, &[value, Value::Int(1), value]);
             let found: Vec<Value<'_>> = Items::new(&outer).iter().map(Item::value).collect();

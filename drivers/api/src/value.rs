@@ -144,7 +144,17 @@ macro_rules! types {
                 true
             }
 
-            /// The same, if it borrows nothing.
+            /// How a number, a boolean or an address is written.
+            pub fn shown(&self) -> Option<String> {
+                Some(match self {
+                    $(Value::$number(value) => value.to_string(),)*
+                    Value::Boolean(value) => value.to_string(),
+                    Value::Inet(value) => value.to_string(),
+                    _ => return None,
+                })
+            }
+
+            /// The value, if it borrows nothing.
             pub(crate) fn owned(self) -> Option<Value<'static>> {
                 Some(match self {
                     Value::Null => Value::Null,
@@ -161,6 +171,9 @@ macro_rules! types {
         }
 
         impl Nested {
+            /// Every one.
+            pub const ALL: &[Nested] = &[$(Nested::$nested),*];
+
             /// The CQL name of the type.
             pub fn name(self) -> &'static str {
                 match self {
