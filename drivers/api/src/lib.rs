@@ -13,6 +13,7 @@ mod options;
 mod rows;
 mod value;
 pub mod varint;
+mod words;
 
 pub use batch::BatchRows;
 pub use driver::{Driver, Session};
