@@ -8,6 +8,7 @@ use std::num::NonZeroU64;
 use std::ops::Range;
 
 use cqldyno_driver_api::Scalar;
+use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use self::fields::{Entry, Fields, find};
@@ -31,15 +32,19 @@ pub(crate) fn read(text: &str, origin: &str) -> Result<Scenario, ScenarioError> 
 }
 
 fn read_document(text: &str) -> Result<Scenario, Mistake> {
-    let document = DeTable::parse(text).map_err(|error| Mistake {
-        span: error.span().unwrap_or_default(),
-        message: format!("this is not TOML: {}", error.message().replace('\n', "; ")),
-    })?;
+    let document = parsed(text)?;
     let table = document.get_ref();
     let mut scenario = scenario(Fields::new("a scenario", table, 0..0))?;
     scenario.mark_keys();
     scenario.check().map_err(|Fault { path, message }| Mistake { span: place(table, &path), message })?;
     Ok(scenario)
+}
+
+fn parsed(text: &str) -> Result<Spanned<DeTable<'_>>, Mistake> {
+    DeTable::parse(text).map_err(|error| Mistake {
+        span: error.span().unwrap_or_default(),
+        message: format!("this is not TOML: {}", error.message().replace('\n', "; ")),
+    })
 }
 
 /// Where the part at the end of `path` is, or the last part on the way that exists.

@@ -1,10 +1,8 @@
 //! The TOML form of a regression.
 
-use toml::de::DeTable;
-
 use super::fields::{Entry, Fields};
 use super::mistake::{Mistake, Place};
-use super::{text, ways};
+use super::{parsed, text, ways};
 use crate::builtin::builtins;
 use crate::regression::{Claim, Direction, Expectation, Regression, RegressionError, Trial};
 use crate::submit::Submit;
@@ -30,10 +28,7 @@ pub(crate) fn read(text: &str, origin: &str) -> Result<Regression, RegressionErr
 }
 
 fn read_document(document: &str) -> Result<Regression, Mistake> {
-    let document = DeTable::parse(document).map_err(|error| Mistake {
-        span: error.span().unwrap_or_default(),
-        message: format!("this is not TOML: {}", error.message().replace('\n', "; ")),
-    })?;
+    let document = parsed(document)?;
     let mut fields = Fields::new("a regression", document.get_ref(), 0..0);
     let regression = Regression {
         name: fields.required("name", word)?,
