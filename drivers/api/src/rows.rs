@@ -8,20 +8,12 @@ use crate::{Elements, Items, Nested, Value};
 enum Cell {
     /// A value that borrows nothing.
     Plain(Value<'static>),
-    Text {
-        start: usize,
-        end: usize,
-    },
-    Blob {
-        start: usize,
-        end: usize,
-    },
-    /// Elements among the blobs' bytes, fewer than 2^32 of these.
-    Nested {
-        kind: Nested,
-        start: usize,
-        length: u32,
-    },
+    /// Where a text begins and ends among the texts.
+    Text(usize, usize),
+    /// Where a blob begins and ends among the blobs.
+    Blob(usize, usize),
+    /// Elements among the blobs: where they begin, and their number of bytes.
+    Nested(Nested, usize, u32),
 }
 
 /// Makes the methods that push a value of one of the commonest types.
@@ -130,7 +122,7 @@ impl Rows {
         let Buffer { cells, text, .. } = self.buffer();
         let start = text.len();
         text.push_str(value);
-        cells.push(Cell::Text { start, end: text.len() });
+        cells.push(Cell::Text(start, text.len()));
     }
 
     /// Appends a `blob` to the current row; the bytes are copied.
@@ -139,7 +131,7 @@ impl Rows {
         let Buffer { cells, blobs, .. } = self.buffer();
         let start = blobs.len();
         blobs.extend_from_slice(value);
-        cells.push(Cell::Blob { start, end: blobs.len() });
+        cells.push(Cell::Blob(start, blobs.len()));
     }
 
     /// Appends a value of any type to the current row. The commonest types have a way of their own.
@@ -153,7 +145,7 @@ impl Rows {
                 if let Some((kind, items)) = other.nested() {
                     let (start, length) = (blobs.len(), u32::try_from(items.bytes().len()).unwrap_or(u32::MAX));
                     blobs.extend_from_slice(items.bytes());
-                    cells.push(Cell::Nested { kind, start, length });
+                    cells.push(Cell::Nested(kind, start, length));
                 } else {
                     cells.push(Cell::Plain(other.owned().unwrap_or(Value::Null)));
                 }
@@ -174,7 +166,7 @@ impl Rows {
         let start = blobs.len();
         Elements::new(blobs).all(kind, fill)?;
         let length = u32::try_from(blobs.len() - start).unwrap_or(u32::MAX);
-        cells.push(Cell::Nested { kind, start, length });
+        cells.push(Cell::Nested(kind, start, length));
         Ok(())
     }
 
@@ -261,9 +253,9 @@ impl<'a> Row<'a> {
     pub fn get(&self, index: usize) -> Option<Value<'a>> {
         Some(match *self.cells.get(index)? {
             Cell::Plain(value) => value,
-            Cell::Text { start, end } => Value::Text(self.buffer.text.get(start..end)?),
-            Cell::Blob { start, end } => Value::Blob(self.buffer.blobs.get(start..end)?),
-            Cell::Nested { kind, start, length } => {
+            Cell::Text(start, end) => Value::Text(self.buffer.text.get(start..end)?),
+            Cell::Blob(start, end) => Value::Blob(self.buffer.blobs.get(start..end)?),
+            Cell::Nested(kind, start, length) => {
                 let end = start.checked_add(usize::try_from(length).ok()?)?;
                 kind.of(Items::new(self.buffer.blobs.get(start..end)?))
             }
@@ -286,10 +278,10 @@ impl<'a> Row<'a> {
             Value::Timestamp(value) => matches!(plain, Some(Value::Timestamp(found)) if *found == value),
             Value::Uuid(value) => matches!(plain, Some(Value::Uuid(found)) if *found == value),
             Value::Text(value) => {
-                matches!(*cell, Cell::Text { start, end } if self.buffer.text.get(start..end) == Some(value))
+                matches!(*cell, Cell::Text(start, end) if self.buffer.text.get(start..end) == Some(value))
             }
             Value::Blob(value) => {
-                matches!(*cell, Cell::Blob { start, end } if self.buffer.blobs.get(start..end) == Some(value))
+                matches!(*cell, Cell::Blob(start, end) if self.buffer.blobs.get(start..end) == Some(value))
             }
             other => self.holds_other(index, other),
         }

@@ -291,6 +291,15 @@ mod tests {
     }
 
     #[test]
+    fn the_later_types_are_all_but_the_first_ones() {
+        let first = ["bigint", "int", "double", "boolean", "timestamp", "uuid", "text", "blob"];
+        let names = Scalar::ALL.iter().map(|kind| kind.name()).chain(Nested::ALL.iter().map(|kind| kind.name()));
+        for name in names {
+            assert!(first.contains(&name) != crate::LATER_TYPES.contains(&name), "{name}");
+        }
+    }
+
+    #[test]
     fn every_type_has_a_name_a_tag_and_an_option_id_of_its_own() {
         for (at, kind) in Scalar::ALL.iter().enumerate() {
             assert_eq!(Scalar::tagged(*kind as u8), Some(*kind));
