@@ -19,7 +19,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use crate::binding::Columns;
 use crate::connecting;
 use crate::gauge::Gauge;
-use crate::generator::{Bench, OnError, Panicked, Prepared, Source, run};
+use crate::generator::{Bench, OnError, Prepared, Run, Source, run};
 use crate::link::{Link, Phase};
 use crate::open_loop::{self, OpenLoopError};
 use crate::operations::{Connect, Operations};
@@ -191,24 +191,23 @@ pub(crate) async fn cell<D: Driver>(
                 say_end(link, &begin.until_now());
                 (counted, None)
             }
-            (Mode::Measure, Some(rate)) => {
-                let paced = open_loop::run(&bench, source, &gauge, clock, rate, end_of(link, &gauge, begin)).await;
-                paced.map_err(|error| match error {
-                    OpenLoopError::Panicked(panicked) => crashed(&panicked),
-                    timer @ OpenLoopError::Timer(_) => failed(FailureKind::Job, timer.to_string()),
-                })?
-            }
-            (Mode::Measure, None) if !submit.has_slots() => {
-                let window = (&gauge, way);
-                let counted =
-                    submitting::run(&bench, source, window, clock, OnError::Count, end_of(link, &gauge, begin)).await;
-                let (counted, polled) = counted.map_err(|error| crashed(&error))?;
-                polls = Some(polled);
-                (counted, None)
-            }
-            (Mode::Measure | Mode::ReadBack, _) => {
-                let counted = run(&bench, source, &gauge, clock, OnError::Count, end_of(link, &gauge, begin)).await;
-                (counted.map_err(|error| crashed(&error))?, None)
+            (Mode::Measure | Mode::ReadBack, rate) => {
+                let end = end_of(link, &gauge, begin);
+                let window = Run::new(&bench, source, &gauge, clock.clone(), OnError::Count, end);
+                match rate {
+                    Some(rate) if job.mode == Mode::Measure => {
+                        open_loop::run(window, clock, rate).await.map_err(|error| match error {
+                            OpenLoopError::Panicked(panicked) => panicked.into(),
+                            timer @ OpenLoopError::Timer(_) => failed(FailureKind::Job, timer.to_string()),
+                        })?
+                    }
+                    _ if submit.has_slots() => (run(window).await?, None),
+                    _ => {
+                        let (counted, polled) = submitting::run(window, way).await?;
+                        polls = Some(polled);
+                        (counted, None)
+                    }
+                }
             }
         };
         // Between two turns the process sleeps.
@@ -308,10 +307,6 @@ async fn create_schema<S: Session>(session: &S, job: &Job) -> Result<(), Failed>
     Ok(())
 }
 
-pub(crate) fn crashed(error: &Panicked) -> Failed {
-    failed(FailureKind::Crash, error.to_string())
-}
-
 async fn warm_up<S: Session>(
     bench: &Arc<Bench<S>>,
     workload: &Workload,
@@ -330,7 +325,7 @@ async fn warm_up<S: Session>(
     }
     let _reporting = Reporting::begin(link, job.progress_ms);
     let source = Source::WarmUp(workload.clone());
-    let counted = run(bench, source, &gauge, clock, OnError::Stop, || {}).await.map_err(|error| crashed(&error))?;
+    let counted = run(Run::new(bench, source, &gauge, clock, OnError::Stop, || {})).await?;
     no_errors(&counted, FailureKind::WarmUp, "the warm-up", job.warmup)
 }
 
@@ -410,7 +405,7 @@ async fn load<S: Session>(
         let ended = Arc::clone(&ended);
         move || drop(ended.set(begin.until_now()))
     };
-    let counted = run(bench, source, gauge, clock, OnError::Stop, at_end).await.map_err(|error| crashed(&error))?;
+    let counted = run(Run::new(bench, source, gauge, clock, OnError::Stop, at_end)).await?;
     no_errors(&counted, FailureKind::Load, "loading", count)?;
     ended.get().into_iter().for_each(|end| say_end(link, end));
     Ok(counted)
