@@ -79,7 +79,7 @@ fn scenario(mut fields: Fields<'_>) -> Result<Scenario, Mistake> {
         schema: fields.required("schema", |entry| entry.list(text))?,
         limits: fields.optional("limits", limits)?.unwrap_or_default(),
         page_size: fields.optional("page_size", |entry| entry.whole(1..=i128::from(i32::MAX)))?.map(|size| size as u32),
-        submit: fields.optional("submit", |entry| entry.word(&ways()))?.unwrap_or_default(),
+        submit: fields.optional("submit", |entry| entry.word(&Submit::WORDS))?.unwrap_or_default(),
         statements: fields.optional("statement", |entry| entry.list(statement))?.unwrap_or_default(),
     };
     fields.end()?;
@@ -106,11 +106,11 @@ fn statement(entry: Entry<'_>) -> Result<Statement, Mistake> {
         name: fields.required("name", text)?,
         cql: fields.required("cql", text)?,
         weight: fields.optional("weight", |entry| entry.whole(1..=i128::from(u32::MAX)))?.map_or(1, |n| n as u32),
-        operation: fields.optional("operation", |entry| entry.word(&operations()))?.unwrap_or_default(),
+        operation: fields.optional("operation", |entry| entry.word(&Operation::WORDS))?.unwrap_or_default(),
         size: fields.optional("size", |entry| entry.whole(1..=i128::from(MAX_BATCH)))?.map(|size| size as u64),
         values: fields.required("values", columns)?,
         keys: fields.optional("keys", |entry| entry.whole(1..=i128::from(MOST)))?.map(|keys| keys as u64),
-        order: fields.optional("order", |entry| entry.word(&orders()))?.unwrap_or_default(),
+        order: fields.optional("order", |entry| entry.word(&Order::WORDS))?.unwrap_or_default(),
         exponent: fields.optional("exponent", |entry| entry.number(MIN_EXPONENT..=MAX_EXPONENT))?,
         expect: fields.optional("expect", expectation)?,
         load: fields.optional("load", load)?,
@@ -118,18 +118,6 @@ fn statement(entry: Entry<'_>) -> Result<Statement, Mistake> {
     };
     fields.end()?;
     Ok(statement)
-}
-
-fn ways() -> [(&'static str, Submit); Submit::ALL.len()] {
-    Submit::ALL.map(|way| (way.name(), way))
-}
-
-fn operations() -> [(&'static str, Operation); Operation::ALL.len()] {
-    Operation::ALL.map(|operation| (operation.name(), operation))
-}
-
-fn orders() -> [(&'static str, Order); Order::ALL.len()] {
-    Order::ALL.map(|order| (order.name(), order))
 }
 
 fn expectation(entry: Entry<'_>) -> Result<Expectation, Mistake> {

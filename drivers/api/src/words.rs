@@ -1,6 +1,6 @@
 //! Enums whose variants have a word each.
 
-/// Makes an enum of variants that are written beside their words: with a list of all, their names, and `Display`.
+/// Makes an enum of variants that are written beside their words: with lists of all, their names, and `Display`.
 #[macro_export]
 macro_rules! words {
     ($(#[$meta:meta])* pub enum $name:ident { $($(#[$about:meta])* $variant:ident = $word:literal,)* }) => {
@@ -12,6 +12,9 @@ macro_rules! words {
         impl $name {
             /// Every one.
             pub const ALL: [$name; [$($word),*].len()] = [$($name::$variant),*];
+
+            /// Each with its word.
+            pub const WORDS: [(&str, $name); [$($word),*].len()] = [$(($word, $name::$variant)),*];
 
             /// Its word.
             pub fn name(self) -> &'static str {

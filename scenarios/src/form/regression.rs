@@ -2,7 +2,7 @@
 
 use super::fields::{Entry, Fields};
 use super::mistake::{Mistake, Place};
-use super::{parsed, text, ways};
+use super::{parsed, text};
 use crate::builtin::builtins;
 use crate::regression::{Claim, Direction, Expectation, Regression, RegressionError, Trial};
 use crate::submit::Submit;
@@ -56,7 +56,7 @@ fn trial(entry: Entry<'_>) -> Result<Trial, Mistake> {
         contenders: fields.required("contenders", |entry| some(entry, text))?,
         scenario: fields.required("scenario", scenario)?,
         submit: fields
-            .optional("submit", |entry| some(entry, |entry| entry.word(&ways())))?
+            .optional("submit", |entry| some(entry, |entry| entry.word(&Submit::WORDS)))?
             .unwrap_or_else(|| vec![Submit::default()]),
         concurrency: fields.optional("concurrency", in_flight)?.unwrap_or_else(|| vec![CONCURRENCY]),
         arrangement: fields.optional("arrangement", text)?.unwrap_or_else(|| ARRANGEMENT.to_owned()),
@@ -93,8 +93,7 @@ fn expectation(entry: Entry<'_>, trial: &Trial) -> Result<Expectation, Mistake> 
     let from = fields.optional("from", known)?;
     let to = fields.optional("to", known)?;
     let of = fields.optional("of", known)?;
-    let direction = fields
-        .optional("direction", |entry| entry.word(&Direction::ALL.map(|direction| (direction.name(), direction))))?;
+    let direction = fields.optional("direction", |entry| entry.word(&Direction::WORDS))?;
     let ratio = fields.optional("ratio", |entry| bounds(entry, direction.map(Direction::widest)))?;
     let within = fields.optional("figure", |entry| bounds(entry, None))?;
     let exponent = fields.optional("exponent", |entry| bounds(entry, None))?;
