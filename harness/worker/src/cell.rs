@@ -250,8 +250,10 @@ pub(crate) async fn prepare_statements<S: Session>(session: S, job: &Job, offlin
     let mut prepared = Vec::with_capacity(job.scenario.statements.len());
     let workload = Workload::new(&job.scenario, job.count, job.warmup, job.seed).ok();
     for (index, statement) in job.scenario.statements.iter().enumerate() {
-        let bound = if statement.operation == Operation::Batch { rows(statement) } else { NonZeroU64::MIN };
-        let values = Columns::of_rows(&statement.values, bound);
+        let values = match statement.operation {
+            Operation::Batch => Columns::of_rows(&statement.values, rows(statement)),
+            _ => Columns::new(&statement.values),
+        };
         let keys = workload.as_ref().map(|workload| workload.keys(index)).unwrap_or_default();
         let expect = statement.expect.as_ref();
         let expect = expect.map(|expect| Columns::expected(&expect.columns, rows(statement), &keys));
