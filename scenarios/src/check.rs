@@ -1,8 +1,8 @@
 //! What makes a scenario impossible to run, beyond what the types say: one sentence and one place each.
 
 use crate::cql::count_markers;
-use crate::fault::Fault;
 use crate::fault::Step::{Field, Item};
+use crate::fault::{Fault, ensure};
 use crate::keys::different_elements;
 use crate::operation::MAX_BATCH;
 use crate::scenario::{MAX_EXPONENT, MAX_ROWS, MAX_VALUE_BYTES, MAX_VALUES, MIN_EXPONENT};
@@ -12,35 +12,32 @@ use crate::{By, Column, Kind, Operation, Order, Scenario, Statement};
 impl Scenario {
     /// The first reason why it cannot run.
     pub(crate) fn check(&self) -> Result<(), Fault> {
-        if !is_word(&self.name) {
-            let message = format!("the name is {:?}; use a word of lower-case letters, digits and hyphens", self.name);
-            return Err(Fault::new(&[Field("name")], message));
-        }
+        ensure(is_word(&self.name), &[Field("name")], || {
+            format!("the name is {:?}; use a word of lower-case letters, digits and hyphens", self.name)
+        })?;
         for (field, limit) in [("count", self.limits.count), ("concurrency", self.limits.concurrency)] {
-            if limit == Some(0) {
-                let message = format!("the {field} of [limits] is 0; use 1 or more, or leave it out");
-                return Err(Fault::new(&[Field("limits"), Field(field)], message));
-            }
+            ensure(limit != Some(0), &[Field("limits"), Field(field)], || {
+                format!("the {field} of [limits] is 0; use 1 or more, or leave it out")
+            })?;
         }
-        if self.statements.is_empty() {
-            let message = "a scenario has no [[statement]] here; add at least one with name, cql and values";
-            return Err(Fault::new(&[Field("statement")], message));
-        }
+        ensure(!self.statements.is_empty(), &[Field("statement")], || {
+            "a scenario has no [[statement]] here; add at least one with name, cql and values".to_owned()
+        })?;
         for (index, statement) in self.statements.iter().enumerate() {
-            let here = [Field("statement"), Item(index)];
-            if self.statements[..index].iter().any(|other| other.name == statement.name) {
-                let message = format!("two statements are named {}; give each a name of its own", statement.name);
-                return Err(Fault::new(&[Field("name")], message).within(&here));
-            }
+            let (here, name) = ([Field("statement"), Item(index)], &statement.name);
+            let is_new = !self.statements[..index].iter().any(|other| other.name == *name);
+            ensure(is_new, &[here[0], here[1], Field("name")], || {
+                format!("two statements are named {name}; give each a name of its own")
+            })?;
             statement.check().map_err(|fault| fault.within(&here))?;
-            if !self.submit.has_slots() && statement.operation != Operation::Execute {
-                let (way, Statement { name, operation, .. }) = (self.submit, statement);
-                let message = format!(
-                    "the way of submitting {way} takes prepared statements alone, and the statement {name} is issued as {operation}; \
-                     use slots or sequential"
-                );
-                return Err(Fault::new(&[Field("submit")], message));
-            }
+            let is_submitted = self.submit.has_slots() || statement.operation == Operation::Execute;
+            ensure(is_submitted, &[Field("submit")], || {
+                format!(
+                    "the way of submitting {} takes prepared statements alone, and the statement {name} is issued as {}; \
+                     use slots or sequential",
+                    self.submit, statement.operation
+                )
+            })?;
         }
         Ok(())
     }
@@ -49,15 +46,12 @@ impl Scenario {
 impl Statement {
     fn check(&self) -> Result<(), Fault> {
         let name = &self.name;
-        if !is_word(name) {
-            let message =
-                format!("a statement is named {name:?}; use a word of lower-case letters, digits and hyphens");
-            return Err(Fault::new(&[Field("name")], message));
-        }
-        if self.weight == 0 {
-            let message = format!("statement {name} has weight 0; use 1 or more, or leave the statement out");
-            return Err(Fault::new(&[Field("weight")], message));
-        }
+        ensure(is_word(name), &[Field("name")], || {
+            format!("a statement is named {name:?}; use a word of lower-case letters, digits and hyphens")
+        })?;
+        ensure(self.weight > 0, &[Field("weight")], || {
+            format!("statement {name} has weight 0; use 1 or more, or leave the statement out")
+        })?;
         self.check_operation()?;
         self.check_keys()?;
         if self.operation != Operation::Batch {
@@ -67,76 +61,65 @@ impl Statement {
             let here = [Field("expect"), Field("columns")];
             check_length(name, "expects", &expect.columns).map_err(|fault| fault.within(&here))?;
             self.check_by(&expect.columns, self.rows()).map_err(|fault| fault.within(&here))?;
-            if !(1..=MAX_ROWS).contains(&self.rows()) {
-                let message = format!("statement {name} expects {} rows; 1 to {MAX_ROWS} are possible", self.rows());
-                return Err(Fault::new(&[Field("expect"), Field("rows")], message));
-            }
-            if self.writes() && !self.is_conditional() {
-                let message = format!(
+            ensure((1..=MAX_ROWS).contains(&self.rows()), &[Field("expect"), Field("rows")], || {
+                format!("statement {name} expects {} rows; 1 to {MAX_ROWS} are possible", self.rows())
+            })?;
+            ensure(!self.writes() || self.is_conditional(), &[Field("expect")], || {
+                format!(
                     "statement {name} writes without IF, so its answer has no row; leave [statement.expect] out: \
                      [statement.read_back] checks what it wrote"
-                );
-                return Err(Fault::new(&[Field("expect")], message));
-            }
+                )
+            })?;
         }
         if let Some(load) = &self.load {
-            let here = [Field("load")];
+            let (here, values) = ([Field("load")], [Field("load"), Field("values")]);
             check_values(name, "its load", &load.cql, &load.values).map_err(|fault| fault.within(&here))?;
-            self.check_by(&load.values, self.rows())
-                .map_err(|fault| fault.within(&[Field("load"), Field("values")]))?;
-            if self.expect.is_none() && !self.writes() {
-                let message = match self.reads() {
-                    true => format!("statement {name} loads rows but expects none; add [statement.expect]"),
-                    false => format!("statement {name} neither reads nor writes rows; leave [statement.load] out"),
-                };
-                return Err(Fault::new(&here, message));
-            }
-            if load.shift && self.expect.is_none() {
-                let message = format!("statement {name} expects no row that could be shifted; leave shift out");
-                return Err(Fault::new(&[Field("load"), Field("shift")], message));
-            }
+            self.check_by(&load.values, self.rows()).map_err(|fault| fault.within(&values))?;
+            ensure(self.expect.is_some() || self.writes(), &here, || match self.reads() {
+                true => format!("statement {name} loads rows but expects none; add [statement.expect]"),
+                false => format!("statement {name} neither reads nor writes rows; leave [statement.load] out"),
+            })?;
+            ensure(!load.shift || self.expect.is_some(), &[Field("load"), Field("shift")], || {
+                format!("statement {name} expects no row that could be shifted; leave shift out")
+            })?;
         }
         if let Some(read_back) = &self.read_back {
-            let here = [Field("read_back")];
-            check_values(name, "its read_back", &read_back.cql, &read_back.values)
-                .map_err(|fault| fault.within(&here))?;
+            let within = |fault: Fault| fault.within(&[Field("read_back")]);
+            check_values(name, "its read_back", &read_back.cql, &read_back.values).map_err(within)?;
             check_length(name, "reads back", &read_back.columns)
-                .map_err(|fault| fault.within(&[Field("read_back"), Field("columns")]))?;
+                .map_err(|fault| within(fault.within(&[Field("columns")])))?;
             for (field, columns) in [("values", &read_back.values), ("columns", &read_back.columns)] {
-                self.check_by(columns, self.rows())
-                    .map_err(|fault| fault.within(&[Field("read_back"), Field(field)]))?;
+                self.check_by(columns, self.rows()).map_err(|fault| within(fault.within(&[Field(field)])))?;
             }
-            if !self.writes() {
-                let message =
-                    format!("statement {name} writes no rows that could be read back; leave [statement.read_back] out");
-                return Err(Fault::new(&here, message));
-            }
+            ensure(self.writes(), &[Field("read_back")], || {
+                format!("statement {name} writes no rows that could be read back; leave [statement.read_back] out")
+            })?;
         }
         self.check_counters()?;
-        if self.expect.is_some() && self.load.is_none() && !self.values.is_empty() && !self.is_conditional() {
-            let message = format!(
+        let is_known = self.load.is_some() || self.values.is_empty() || self.is_conditional();
+        ensure(self.expect.is_none() || is_known, &[Field("expect")], || {
+            format!(
                 "statement {name} expects rows by its keys, which no other statement has, and nothing loads them; add \
                  [statement.load]"
-            );
-            return Err(Fault::new(&[Field("expect")], message));
-        }
-        Ok(())
+            )
+        })
     }
 
     /// Refuses `by` if these columns have one row per key.
     fn check_by(&self, columns: &[Column], rows: u64) -> Result<(), Fault> {
         let other = columns.iter().position(|column| column.by != By::Row).filter(|_| rows == 1);
-        other.map_or(Ok(()), |index| {
+        ensure(other.is_none(), &[Item(other.unwrap_or(0)), Field("by")], || {
             let name = &self.name;
-            let message = match self.rows() {
+            match self.rows() {
                 // Its own values.
-                2.. => format!("statement {name} binds its own values once per key, so they follow from the key; leave by out"),
+                2.. => format!(
+                    "statement {name} binds its own values once per key, so they follow from the key; leave by out"
+                ),
                 _ if self.reads() => format!(
                     "statement {name} has one row per key, and by is for several; leave by out, or set rows in [statement.expect]"
                 ),
                 _ => format!("statement {name} has one row per key, and by is for several; leave by out"),
-            };
-            Err(Fault::new(&[Item(index), Field("by")], message))
+            }
         })
     }
 
@@ -144,90 +127,76 @@ impl Statement {
     fn check_counters(&self) -> Result<(), Fault> {
         let repeats = self.keys.is_some() || !matches!(self.order, Order::Permuted | Order::Sequential);
         let counts = self.values.iter().any(|column| matches!(column.kind, Kind::Counter { .. }));
-        if counts && repeats && self.read_back.is_some() {
-            let message = format!(
+        ensure(!counts || !repeats || self.read_back.is_none(), &[Field("read_back")], || {
+            format!(
                 "statement {} adds to a counter and its keys repeat, so its sum is unknown; leave out keys and order, or \
                  [statement.read_back]",
                 self.name
-            );
-            return Err(Fault::new(&[Field("read_back")], message));
-        }
-        Ok(())
+            )
+        })
     }
 
     /// Checks how many keys there are and how they come.
     fn check_keys(&self) -> Result<(), Fault> {
-        let name = &self.name;
-        if let Some(keys) = self.keys.filter(|keys| !(1..=MOST).contains(keys)) {
-            let message = format!("statement {name} has {keys} keys; 1 to {MOST} are possible");
-            return Err(Fault::new(&[Field("keys")], message));
-        }
+        let (name, keys) = (&self.name, self.keys.unwrap_or(1));
+        ensure((1..=MOST).contains(&keys), &[Field("keys")], || {
+            format!("statement {name} has {keys} keys; 1 to {MOST} are possible")
+        })?;
         let Some(exponent) = self.exponent else { return Ok(()) };
-        if self.order != Order::Zipf {
-            let message = format!(
+        ensure(self.order == Order::Zipf, &[Field("exponent")], || {
+            format!(
                 "statement {name} has an exponent and no zipf order; add order = \"zipf\", or leave the exponent out"
-            );
-            return Err(Fault::new(&[Field("exponent")], message));
-        }
-        if !(MIN_EXPONENT..=MAX_EXPONENT).contains(&exponent) {
-            let message =
-                format!("statement {name} has the exponent {exponent}; {MIN_EXPONENT} to {MAX_EXPONENT} are possible");
-            return Err(Fault::new(&[Field("exponent")], message));
-        }
-        Ok(())
+            )
+        })?;
+        ensure((MIN_EXPONENT..=MAX_EXPONENT).contains(&exponent), &[Field("exponent")], || {
+            format!("statement {name} has the exponent {exponent}; {MIN_EXPONENT} to {MAX_EXPONENT} are possible")
+        })
     }
 
     /// Checks the operation and its values.
     fn check_operation(&self) -> Result<(), Fault> {
         let (name, operation, rows) = (&self.name, self.operation, self.rows());
-        let refuse = |field, message: String| Err(Fault::new(&[Field(field)], message));
-        if self.size.is_some() && operation != Operation::Batch {
-            let message = format!(
-                "statement {name} has a size and is no batch; add operation = \"batch\", or leave the size out"
-            );
-            return refuse("size", message);
-        }
-        if !(1..=MAX_BATCH).contains(&rows) {
-            let message =
-                format!("statement {name} is a batch of size {rows}; sizes from 1 to {MAX_BATCH} are possible");
-            return refuse("size", message);
-        }
-        if matches!(operation, Operation::Batch | Operation::Prepare) && self.expect.is_some() {
-            let message = format!(
+        ensure(self.size.is_none() || operation == Operation::Batch, &[Field("size")], || {
+            format!("statement {name} has a size and is no batch; add operation = \"batch\", or leave the size out")
+        })?;
+        ensure((1..=MAX_BATCH).contains(&rows), &[Field("size")], || {
+            format!("statement {name} is a batch of size {rows}; sizes from 1 to {MAX_BATCH} are possible")
+        })?;
+        let returns = !matches!(operation, Operation::Batch | Operation::Prepare);
+        ensure(returns || self.expect.is_none(), &[Field("expect")], || {
+            format!(
                 "statement {name} expects rows, and operation = \"{operation}\" returns none; leave [statement.expect] out"
-            );
-            return refuse("expect", message);
-        }
+            )
+        })?;
         if operation == Operation::Prepare {
-            let message = format!(
-                "statement {name} is prepared and never executed; use values = [], and leave [statement.load] and \
-                 [statement.read_back] out"
-            );
-            return match self {
-                Statement { values, .. } if !values.is_empty() => refuse("values", message),
-                Statement { load: Some(_), .. } => refuse("load", message),
-                Statement { read_back: Some(_), .. } => refuse("read_back", message),
-                _ => Ok(()),
+            let field = match self {
+                Statement { values, .. } if !values.is_empty() => "values",
+                Statement { load: Some(_), .. } => "load",
+                Statement { read_back: Some(_), .. } => "read_back",
+                _ => return Ok(()),
             };
+            return ensure(false, &[Field(field)], || {
+                format!(
+                    "statement {name} is prepared and never executed; use values = [], and leave [statement.load] and \
+                     [statement.read_back] out"
+                )
+            });
         }
-        if self.is_conditional() && self.expect.is_none() {
+        ensure(!self.is_conditional() || self.expect.is_some(), &[Field("cql")], || {
             let advice = match operation {
                 Operation::Batch => "no batch can expect that; leave IF or operation = \"batch\" out",
                 _ => "add [statement.expect] with applied = true, or applied = false and the columns that are there",
             };
-            let message = format!("statement {name} has IF, so its answer says whether it was applied; {advice}");
-            return refuse("cql", message);
-        }
+            format!("statement {name} has IF, so its answer says whether it was applied; {advice}")
+        })?;
         check_values(name, "its cql", &self.cql, &self.values)?;
         let bytes = bytes(&self.values).saturating_mul(usize::try_from(rows).unwrap_or(usize::MAX));
-        if bytes > MAX_VALUE_BYTES {
-            let message = format!(
+        ensure(bytes <= MAX_VALUE_BYTES, &[Field("size")], || {
+            format!(
                 "statement {name} has batches of {rows} rows with values of {bytes} bytes together; at most \
                  {MAX_VALUE_BYTES} fit into a frame: use a smaller size"
-            );
-            return refuse("size", message);
-        }
-        Ok(())
+            )
+        })
     }
 }
 
@@ -237,54 +206,43 @@ fn is_word(name: &str) -> bool {
 
 fn check_values(statement: &str, what: &str, cql: &str, values: &[Column]) -> Result<(), Fault> {
     let here = [Field("values")];
-    if values.len() > MAX_VALUES {
-        let message = format!("statement {statement} binds {} values; at most {MAX_VALUES} are possible", values.len());
-        return Err(Fault::new(&here, message));
-    }
+    ensure(values.len() <= MAX_VALUES, &here, || {
+        format!("statement {statement} binds {} values; at most {MAX_VALUES} are possible", values.len())
+    })?;
     let markers = count_markers(cql);
-    if markers != values.len() {
+    ensure(markers == values.len(), &here, || {
         let counted = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
-        let message = format!(
+        format!(
             "statement {statement} has {} for the {} of {what}; give one for each ?",
             counted(values.len(), "value"),
             counted(markers, "bind marker"),
-        );
-        return Err(Fault::new(&here, message));
-    }
+        )
+    })?;
     check_length(statement, "binds", values).map_err(|fault| fault.within(&here))
 }
 
 /// Refuses values that no frame can carry, and more columns than a slot has room for.
 fn check_length(statement: &str, does: &str, columns: &[Column]) -> Result<(), Fault> {
-    if columns.len() > MAX_VALUES {
-        let message =
-            format!("statement {statement} {does} {} columns; at most {MAX_VALUES} are possible", columns.len());
-        return Err(Fault::new(&[], message));
-    }
+    ensure(columns.len() <= MAX_VALUES, &[], || {
+        format!("statement {statement} {does} {} columns; at most {MAX_VALUES} are possible", columns.len())
+    })?;
     for (index, column) in columns.iter().enumerate() {
         check_elements(&column.kind).map_err(|fault| fault.within(&[Item(index)]))?;
     }
     let bytes = bytes(columns);
-    if bytes > MAX_VALUE_BYTES {
-        let message = format!(
+    ensure(bytes <= MAX_VALUE_BYTES, &[], || {
+        format!(
             "statement {statement} {does} values of {bytes} bytes together; at most {MAX_VALUE_BYTES} fit into a \
              frame: use smaller lengths"
-        );
-        return Err(Fault::new(&[], message));
-    }
-    Ok(())
+        )
+    })
 }
 
 /// Refuses elements that no collection has, and sets and maps whose elements or keys would not all differ.
 fn check_elements(kind: &Kind) -> Result<(), Fault> {
     for one in kind.all() {
-        let inner = one.all();
-        if let Some(other) = inner
-            .get(1..)
-            .unwrap_or_default()
-            .iter()
-            .find(|of| matches!(of, Kind::Counter { .. } | Kind::Partition { .. } | Kind::Null {}))
-        {
+        let is_none = |of: &&&Kind| matches!(of, Kind::Counter { .. } | Kind::Partition { .. } | Kind::Null {});
+        if let Some(other) = one.all().iter().skip(1).find(is_none) {
             let message = format!("a {} cannot be an element of a {}; use another type", other.name(), one.name());
             return Err(Fault::new(&[Field("of")], message));
         }
@@ -294,8 +252,8 @@ fn check_elements(kind: &Kind) -> Result<(), Fault> {
             _ => continue,
         };
         let different = different_elements(of);
-        if different < u128::from(length.get()) {
-            let message = format!(
+        ensure(different >= u128::from(length.get()), &[Field(field)], || {
+            format!(
                 "a {} of {length} {what} of type {} could have two that are equal, of which the server keeps one; {}",
                 one.name(),
                 of.name(),
@@ -303,9 +261,8 @@ fn check_elements(kind: &Kind) -> Result<(), Fault> {
                     1 => "use another type".to_owned(),
                     more => format!("use another type, or a length of at most {more}"),
                 }
-            );
-            return Err(Fault::new(&[Field(field)], message));
-        }
+            )
+        })?;
     }
     Ok(())
 }

@@ -3,7 +3,10 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::num::NonZeroU64;
 
+use cqldyno_driver_api::{DAY, Nested, Scalar, Value};
 use serde::{Deserialize, Serialize};
+
+use crate::Texts;
 
 /// A column's values, and the number that they follow from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,244 +30,240 @@ pub struct Column {
     pub unique: bool,
 }
 
-/// A type, and how its values follow from a number.
-///
-/// Numeric ones are `times * number + plus`, wrapping. Others are pseudo-random, seeded by the number and `plus`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(tag = "type", rename_all = "snake_case")]
-pub enum Kind {
-    /// `bigint`: `times * number + plus`.
-    Bigint {
-        /// Factor of the number.
-        #[serde(default = "one")]
-        times: i64,
-        /// What is added.
-        #[serde(default)]
-        plus: i64,
-    },
-    /// `int`: the low 32 bits of `times * number + plus`.
-    Int {
-        /// Factor of the number.
-        #[serde(default = "one")]
-        times: i64,
-        /// What is added.
-        #[serde(default)]
-        plus: i64,
-    },
-    /// `double`: `times * number + plus`, converted.
-    Double {
-        /// Factor of the number.
-        #[serde(default = "one")]
-        times: i64,
-        /// What is added.
-        #[serde(default)]
-        plus: i64,
-    },
-    /// `boolean`: whether `times * number + plus` is odd.
-    Boolean {
-        /// Factor of the number.
-        #[serde(default = "one")]
-        times: i64,
-        /// What is added.
-        #[serde(default)]
-        plus: i64,
-    },
-    /// `timestamp`: `times * number + plus` milliseconds since the Unix epoch.
-    Timestamp {
-        /// Factor of the number.
-        #[serde(default = "one")]
-        times: i64,
-        /// What is added.
-        #[serde(default)]
-        plus: i64,
-    },
-    /// `uuid`: a version 4 uuid.
-    Uuid {
-        /// Seeds another sequence.
-        #[serde(default)]
-        plus: i64,
-    },
-    /// `text`: pseudo-random characters ([`crate::Texts`]).
-    Text {
-        /// Bytes in UTF-8.
-        length: usize,
-        /// Seeds another sequence.
-        #[serde(default)]
-        plus: i64,
-        /// Characters of one to four bytes instead of lower-case letters.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        unicode: bool,
-    },
-    /// `blob`: pseudo-random bytes ([`crate::Blobs`]).
-    Blob {
-        /// Bytes.
-        length: usize,
-        /// Seeds another sequence.
-        #[serde(default)]
-        plus: i64,
-    },
-    /// `tinyint`: the low 8 bits of `times * number + plus`.
-    Tinyint {
-        /// Factor of the number.
-        #[serde(default = "one")]
-        times: i64,
-        /// What is added.
-        #[serde(default)]
-        plus: i64,
-    },
-    /// `smallint`: the low 16 bits of `times * number + plus`.
-    Smallint {
-        /// Factor of the number.
-        #[serde(default = "one")]
-        times: i64,
-        /// What is added.
-        #[serde(default)]
-        plus: i64,
-    },
-    /// `float`: `times * number + plus`, converted.
-    Float {
-        /// Factor of the number.
-        #[serde(default = "one")]
-        times: i64,
-        /// What is added.
-        #[serde(default)]
-        plus: i64,
-    },
-    /// `varint`: `times * number + plus`.
-    Varint {
-        /// Factor of the number.
-        #[serde(default = "one")]
-        times: i64,
-        /// What is added.
-        #[serde(default)]
-        plus: i64,
-    },
-    /// `decimal`: `times * number + plus` with the decimal point before its last `scale` digits.
-    Decimal {
-        /// Factor of the number.
-        #[serde(default = "one")]
-        times: i64,
-        /// What is added.
-        #[serde(default)]
-        plus: i64,
-        /// Digits after the decimal point.
-        #[serde(default = "two")]
-        scale: i32,
-    },
-    /// `date`: the low 32 bits of `times * number + plus` are days since the Unix epoch.
-    Date {
-        /// Factor of the number.
-        #[serde(default = "one")]
-        times: i64,
-        /// What is added.
-        #[serde(default)]
-        plus: i64,
-    },
-    /// `time`: `times * number + plus` nanoseconds since midnight, modulo a day ([`Kind::time`]).
-    Time {
-        /// Factor of the number.
-        #[serde(default = "one")]
-        times: i64,
-        /// What is added.
-        #[serde(default)]
-        plus: i64,
-    },
-    /// `duration`: months, days and nanoseconds that follow from `times * number + plus` ([`Kind::duration`]).
-    Duration {
-        /// Factor of the number.
-        #[serde(default = "one")]
-        times: i64,
-        /// What is added.
-        #[serde(default)]
-        plus: i64,
-    },
-    /// `counter`: `times * number + plus`, which an UPDATE adds.
-    Counter {
-        /// Factor of the number.
-        #[serde(default = "one")]
-        times: i64,
-        /// What is added.
-        #[serde(default)]
-        plus: i64,
-    },
-    /// `inet`: `times * number + plus` in the last bytes of an address ([`Kind::inet`]).
-    Inet {
-        /// Factor of the number.
-        #[serde(default = "one")]
-        times: i64,
-        /// What is added.
-        #[serde(default)]
-        plus: i64,
-        /// An address of IPv6 instead of IPv4.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        v6: bool,
-    },
-    /// `timeuuid`: a version 1 uuid, a millisecond later for each number ([`Kind::timeuuid`]).
-    Timeuuid {
-        /// Seeds another node.
-        #[serde(default)]
-        plus: i64,
-    },
-    /// `ascii`: pseudo-random lower-case letters, as a text's.
-    Ascii {
-        /// Characters.
-        length: usize,
-        /// Seeds another sequence.
-        #[serde(default)]
-        plus: i64,
-    },
-    /// `list`: element `j` follows from `number * length + j`.
-    List {
-        /// Its elements.
-        of: Box<Kind>,
-        /// How many.
-        length: NonZeroU64,
-    },
-    /// `set`: as a list, with texts and blobs that no two elements share.
-    Set {
-        /// Its elements.
-        of: Box<Kind>,
-        /// How many.
-        length: NonZeroU64,
-    },
-    /// `map`: keys as the elements of a set, values as those of a list.
-    Map {
-        /// Its keys.
-        keys: Box<Kind>,
-        /// Its values.
-        of: Box<Kind>,
-        /// How many keys.
-        length: NonZeroU64,
-    },
-    /// `tuple`: each field follows from the number itself.
-    Tuple {
-        /// Its fields.
-        of: Vec<Kind>,
-    },
-    /// A user-defined type, with all of its fields, as those of a tuple.
-    Udt {
-        /// Its fields, in the order of the CREATE TYPE.
-        of: Vec<Kind>,
-    },
-    /// `vector<float, length>`: element `j` is `times * (number * length + j) + plus`, converted.
-    Vector {
-        /// Its dimensions.
-        length: NonZeroU64,
-        /// Factor of the number.
-        #[serde(default = "one")]
-        times: i64,
-        /// What is added.
-        #[serde(default)]
-        plus: i64,
-    },
-    /// `bigint`: the number divided by `rows`, which the rows of a partition have in common.
-    Partition {
-        /// Numbers to a value, at least 1.
-        rows: NonZeroU64,
-    },
-    /// Always null, of whatever type the column has.
-    Null {},
+/// The kinds other than numbers that have a `plus`.
+macro_rules! others_with_plus {
+    ($plus:ident) => {
+        Kind::Uuid { $plus }
+            | Kind::Timeuuid { $plus }
+            | Kind::Text { $plus, .. }
+            | Kind::Ascii { $plus, .. }
+            | Kind::Blob { $plus, .. }
+            | Kind::Decimal { $plus, .. }
+            | Kind::Inet { $plus, .. }
+            | Kind::Vector { $plus, .. }
+    };
+}
+
+/// Makes [`Kind`]. Of the numbers, which have `times` and `plus` and nothing else, only names are listed; the others have their fields.
+macro_rules! kinds {
+    ($(numbers { $($(#[$doc:meta])* $number:ident,)* } others { $($others:tt)* })*) => {
+        /// A type, and how its values follow from a number.
+        ///
+        /// Numeric ones are `times * number + plus`, wrapping. Others are pseudo-random, seeded by the number and `plus`.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        #[serde(tag = "type", rename_all = "snake_case")]
+        pub enum Kind {
+            $(
+                $(
+                    $(#[$doc])*
+                    $number {
+                        /// Factor of the number.
+                        #[serde(default = "one")]
+                        times: i64,
+                        /// What is added.
+                        #[serde(default)]
+                        plus: i64,
+                    },
+                )*
+                $($others)*
+            )*
+        }
+
+        impl Kind {
+            /// The kind of a type that needs nothing but `times` and `plus`.
+            pub(crate) fn of_number(scalar: Scalar, times: i64, plus: i64) -> Option<Kind> {
+                match scalar {
+                    $($(Scalar::$number => Some(Kind::$number { times, plus }),)*)*
+                    _ => None,
+                }
+            }
+
+            /// The type, `times` and `plus` of such a kind.
+            #[inline]
+            pub(crate) fn number_of(&self) -> Option<(Scalar, i64, i64)> {
+                match *self {
+                    $($(Kind::$number { times, plus } => Some((Scalar::$number, times, plus)),)*)*
+                    _ => None,
+                }
+            }
+
+            /// The `plus` of the kind itself, or of the first of its elements that has one.
+            fn plus_if_any(&self) -> Option<i64> {
+                match self {
+                    $($(Kind::$number { plus, .. })|*)|* | others_with_plus!(plus) => Some(*plus),
+                    Kind::List { of, .. } | Kind::Set { of, .. } | Kind::Map { of, .. } => of.plus_if_any(),
+                    Kind::Tuple { of } | Kind::Udt { of } => of.iter().find_map(Kind::plus_if_any),
+                    Kind::Partition { .. } | Kind::Null {} => None,
+                }
+            }
+
+            /// The same, to be changed.
+            fn plus_mut(&mut self) -> Option<&mut i64> {
+                match self {
+                    $($(Kind::$number { plus, .. })|*)|* | others_with_plus!(plus) => Some(plus),
+                    Kind::List { of, .. } | Kind::Set { of, .. } | Kind::Map { of, .. } => of.plus_mut(),
+                    Kind::Tuple { of } | Kind::Udt { of } => of.iter_mut().find_map(Kind::plus_mut),
+                    Kind::Partition { .. } | Kind::Null {} => None,
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    numbers {
+        /// `bigint`: `times * number + plus`.
+        Bigint,
+        /// `int`: the low 32 bits of `times * number + plus`.
+        Int,
+        /// `double`: `times * number + plus`, converted.
+        Double,
+        /// `boolean`: whether `times * number + plus` is odd.
+        Boolean,
+        /// `timestamp`: `times * number + plus` milliseconds since the Unix epoch.
+        Timestamp,
+    }
+    others {
+        /// `uuid`: a version 4 uuid.
+        Uuid {
+            /// Seeds another sequence.
+            #[serde(default)]
+            plus: i64,
+        },
+        /// `text`: pseudo-random characters ([`crate::Texts`]).
+        Text {
+            /// Bytes in UTF-8.
+            length: usize,
+            /// Seeds another sequence.
+            #[serde(default)]
+            plus: i64,
+            /// Characters of one to four bytes instead of lower-case letters.
+            #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+            unicode: bool,
+        },
+        /// `blob`: pseudo-random bytes ([`crate::Blobs`]).
+        Blob {
+            /// Bytes.
+            length: usize,
+            /// Seeds another sequence.
+            #[serde(default)]
+            plus: i64,
+        },
+    }
+    numbers {
+        /// `tinyint`: the low 8 bits of `times * number + plus`.
+        Tinyint,
+        /// `smallint`: the low 16 bits of `times * number + plus`.
+        Smallint,
+        /// `float`: `times * number + plus`, converted.
+        Float,
+        /// `varint`: `times * number + plus`.
+        Varint,
+    }
+    others {
+        /// `decimal`: `times * number + plus` with the decimal point before its last `scale` digits.
+        Decimal {
+            /// Factor of the number.
+            #[serde(default = "one")]
+            times: i64,
+            /// What is added.
+            #[serde(default)]
+            plus: i64,
+            /// Digits after the decimal point.
+            #[serde(default = "two")]
+            scale: i32,
+        },
+    }
+    numbers {
+        /// `date`: the low 32 bits of `times * number + plus` are days since the Unix epoch.
+        Date,
+        /// `time`: `times * number + plus` nanoseconds since midnight, modulo a day ([`Kind::time`]).
+        Time,
+        /// `duration`: months, days and nanoseconds that follow from `times * number + plus` ([`Kind::duration`]).
+        Duration,
+        /// `counter`: `times * number + plus`, which an UPDATE adds.
+        Counter,
+    }
+    others {
+        /// `inet`: `times * number + plus` in the last bytes of an address ([`Kind::inet`]).
+        Inet {
+            /// Factor of the number.
+            #[serde(default = "one")]
+            times: i64,
+            /// What is added.
+            #[serde(default)]
+            plus: i64,
+            /// An address of IPv6 instead of IPv4.
+            #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+            v6: bool,
+        },
+        /// `timeuuid`: a version 1 uuid, a millisecond later for each number ([`Kind::timeuuid`]).
+        Timeuuid {
+            /// Seeds another node.
+            #[serde(default)]
+            plus: i64,
+        },
+        /// `ascii`: pseudo-random lower-case letters, as a text's.
+        Ascii {
+            /// Characters.
+            length: usize,
+            /// Seeds another sequence.
+            #[serde(default)]
+            plus: i64,
+        },
+        /// `list`: element `j` follows from `number * length + j`.
+        List {
+            /// Its elements.
+            of: Box<Kind>,
+            /// How many.
+            length: NonZeroU64,
+        },
+        /// `set`: as a list, with texts and blobs that no two elements share.
+        Set {
+            /// Its elements.
+            of: Box<Kind>,
+            /// How many.
+            length: NonZeroU64,
+        },
+        /// `map`: keys as the elements of a set, values as those of a list.
+        Map {
+            /// Its keys.
+            keys: Box<Kind>,
+            /// Its values.
+            of: Box<Kind>,
+            /// How many keys.
+            length: NonZeroU64,
+        },
+        /// `tuple`: each field follows from the number itself.
+        Tuple {
+            /// Its fields.
+            of: Vec<Kind>,
+        },
+        /// A user-defined type, with all of its fields, as those of a tuple.
+        Udt {
+            /// Its fields, in the order of the CREATE TYPE.
+            of: Vec<Kind>,
+        },
+        /// `vector<float, length>`: element `j` is `times * (number * length + j) + plus`, converted.
+        Vector {
+            /// Its dimensions.
+            length: NonZeroU64,
+            /// Factor of the number.
+            #[serde(default = "one")]
+            times: i64,
+            /// What is added.
+            #[serde(default)]
+            plus: i64,
+        },
+        /// `bigint`: the number divided by `rows`, which the rows of a partition have in common.
+        Partition {
+            /// Numbers to a value, at least 1.
+            rows: NonZeroU64,
+        },
+        /// Always null, of whatever type the column has.
+        Null {},
+    }
 }
 
 /// The number that a column's values follow from.
@@ -369,8 +368,6 @@ impl Column {
     }
 }
 
-/// Nanoseconds of a day.
-const DAY: i64 = 86_400_000_000_000;
 /// The version 1 uuid of number 0 has this time, in units of 100 ns since 1582: midnight on 2024-01-01.
 const TIMEUUID_EPOCH: u64 = 0x01ee_a838_b4cc_8000;
 /// Such units in a millisecond.
@@ -415,8 +412,10 @@ impl Kind {
 
     /// The months, days and nanoseconds of a [`Kind::Duration`]: `times * number + plus` modulo 12, 31 and a day, none below 0.
     pub fn duration(number: u64, times: i64, plus: i64) -> (i32, i32, i64) {
-        let number = Kind::number(number, times, plus);
-        (number.rem_euclid(12) as i32, number.rem_euclid(31) as i32, number.rem_euclid(DAY))
+        match Scalar::Duration.of_number(Kind::number(number, times, plus)) {
+            Value::Duration { months, days, nanoseconds } => (months, days, nanoseconds),
+            _ => (0, 0, 0),
+        }
     }
 
     /// The address of a [`Kind::Inet`]: four bytes, or eight after `2001:db8::`.
@@ -442,139 +441,98 @@ impl Kind {
         number.wrapping_mul(length.get()).wrapping_add(index)
     }
 
+    /// The value of `number`; null for a kind whose values need room: texts, blobs and those with elements.
+    #[inline]
+    pub fn value(&self, number: u64) -> Value<'static> {
+        if let Some((scalar, times, plus)) = self.number_of() {
+            return scalar.of_number(Kind::number(number, times, plus));
+        }
+        match *self {
+            Kind::Uuid { plus } => Value::Uuid(Kind::uuid(number, plus)),
+            Kind::Timeuuid { plus } => Value::Timeuuid(Kind::timeuuid(number, plus)),
+            Kind::Decimal { times, plus, scale } => {
+                Value::Decimal { unscaled: Kind::number(number, times, plus), scale }
+            }
+            Kind::Inet { times, plus, v6 } => Value::Inet(Kind::inet(number, times, plus, v6)),
+            Kind::Partition { rows } => Value::Bigint(Kind::partition(number, rows)),
+            _ => Value::Null,
+        }
+    }
+
+    /// The texts of a [`Kind::Text`] or [`Kind::Ascii`].
+    pub fn texts(&self) -> Option<Texts> {
+        match *self {
+            Kind::Text { length, plus, unicode: true } => Some(Texts::unicode(length, plus)),
+            Kind::Text { length, plus, unicode: false } | Kind::Ascii { length, plus } => {
+                Some(Texts::letters(length, plus))
+            }
+            _ => None,
+        }
+    }
+
+    /// What a kind with elements is, how often each of these comes, and they themselves, keys before values; those of a vector are
+    /// floats and not among them.
+    pub fn elements(&self) -> Option<(Nested, NonZeroU64, Vec<&Kind>)> {
+        Some(match self {
+            Kind::List { of, length } => (Nested::List, *length, vec![of]),
+            Kind::Set { of, length } => (Nested::Set, *length, vec![of]),
+            Kind::Map { keys, of, length } => (Nested::Map, *length, vec![keys, of]),
+            Kind::Tuple { of } => (Nested::Tuple, NonZeroU64::MIN, of.iter().collect()),
+            Kind::Udt { of } => (Nested::Udt, NonZeroU64::MIN, of.iter().collect()),
+            Kind::Vector { length, .. } => (Nested::Vector, *length, Vec::new()),
+            _ => return None,
+        })
+    }
+
+    /// The type of values without elements.
+    fn scalar(&self) -> Option<Scalar> {
+        match self {
+            Kind::Uuid { .. } => Some(Scalar::Uuid),
+            Kind::Timeuuid { .. } => Some(Scalar::Timeuuid),
+            Kind::Text { .. } | Kind::Ascii { .. } => Some(Scalar::Text),
+            Kind::Blob { .. } => Some(Scalar::Blob),
+            Kind::Decimal { .. } => Some(Scalar::Decimal),
+            Kind::Inet { .. } => Some(Scalar::Inet),
+            Kind::Partition { .. } => Some(Scalar::Bigint),
+            other => other.number_of().map(|(scalar, ..)| scalar),
+        }
+    }
+
     /// The type as CQL names it; `udt` for a user-defined one.
     pub fn name(&self) -> &'static str {
-        match self {
-            Kind::Bigint { .. } | Kind::Partition { .. } => "bigint",
-            Kind::Int { .. } => "int",
-            Kind::Double { .. } => "double",
-            Kind::Boolean { .. } => "boolean",
-            Kind::Timestamp { .. } => "timestamp",
-            Kind::Uuid { .. } => "uuid",
-            Kind::Text { .. } => "text",
-            Kind::Blob { .. } => "blob",
-            Kind::Tinyint { .. } => "tinyint",
-            Kind::Smallint { .. } => "smallint",
-            Kind::Float { .. } => "float",
-            Kind::Varint { .. } => "varint",
-            Kind::Decimal { .. } => "decimal",
-            Kind::Date { .. } => "date",
-            Kind::Time { .. } => "time",
-            Kind::Duration { .. } => "duration",
-            Kind::Counter { .. } => "counter",
-            Kind::Inet { .. } => "inet",
-            Kind::Timeuuid { .. } => "timeuuid",
-            Kind::Ascii { .. } => "ascii",
-            Kind::List { .. } => "list",
-            Kind::Set { .. } => "set",
-            Kind::Map { .. } => "map",
-            Kind::Tuple { .. } => "tuple",
-            Kind::Udt { .. } => "udt",
-            Kind::Vector { .. } => "vector",
-            Kind::Null {} => "null",
+        match (self.scalar(), self.elements()) {
+            _ if matches!(self, Kind::Ascii { .. }) => "ascii",
+            (Some(scalar), _) => scalar.name(),
+            (None, elements) => elements.map_or("null", |(nested, ..)| nested.name()),
         }
     }
 
     /// Itself and the kinds of its elements, at any depth.
     pub fn all(&self) -> Vec<&Kind> {
-        let inner: Vec<&Kind> = match self {
-            Kind::List { of, .. } | Kind::Set { of, .. } => vec![of],
-            Kind::Map { keys, of, .. } => vec![keys, of],
-            Kind::Tuple { of } | Kind::Udt { of } => of.iter().collect(),
-            _ => Vec::new(),
-        };
-        std::iter::once(self).chain(inner.into_iter().flat_map(Kind::all)).collect()
+        let inner = self.elements().into_iter().flat_map(|(.., of)| of);
+        std::iter::once(self).chain(inner.flat_map(Kind::all)).collect()
     }
 
     /// See [`Column::length`]; no frame holds what saturates.
     fn length(&self) -> usize {
-        let times = |length: &NonZeroU64, bytes: usize| {
+        let times = |length: NonZeroU64, bytes: usize| {
             usize::try_from(length.get()).unwrap_or(usize::MAX).saturating_mul(bytes)
         };
-        // An element follows its length, which is an int.
-        let element = |of: &Kind| of.length().saturating_add(4);
         match self {
-            Kind::Null {} => 0,
-            Kind::Boolean { .. } | Kind::Tinyint { .. } => 1,
-            Kind::Smallint { .. } => 2,
-            Kind::Int { .. } | Kind::Float { .. } | Kind::Date { .. } => 4,
-            Kind::Bigint { .. }
-            | Kind::Double { .. }
-            | Kind::Timestamp { .. }
-            | Kind::Varint { .. }
-            | Kind::Time { .. }
-            | Kind::Counter { .. }
-            | Kind::Partition { .. } => 8,
-            Kind::Decimal { .. } => 12,
-            Kind::Uuid { .. } | Kind::Timeuuid { .. } | Kind::Inet { .. } | Kind::Duration { .. } => 16,
             Kind::Text { length, .. } | Kind::Blob { length, .. } | Kind::Ascii { length, .. } => *length,
-            Kind::List { of, length } | Kind::Set { of, length } => times(length, element(of)),
-            Kind::Map { keys, of, length } => times(length, element(keys).saturating_add(element(of))),
-            Kind::Tuple { of } | Kind::Udt { of } => of.iter().map(element).fold(0, usize::saturating_add),
-            Kind::Vector { length, .. } => times(length, 4),
+            Kind::Vector { length, .. } => times(*length, 4),
+            other => match other.elements() {
+                // An element follows its length, which is an int.
+                Some((_, length, of)) => {
+                    times(length, of.iter().fold(0usize, |sum, of| sum.saturating_add(of.length()).saturating_add(4)))
+                }
+                None => other.scalar().and_then(Scalar::width).unwrap_or(0),
+            },
         }
     }
 
     fn plus(&self) -> i64 {
         self.plus_if_any().unwrap_or(0)
-    }
-
-    fn plus_if_any(&self) -> Option<i64> {
-        match self {
-            Kind::Bigint { plus, .. }
-            | Kind::Int { plus, .. }
-            | Kind::Double { plus, .. }
-            | Kind::Boolean { plus, .. }
-            | Kind::Timestamp { plus, .. }
-            | Kind::Uuid { plus }
-            | Kind::Text { plus, .. }
-            | Kind::Blob { plus, .. }
-            | Kind::Tinyint { plus, .. }
-            | Kind::Smallint { plus, .. }
-            | Kind::Float { plus, .. }
-            | Kind::Varint { plus, .. }
-            | Kind::Decimal { plus, .. }
-            | Kind::Date { plus, .. }
-            | Kind::Time { plus, .. }
-            | Kind::Duration { plus, .. }
-            | Kind::Counter { plus, .. }
-            | Kind::Inet { plus, .. }
-            | Kind::Timeuuid { plus }
-            | Kind::Ascii { plus, .. }
-            | Kind::Vector { plus, .. } => Some(*plus),
-            Kind::List { of, .. } | Kind::Set { of, .. } | Kind::Map { of, .. } => of.plus_if_any(),
-            Kind::Tuple { of } | Kind::Udt { of } => of.iter().find_map(Kind::plus_if_any),
-            Kind::Partition { .. } | Kind::Null {} => None,
-        }
-    }
-
-    fn plus_mut(&mut self) -> Option<&mut i64> {
-        match self {
-            Kind::Bigint { plus, .. }
-            | Kind::Int { plus, .. }
-            | Kind::Double { plus, .. }
-            | Kind::Boolean { plus, .. }
-            | Kind::Timestamp { plus, .. }
-            | Kind::Uuid { plus }
-            | Kind::Text { plus, .. }
-            | Kind::Blob { plus, .. }
-            | Kind::Tinyint { plus, .. }
-            | Kind::Smallint { plus, .. }
-            | Kind::Float { plus, .. }
-            | Kind::Varint { plus, .. }
-            | Kind::Decimal { plus, .. }
-            | Kind::Date { plus, .. }
-            | Kind::Time { plus, .. }
-            | Kind::Duration { plus, .. }
-            | Kind::Counter { plus, .. }
-            | Kind::Inet { plus, .. }
-            | Kind::Timeuuid { plus }
-            | Kind::Ascii { plus, .. }
-            | Kind::Vector { plus, .. } => Some(plus),
-            Kind::List { of, .. } | Kind::Set { of, .. } | Kind::Map { of, .. } => of.plus_mut(),
-            Kind::Tuple { of } | Kind::Udt { of } => of.iter_mut().find_map(Kind::plus_mut),
-            Kind::Partition { .. } | Kind::Null {} => None,
-        }
     }
 }
 

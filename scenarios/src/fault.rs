@@ -28,3 +28,8 @@ impl Fault {
         self
     }
 }
+
+/// A fault with this path and message unless something holds.
+pub(crate) fn ensure(holds: bool, path: &[Step], message: impl FnOnce() -> String) -> Result<(), Fault> {
+    if holds { Ok(()) } else { Err(Fault::new(path, message())) }
+}

@@ -7,6 +7,8 @@ pub(crate) mod regression;
 use std::num::NonZeroU64;
 use std::ops::Range;
 
+use cqldyno_driver_api::Scalar;
+use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use self::fields::{Entry, Fields, find};
@@ -30,15 +32,19 @@ pub(crate) fn read(text: &str, origin: &str) -> Result<Scenario, ScenarioError> 
 }
 
 fn read_document(text: &str) -> Result<Scenario, Mistake> {
-    let document = DeTable::parse(text).map_err(|error| Mistake {
-        span: error.span().unwrap_or_default(),
-        message: format!("this is not TOML: {}", error.message().replace('\n', "; ")),
-    })?;
+    let document = parsed(text)?;
     let table = document.get_ref();
     let mut scenario = scenario(Fields::new("a scenario", table, 0..0))?;
     scenario.mark_keys();
     scenario.check().map_err(|Fault { path, message }| Mistake { span: place(table, &path), message })?;
     Ok(scenario)
+}
+
+fn parsed(text: &str) -> Result<Spanned<DeTable<'_>>, Mistake> {
+    DeTable::parse(text).map_err(|error| Mistake {
+        span: error.span().unwrap_or_default(),
+        message: format!("this is not TOML: {}", error.message().replace('\n', "; ")),
+    })
 }
 
 /// Where the part at the end of `path` is, or the last part on the way that exists.
@@ -73,7 +79,7 @@ fn scenario(mut fields: Fields<'_>) -> Result<Scenario, Mistake> {
         schema: fields.required("schema", |entry| entry.list(text))?,
         limits: fields.optional("limits", limits)?.unwrap_or_default(),
         page_size: fields.optional("page_size", |entry| entry.whole(1..=i128::from(i32::MAX)))?.map(|size| size as u32),
-        submit: fields.optional("submit", |entry| entry.word(&ways()))?.unwrap_or_default(),
+        submit: fields.optional("submit", |entry| entry.word(&Submit::WORDS))?.unwrap_or_default(),
         statements: fields.optional("statement", |entry| entry.list(statement))?.unwrap_or_default(),
     };
     fields.end()?;
@@ -100,11 +106,11 @@ fn statement(entry: Entry<'_>) -> Result<Statement, Mistake> {
         name: fields.required("name", text)?,
         cql: fields.required("cql", text)?,
         weight: fields.optional("weight", |entry| entry.whole(1..=i128::from(u32::MAX)))?.map_or(1, |n| n as u32),
-        operation: fields.optional("operation", |entry| entry.word(&operations()))?.unwrap_or_default(),
+        operation: fields.optional("operation", |entry| entry.word(&Operation::WORDS))?.unwrap_or_default(),
         size: fields.optional("size", |entry| entry.whole(1..=i128::from(MAX_BATCH)))?.map(|size| size as u64),
         values: fields.required("values", columns)?,
         keys: fields.optional("keys", |entry| entry.whole(1..=i128::from(MOST)))?.map(|keys| keys as u64),
-        order: fields.optional("order", |entry| entry.word(&orders()))?.unwrap_or_default(),
+        order: fields.optional("order", |entry| entry.word(&Order::WORDS))?.unwrap_or_default(),
         exponent: fields.optional("exponent", |entry| entry.number(MIN_EXPONENT..=MAX_EXPONENT))?,
         expect: fields.optional("expect", expectation)?,
         load: fields.optional("load", load)?,
@@ -112,18 +118,6 @@ fn statement(entry: Entry<'_>) -> Result<Statement, Mistake> {
     };
     fields.end()?;
     Ok(statement)
-}
-
-fn ways() -> [(&'static str, Submit); Submit::ALL.len()] {
-    Submit::ALL.map(|way| (way.name(), way))
-}
-
-fn operations() -> [(&'static str, Operation); Operation::ALL.len()] {
-    Operation::ALL.map(|operation| (operation.name(), operation))
-}
-
-fn orders() -> [(&'static str, Order); Order::ALL.len()] {
-    Order::ALL.map(|order| (order.name(), order))
 }
 
 fn expectation(entry: Entry<'_>) -> Result<Expectation, Mistake> {
@@ -168,69 +162,9 @@ fn columns(entry: Entry<'_>) -> Result<Vec<Column>, Mistake> {
     entry.list(column)
 }
 
-#[derive(Clone, Copy)]
-enum Type {
-    Bigint,
-    Int,
-    Double,
-    Boolean,
-    Timestamp,
-    Uuid,
-    Text,
-    Ascii,
-    Blob,
-    Tinyint,
-    Smallint,
-    Float,
-    Varint,
-    Decimal,
-    Date,
-    Time,
-    Timeuuid,
-    Inet,
-    Duration,
-    Counter,
-    List,
-    Set,
-    Map,
-    Tuple,
-    Udt,
-    Vector,
-    Partition,
-    Null,
-}
-
-const TYPES: [(&str, Type); 29] = [
-    ("bigint", Type::Bigint),
-    ("int", Type::Int),
-    ("double", Type::Double),
-    ("boolean", Type::Boolean),
-    ("timestamp", Type::Timestamp),
-    ("uuid", Type::Uuid),
-    ("text", Type::Text),
-    ("varchar", Type::Text),
-    ("ascii", Type::Ascii),
-    ("blob", Type::Blob),
-    ("tinyint", Type::Tinyint),
-    ("smallint", Type::Smallint),
-    ("float", Type::Float),
-    ("varint", Type::Varint),
-    ("decimal", Type::Decimal),
-    ("date", Type::Date),
-    ("time", Type::Time),
-    ("timeuuid", Type::Timeuuid),
-    ("inet", Type::Inet),
-    ("duration", Type::Duration),
-    ("counter", Type::Counter),
-    ("list", Type::List),
-    ("set", Type::Set),
-    ("map", Type::Map),
-    ("tuple", Type::Tuple),
-    ("udt", Type::Udt),
-    ("vector", Type::Vector),
-    ("partition", Type::Partition),
-    ("null", Type::Null),
-];
+/// The words for [`Kind`].
+const TYPES: &str = "bigint int double boolean timestamp uuid text varchar ascii blob tinyint smallint float varint decimal date time \
+                     timeuuid inet duration counter list set map tuple udt vector partition null";
 
 /// The most elements of a value.
 const MOST_ELEMENTS: i128 = 65_535;
@@ -241,11 +175,7 @@ const MOST_DEEP: usize = 4;
 const BY: [(&str, By); 3] = [("row", By::Row), ("key", By::Key), ("place", By::Place)];
 
 fn column(entry: Entry<'_>) -> Result<Column, Mistake> {
-    let mut fields = entry.fields("a column, such as { type = \"bigint\" },")?;
-    fields.are_of("a column");
-    let (found, name) = fields.required("type", |entry| Ok((entry.word(&TYPES)?, entry.text()?)))?;
-    fields.are_of(&format!("a column of type {name}"));
-    let kind = kind(found, &mut fields, 0)?;
+    let (mut fields, kind) = with_type(entry, "a column", 0)?;
     let mut column = Column::from(kind);
     if !matches!(column.kind, Kind::Partition { .. } | Kind::Null {}) {
         column.by = fields.optional("by", |entry| entry.word(&BY))?.unwrap_or_default();
@@ -266,70 +196,62 @@ fn element(entry: Entry<'_>, depth: usize) -> Result<Kind, Mistake> {
         let message = format!("elements are nested {depth} deep here; at most {MOST_DEEP} are possible");
         return Err(entry.mistake(message));
     }
-    let mut fields = entry.fields("an element, such as { type = \"bigint\" },")?;
-    fields.are_of("an element");
-    let (found, name) = fields.required("type", |entry| Ok((entry.word(&TYPES)?, entry.text()?)))?;
-    fields.are_of(&format!("an element of type {name}"));
-    let kind = kind(found, &mut fields, depth)?;
+    let (fields, kind) = with_type(entry, "an element", depth)?;
     fields.end()?;
     Ok(kind)
 }
 
-fn kind(found: Type, fields: &mut Fields<'_>, depth: usize) -> Result<Kind, Mistake> {
+/// Reads the fields that all that has this type has; the rest is left.
+fn with_type<'a>(entry: Entry<'a>, what: &str, depth: usize) -> Result<(Fields<'a>, Kind), Mistake> {
+    let mut fields = entry.fields(&format!("{what}, such as {{ type = \"bigint\" }},"))?;
+    fields.are_of(what);
+    let types: Vec<(&str, &str)> = TYPES.split(' ').map(|name| (name, name)).collect();
+    let name = fields.required("type", |entry| entry.word(&types))?;
+    fields.are_of(&format!("{what} of type {name}"));
+    let kind = kind(name, &mut fields, depth)?;
+    Ok((fields, kind))
+}
+
+fn kind(name: &str, fields: &mut Fields<'_>, depth: usize) -> Result<Kind, Mistake> {
     let times = |fields: &mut Fields<'_>| fields.optional("times", Entry::i64).map(|times| times.unwrap_or(1));
     let plus = |fields: &mut Fields<'_>| fields.optional("plus", Entry::i64).map(Option::unwrap_or_default);
+    let truth = |fields: &mut Fields<'_>, name| fields.optional(name, Entry::truth).map(Option::unwrap_or_default);
     let length = |fields: &mut Fields<'_>| {
         fields.required("length", |entry| entry.whole(0..=i128::from(i64::MAX))).map(|length| length as usize)
     };
     let of = |fields: &mut Fields<'_>, name| fields.required(name, |entry| element(entry, depth + 1)).map(Box::new);
     let parts = |fields: &mut Fields<'_>| fields.required("of", |entry| entry.list(|entry| element(entry, depth + 1)));
-    let elements = |fields: &mut Fields<'_>| {
-        let length = fields.required("length", |entry| entry.whole(1..=MOST_ELEMENTS))?;
-        Ok(NonZeroU64::new(length as u64).unwrap_or(NonZeroU64::MIN))
+    let some = |fields: &mut Fields<'_>, name, most| {
+        let number = fields.required(name, |entry| entry.whole(1..=most))?;
+        Ok(NonZeroU64::new(number as u64).unwrap_or(NonZeroU64::MIN))
     };
-    Ok(match found {
-        Type::Bigint => Kind::Bigint { times: times(fields)?, plus: plus(fields)? },
-        Type::Int => Kind::Int { times: times(fields)?, plus: plus(fields)? },
-        Type::Double => Kind::Double { times: times(fields)?, plus: plus(fields)? },
-        Type::Boolean => Kind::Boolean { times: times(fields)?, plus: plus(fields)? },
-        Type::Timestamp => Kind::Timestamp { times: times(fields)?, plus: plus(fields)? },
-        Type::Uuid => Kind::Uuid { plus: plus(fields)? },
-        Type::Text => {
-            let (length, plus) = (length(fields)?, plus(fields)?);
-            let unicode = fields.optional("unicode", Entry::truth)?.unwrap_or_default();
-            Kind::Text { length, plus, unicode }
+    let elements = |fields: &mut Fields<'_>| some(fields, "length", MOST_ELEMENTS);
+    // Fields are asked for in the order in which a mistake lists them.
+    Ok(match name {
+        "uuid" => Kind::Uuid { plus: plus(fields)? },
+        "timeuuid" => Kind::Timeuuid { plus: plus(fields)? },
+        "text" | "varchar" => {
+            Kind::Text { length: length(fields)?, plus: plus(fields)?, unicode: truth(fields, "unicode")? }
         }
-        Type::Blob => Kind::Blob { length: length(fields)?, plus: plus(fields)? },
-        Type::Ascii => Kind::Ascii { length: length(fields)?, plus: plus(fields)? },
-        Type::Tinyint => Kind::Tinyint { times: times(fields)?, plus: plus(fields)? },
-        Type::Smallint => Kind::Smallint { times: times(fields)?, plus: plus(fields)? },
-        Type::Float => Kind::Float { times: times(fields)?, plus: plus(fields)? },
-        Type::Varint => Kind::Varint { times: times(fields)?, plus: plus(fields)? },
-        Type::Decimal => {
+        "ascii" => Kind::Ascii { length: length(fields)?, plus: plus(fields)? },
+        "blob" => Kind::Blob { length: length(fields)?, plus: plus(fields)? },
+        "decimal" => {
             let (times, plus) = (times(fields)?, plus(fields)?);
             let scale = fields.optional("scale", |entry| entry.whole(0..=1_000))?.map_or(2, |scale| scale as i32);
             Kind::Decimal { times, plus, scale }
         }
-        Type::Date => Kind::Date { times: times(fields)?, plus: plus(fields)? },
-        Type::Time => Kind::Time { times: times(fields)?, plus: plus(fields)? },
-        Type::Timeuuid => Kind::Timeuuid { plus: plus(fields)? },
-        Type::Inet => {
-            let (times, plus) = (times(fields)?, plus(fields)?);
-            Kind::Inet { times, plus, v6: fields.optional("v6", Entry::truth)?.unwrap_or_default() }
-        }
-        Type::Duration => Kind::Duration { times: times(fields)?, plus: plus(fields)? },
-        Type::Counter => Kind::Counter { times: times(fields)?, plus: plus(fields)? },
-        Type::List => Kind::List { of: of(fields, "of")?, length: elements(fields)? },
-        Type::Set => Kind::Set { of: of(fields, "of")?, length: elements(fields)? },
-        Type::Map => Kind::Map { keys: of(fields, "keys")?, of: of(fields, "of")?, length: elements(fields)? },
-        Type::Tuple => Kind::Tuple { of: parts(fields)? },
-        Type::Udt => Kind::Udt { of: parts(fields)? },
-        Type::Vector => Kind::Vector { length: elements(fields)?, times: times(fields)?, plus: plus(fields)? },
-        Type::Partition => {
-            let rows = fields.required("rows", |entry| entry.whole(1..=i128::from(i64::MAX)))?;
-            Kind::Partition { rows: NonZeroU64::new(rows as u64).unwrap_or(NonZeroU64::MIN) }
-        }
-        Type::Null => Kind::Null {},
+        "inet" => Kind::Inet { times: times(fields)?, plus: plus(fields)?, v6: truth(fields, "v6")? },
+        "list" => Kind::List { of: of(fields, "of")?, length: elements(fields)? },
+        "set" => Kind::Set { of: of(fields, "of")?, length: elements(fields)? },
+        "map" => Kind::Map { keys: of(fields, "keys")?, of: of(fields, "of")?, length: elements(fields)? },
+        "tuple" => Kind::Tuple { of: parts(fields)? },
+        "udt" => Kind::Udt { of: parts(fields)? },
+        "vector" => Kind::Vector { length: elements(fields)?, times: times(fields)?, plus: plus(fields)? },
+        "partition" => Kind::Partition { rows: some(fields, "rows", i64::MAX.into())? },
+        other => match Scalar::ALL.iter().find(|scalar| scalar.name() == other) {
+            Some(number) => Kind::of_number(*number, times(fields)?, plus(fields)?).unwrap_or(Kind::Null {}),
+            None => Kind::Null {},
+        },
     })
 }
 

@@ -2,9 +2,11 @@
 
 use std::ops::Range;
 
+use cqldyno_driver_api::{DAY, Scalar};
+
 use crate::cql::{Table, Uses, begins_with, has_in};
 use crate::workload::{Workload, WorkloadError};
-use crate::{Blobs, By, Column, Kind, Operation, Scenario, Statement, Texts};
+use crate::{Blobs, By, Column, Kind, Operation, Scenario, Statement};
 
 impl Scenario {
     fn tables(&self) -> Vec<Table> {
@@ -261,36 +263,21 @@ impl Apart {
         let power = |bits: u32, times: i64| 1 << bits.saturating_sub(times.trailing_zeros());
         let modulo = match column.kind {
             _ if is_null_at_times(column) => 1,
-            Kind::Bigint { times, .. }
-            | Kind::Timestamp { times, .. }
-            | Kind::Varint { times, .. }
-            | Kind::Decimal { times, .. }
-            | Kind::Inet { times, v6: true, .. } => power(64, times),
-            Kind::Int { times, .. } | Kind::Date { times, .. } | Kind::Inet { times, v6: false, .. } => {
-                power(32, times)
-            }
-            Kind::Smallint { times, .. } => power(16, times),
-            Kind::Tinyint { times, .. } => power(8, times),
-            Kind::Boolean { times, .. } => power(1, times),
+            Kind::Decimal { times, .. } | Kind::Inet { times, v6: true, .. } => power(64, times),
+            Kind::Inet { times, v6: false, .. } => power(32, times),
             Kind::Timeuuid { .. } => 1 << 56,
-            Kind::Ascii { length, plus } => Texts::letters(length, plus).unique().distinct().into(),
             Kind::Uuid { .. } | Kind::Partition { .. } => 1 << 64,
-            Kind::Text { length, plus, unicode: false } => Texts::letters(length, plus).unique().distinct().into(),
-            Kind::Text { length, plus, unicode: true } => Texts::unicode(length, plus).unique().distinct().into(),
             Kind::Blob { length, plus } => Blobs::new(length, plus).unique().distinct().into(),
-            // Also of those whose elements might tell more apart.
-            Kind::Double { .. }
-            | Kind::Float { .. }
-            | Kind::Time { .. }
-            | Kind::Duration { .. }
-            | Kind::Counter { .. }
-            | Kind::List { .. }
-            | Kind::Set { .. }
-            | Kind::Map { .. }
-            | Kind::Tuple { .. }
-            | Kind::Udt { .. }
-            | Kind::Vector { .. }
-            | Kind::Null {} => 1,
+            ref other => match (other.texts(), other.number_of()) {
+                (Some(texts), _) => texts.unique().distinct().into(),
+                // Also of those whose elements might tell more apart.
+                (_, None) => 1,
+                (_, Some((Scalar::Boolean, times, _))) => power(1, times),
+                (_, Some((scalar, times, _))) => match scalar {
+                    Scalar::Double | Scalar::Float | Scalar::Time | Scalar::Duration | Scalar::Counter => 1,
+                    whole => power(8 * whole.width().unwrap_or(0) as u32, times),
+                },
+            },
         };
         let up_to = |most: u128, times: i64, plus: i64| {
             most.saturating_sub(plus.unsigned_abs().into()).checked_div(times.unsigned_abs().into()).unwrap_or(0)
@@ -301,7 +288,7 @@ impl Apart {
             Kind::Double { times, plus } => up_to(1 << 53, times, plus),
             Kind::Float { times, plus } => up_to(1 << 24, times, plus),
             // Those of one day.
-            Kind::Time { times, plus } if plus >= 0 => up_to(86_400_000_000_000, times, plus),
+            Kind::Time { times, plus } if plus >= 0 => up_to(DAY.unsigned_abs().into(), times, plus),
             _ => 0,
         };
         Apart { modulo, below }
@@ -363,6 +350,7 @@ fn least_common_multiple(one: u128, other: u128) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Texts;
     use std::collections::HashSet;
     use std::num::NonZeroU64;
 

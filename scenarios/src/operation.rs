@@ -1,7 +1,6 @@
 //! How a statement is issued, and the limits of a scenario.
 
-use std::fmt;
-
+use cqldyno_driver_api::words;
 use serde::{Deserialize, Serialize};
 
 /// The most rows of a batch.
@@ -10,48 +9,29 @@ pub const MAX_BATCH: u64 = 1_024;
 /// Rows of a batch if the statement sets no size.
 pub(crate) const DEFAULT_BATCH: u64 = 64;
 
-/// How a statement is issued.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Operation {
-    /// The statement is prepared before the window, and each issue is an EXECUTE.
-    #[default]
-    Execute,
-    /// The statement is prepared before the window, and each issue is one unlogged BATCH of `size` rows.
-    Batch,
-    /// Each issue is a PREPARE of the text with a comment at its end that no other issue has.
-    Prepare,
-    /// Each issue gives the driver text and values: a QUERY with values, or what the driver makes of that.
-    Unprepared,
-    /// Each issue connects, prepares the statement, executes it once and closes.
-    Connect,
+words! {
+    /// How a statement is issued.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "snake_case")]
+    pub enum Operation {
+        /// The statement is prepared before the window, and each issue is an EXECUTE.
+        #[default]
+        Execute = "execute",
+        /// The statement is prepared before the window, and each issue is one unlogged BATCH of `size` rows.
+        Batch = "batch",
+        /// Each issue is a PREPARE of the text with a comment at its end that no other issue has.
+        Prepare = "prepare",
+        /// Each issue gives the driver text and values: a QUERY with values, or what the driver makes of that.
+        Unprepared = "unprepared",
+        /// Each issue connects, prepares the statement, executes it once and closes.
+        Connect = "connect",
+    }
 }
 
 impl Operation {
-    /// Every one.
-    pub const ALL: [Operation; 5] =
-        [Operation::Execute, Operation::Batch, Operation::Prepare, Operation::Unprepared, Operation::Connect];
-
-    /// Its word in TOML.
-    pub fn name(self) -> &'static str {
-        match self {
-            Operation::Execute => "execute",
-            Operation::Batch => "batch",
-            Operation::Prepare => "prepare",
-            Operation::Unprepared => "unprepared",
-            Operation::Connect => "connect",
-        }
-    }
-
     pub(crate) fn is_execute(&self) -> bool {
         *self == Operation::Execute
-    }
-}
-
-impl fmt::Display for Operation {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(self.name())
     }
 }
 

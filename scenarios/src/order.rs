@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use cqldyno_driver_api::words;
 use serde::{Deserialize, Serialize};
 
 use crate::column::{seed, word};
@@ -10,37 +11,26 @@ use crate::{Permutation, Zipf};
 /// The exponent of [`Order::Zipf`] if a statement sets none: that of the YCSB benchmark (Cooper et al. 2010).
 pub const DEFAULT_EXPONENT: f64 = 0.99;
 
-/// The order in which a statement's keys come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Order {
-    /// Each once, in an order that the seed chooses; then again.
-    #[default]
-    Permuted,
-    /// Each once, from the first to the last; then again.
-    Sequential,
-    /// Drawn anew each time, all alike.
-    Uniform,
-    /// Drawn anew each time, few of them often: the `k`th with a share in proportion to `k^-exponent`. The seed chooses which key
-    /// is the `k`th.
-    Zipf,
+words! {
+    /// The order in which a statement's keys come.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "snake_case")]
+    pub enum Order {
+        /// Each once, in an order that the seed chooses; then again.
+        #[default]
+        Permuted = "permuted",
+        /// Each once, from the first to the last; then again.
+        Sequential = "sequential",
+        /// Drawn anew each time, all alike.
+        Uniform = "uniform",
+        /// Drawn anew each time, few of them often: the `k`th with a share in proportion to `k^-exponent`. The seed chooses which key
+        /// is the `k`th.
+        Zipf = "zipf",
+    }
 }
 
 impl Order {
-    /// Every one.
-    pub const ALL: [Order; 4] = [Order::Permuted, Order::Sequential, Order::Uniform, Order::Zipf];
-
-    /// Its word in TOML.
-    pub fn name(self) -> &'static str {
-        match self {
-            Order::Permuted => "permuted",
-            Order::Sequential => "sequential",
-            Order::Uniform => "uniform",
-            Order::Zipf => "zipf",
-        }
-    }
-
     pub(crate) fn is_permuted(&self) -> bool {
         *self == Order::Permuted
     }

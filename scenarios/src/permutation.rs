@@ -1,5 +1,7 @@
 //! A seeded permutation of `0..n` that needs no memory.
 
+use crate::column::word;
+
 /// A bijection of `0..n` onto itself, chosen by a seed.
 ///
 /// Three rounds of multiplication by an odd number and an xor-shift, each invertible on the smallest power of two that holds `n`.
@@ -20,15 +22,8 @@ impl Permutation {
         let n = n.max(1);
         let bits = (u64::BITS - (n - 1).leading_zeros()).max(1);
         let mask = if bits == 64 { u64::MAX } else { (1 << bits) - 1 };
-        let mut state = seed;
-        let mut next = || {
-            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let x = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            x ^ (x >> 31)
-        };
-        let factors = [next() | 1, next() | 1, next() | 1];
-        Permutation { n, mask, shift: bits.div_ceil(2), factors, offsets: [next(), next(), next()] }
+        let [factors, offsets] = [[1, 2, 3], [4, 5, 6]].map(|words| words.map(|n| word(seed, n)));
+        Permutation { n, mask, shift: bits.div_ceil(2), factors: factors.map(|factor| factor | 1), offsets }
     }
 
     /// Where `index` goes; both lie in `0..n`. An `index` beyond is reduced modulo `n`.

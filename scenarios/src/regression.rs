@@ -1,5 +1,7 @@
 //! A regression that somebody reported: the runs that show it, and what they are expected to show. It is data, read from TOML.
 
+use cqldyno_driver_api::words;
+
 use crate::{Submit, form};
 
 /// One regression.
@@ -110,30 +112,20 @@ impl Claim {
     }
 }
 
-/// Which way a figure goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// It becomes less.
-    Falls,
-    /// It becomes more.
-    Rises,
-    /// It stays, but for 2 %.
-    Stays,
+words! {
+    /// Which way a figure goes.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Direction {
+        /// It becomes less.
+        Falls = "falls",
+        /// It becomes more.
+        Rises = "rises",
+        /// It stays, but for 2 %.
+        Stays = "stays",
+    }
 }
 
 impl Direction {
-    /// Every direction.
-    pub const ALL: [Direction; 3] = [Direction::Falls, Direction::Rises, Direction::Stays];
-
-    /// The word in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Direction::Falls => "falls",
-            Direction::Rises => "rises",
-            Direction::Stays => "stays",
-        }
-    }
-
     /// The ratios that go this way.
     pub fn ratios(self) -> [f64; 2] {
         match self {

@@ -1,32 +1,34 @@
 //! How statements are submitted to a driver: which tasks issue them, and what starts the next one.
 
-use std::fmt;
 use std::str::FromStr;
 
+use cqldyno_driver_api::words;
 use serde::{Deserialize, Serialize};
 
 use crate::{Point, Scenario};
 
-/// A way of submitting. It decides as much about a figure as the driver does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Submit {
-    /// A task per statement in flight, each with a plain loop.
-    #[default]
-    Slots,
-    /// One `buffer_unordered` of futures-util per thread of the runtime, each with its share of the statements in flight.
-    Stream,
-    /// The same, with tokio's cooperative budget off (`tokio::task::unconstrained`).
-    StreamUnconstrained,
-    /// A task per statement, spawned as soon as there is a permit for it.
-    Spawn,
-    /// A task per statement, all spawned at once. Each waits for its permit itself.
-    SpawnAll,
-    /// A task per statement, all at once, without a limit.
-    Unlimited,
-    /// One at a time, on one task.
-    Sequential,
+words! {
+    /// A way of submitting. It decides as much about a figure as the driver does.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Submit {
+        /// A task per statement in flight, each with a plain loop.
+        #[default]
+        Slots = "slots",
+        /// One `buffer_unordered` of futures-util per thread of the runtime, each with its share of the statements in flight.
+        Stream = "stream",
+        /// The same, with tokio's cooperative budget off (`tokio::task::unconstrained`).
+        StreamUnconstrained = "stream-unconstrained",
+        /// A task per statement, spawned as soon as there is a permit for it.
+        Spawn = "spawn",
+        /// A task per statement, all spawned at once. Each waits for its permit itself.
+        SpawnAll = "spawn-all",
+        /// A task per statement, all at once, without a limit.
+        Unlimited = "unlimited",
+        /// One at a time, on one task.
+        Sequential = "sequential",
+    }
 }
 
 /// A way of submitting that there is not.
@@ -35,30 +37,6 @@ pub enum Submit {
 pub struct UnknownSubmit(String);
 
 impl Submit {
-    /// Every way.
-    pub const ALL: [Submit; 7] = [
-        Submit::Slots,
-        Submit::Stream,
-        Submit::StreamUnconstrained,
-        Submit::Spawn,
-        Submit::SpawnAll,
-        Submit::Unlimited,
-        Submit::Sequential,
-    ];
-
-    /// Its word in TOML and on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Submit::Slots => "slots",
-            Submit::Stream => "stream",
-            Submit::StreamUnconstrained => "stream-unconstrained",
-            Submit::Spawn => "spawn",
-            Submit::SpawnAll => "spawn-all",
-            Submit::Unlimited => "unlimited",
-            Submit::Sequential => "sequential",
-        }
-    }
-
     /// What it is, in a few words.
     pub fn about(self) -> &'static str {
         match self {
@@ -79,12 +57,6 @@ impl Submit {
 
     pub(crate) fn is_default(&self) -> bool {
         *self == Submit::default()
-    }
-}
-
-impl fmt::Display for Submit {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(self.name())
     }
 }
 

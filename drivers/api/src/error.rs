@@ -4,76 +4,52 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The kind of a failure, by which errors are counted.
-///
-/// The kinds with a code are the errors of native_protocol_v4.spec section 9; the others arise in the client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum ErrorKind {
-    /// No connection could be made at all.
-    Connect,
-    /// 0x0100: the server refused user or password.
-    BadCredentials,
-    /// 0x000A: the server or the client broke the protocol.
-    Protocol,
-    /// 0x1000: not enough replicas are alive.
-    Unavailable,
-    /// 0x1001: the coordinator is overloaded.
-    Overloaded,
-    /// 0x1002: the coordinator is starting.
-    Bootstrapping,
-    /// 0x1100 and 0x1200: a write or a read timed out on the server.
-    ServerTimeout,
-    /// 0x2000: the statement is no CQL.
-    Syntax,
-    /// 0x2100: the user may not do this.
-    Unauthorized,
-    /// 0x2200: the statement is impossible, for example because the table does not exist.
-    Invalid,
-    /// 0x2400: keyspace or table exists.
-    AlreadyExists,
-    /// 0x2500: the prepared id is unknown.
-    Unprepared,
-    /// Any other error code of the server.
-    Server,
-    /// The client's own time limit ran out.
-    RequestTimeout,
-    /// The connection broke before the answer, or there was none to send on.
-    ConnectionLost,
-    /// The driver's queue is full.
-    QueueFull,
-    /// A value could not be encoded, or an answer not be decoded.
-    Codec,
-    /// The answer had other rows than the scenario expects.
-    WrongRow,
-    /// Anything else; the message says what.
-    Other,
-}
-
-impl fmt::Display for ErrorKind {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            ErrorKind::Connect => "connect",
-            ErrorKind::BadCredentials => "bad credentials",
-            ErrorKind::Protocol => "protocol",
-            ErrorKind::Unavailable => "unavailable",
-            ErrorKind::Overloaded => "overloaded",
-            ErrorKind::Bootstrapping => "bootstrapping",
-            ErrorKind::ServerTimeout => "server timeout",
-            ErrorKind::Syntax => "syntax",
-            ErrorKind::Unauthorized => "unauthorized",
-            ErrorKind::Invalid => "invalid",
-            ErrorKind::AlreadyExists => "already exists",
-            ErrorKind::Unprepared => "unprepared",
-            ErrorKind::Server => "server",
-            ErrorKind::RequestTimeout => "request timeout",
-            ErrorKind::ConnectionLost => "connection lost",
-            ErrorKind::QueueFull => "queue full",
-            ErrorKind::Codec => "codec",
-            ErrorKind::WrongRow => "wrong row",
-            ErrorKind::Other => "other",
-        })
+crate::words! {
+    /// The kind of a failure, by which errors are counted.
+    ///
+    /// The kinds with a code are the errors of native_protocol_v4.spec section 9; the others arise in the client.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "snake_case")]
+    pub enum ErrorKind {
+        /// No connection could be made at all.
+        Connect = "connect",
+        /// 0x0100: the server refused user or password.
+        BadCredentials = "bad credentials",
+        /// 0x000A: the server or the client broke the protocol.
+        Protocol = "protocol",
+        /// 0x1000: not enough replicas are alive.
+        Unavailable = "unavailable",
+        /// 0x1001: the coordinator is overloaded.
+        Overloaded = "overloaded",
+        /// 0x1002: the coordinator is starting.
+        Bootstrapping = "bootstrapping",
+        /// 0x1100 and 0x1200: a write or a read timed out on the server.
+        ServerTimeout = "server timeout",
+        /// 0x2000: the statement is no CQL.
+        Syntax = "syntax",
+        /// 0x2100: the user may not do this.
+        Unauthorized = "unauthorized",
+        /// 0x2200: the statement is impossible, for example because the table does not exist.
+        Invalid = "invalid",
+        /// 0x2400: keyspace or table exists.
+        AlreadyExists = "already exists",
+        /// 0x2500: the prepared id is unknown.
+        Unprepared = "unprepared",
+        /// Any other error code of the server.
+        Server = "server",
+        /// The client's own time limit ran out.
+        RequestTimeout = "request timeout",
+        /// The connection broke before the answer, or there was none to send on.
+        ConnectionLost = "connection lost",
+        /// The driver's queue is full.
+        QueueFull = "queue full",
+        /// A value could not be encoded, or an answer not be decoded.
+        Codec = "codec",
+        /// The answer had other rows than the scenario expects.
+        WrongRow = "wrong row",
+        /// Anything else; the message says what.
+        Other = "other",
     }
 }
 

@@ -2,106 +2,21 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::Value;
+use crate::{Nested, Scalar, Value};
 
-/// What a value with elements is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Nested {
-    /// `list`
-    List,
-    /// `set`, whose elements are in the order of their bytes here.
-    Set,
-    /// `map`: each key is followed by its value, and keys are in the order of their bytes here.
-    Map,
-    /// `tuple`
-    Tuple,
-    /// A user-defined type: its fields in their order.
-    Udt,
-    /// `vector`
-    Vector,
-}
+/// Tags beside those of the types: no value, and an address of IPv6.
+const NULL: u8 = 0;
+const INET_V4: u8 = Scalar::Inet as u8;
+const INET_V6: u8 = INET_V4 + 1;
 
-impl Nested {
-    /// The value with these elements.
-    pub fn of(self, items: Items<'_>) -> Value<'_> {
-        match self {
-            Nested::List => Value::List(items),
-            Nested::Set => Value::Set(items),
-            Nested::Map => Value::Map(items),
-            Nested::Tuple => Value::Tuple(items),
-            Nested::Udt => Value::Udt(items),
-            Nested::Vector => Value::Vector(items),
-        }
-    }
-
-    /// The CQL name of the type.
-    pub fn name(self) -> &'static str {
-        match self {
-            Nested::List => "list",
-            Nested::Set => "set",
-            Nested::Map => "map",
-            Nested::Tuple => "tuple",
-            Nested::Udt => "udt",
-            Nested::Vector => "vector",
-        }
-    }
-
-    fn tag(self) -> u8 {
-        match self {
-            Nested::List => tag::LIST,
-            Nested::Set => tag::SET,
-            Nested::Map => tag::MAP,
-            Nested::Tuple => tag::TUPLE,
-            Nested::Udt => tag::UDT,
-            Nested::Vector => tag::VECTOR,
-        }
-    }
-}
-
-/// The first byte of an element says its type.
-mod tag {
-    pub(super) const NULL: u8 = 0;
-    pub(super) const BOOLEAN: u8 = 1;
-    pub(super) const INT: u8 = 2;
-    pub(super) const BIGINT: u8 = 3;
-    pub(super) const DOUBLE: u8 = 4;
-    pub(super) const TIMESTAMP: u8 = 5;
-    pub(super) const UUID: u8 = 6;
-    pub(super) const TINYINT: u8 = 7;
-    pub(super) const SMALLINT: u8 = 8;
-    pub(super) const FLOAT: u8 = 9;
-    pub(super) const DATE: u8 = 10;
-    pub(super) const TIME: u8 = 11;
-    pub(super) const TIMEUUID: u8 = 12;
-    pub(super) const VARINT: u8 = 13;
-    pub(super) const DECIMAL: u8 = 14;
-    pub(super) const DURATION: u8 = 15;
-    pub(super) const COUNTER: u8 = 16;
-    pub(super) const INET_V4: u8 = 17;
-    pub(super) const INET_V6: u8 = 18;
-    /// From here on a length of four bytes follows.
-    pub(super) const TEXT: u8 = 19;
-    pub(super) const BLOB: u8 = 20;
-    pub(super) const LIST: u8 = 21;
-    pub(super) const SET: u8 = 22;
-    pub(super) const MAP: u8 = 23;
-    pub(super) const TUPLE: u8 = 24;
-    pub(super) const UDT: u8 = 25;
-    pub(super) const VECTOR: u8 = 26;
-}
-
-/// The bytes after the tag of a type without a length.
+/// The bytes after the tag of a type without a length. Where it is none, four bytes say how many follow.
 fn fixed(tag: u8) -> Option<usize> {
-    Some(match tag {
-        tag::NULL => 0,
-        tag::BOOLEAN | tag::TINYINT => 1,
-        tag::SMALLINT => 2,
-        tag::INT | tag::FLOAT | tag::DATE | tag::INET_V4 => 4,
-        tag::BIGINT | tag::DOUBLE | tag::TIMESTAMP | tag::TIME | tag::VARINT | tag::COUNTER => 8,
-        tag::DECIMAL => 12,
-        tag::UUID | tag::TIMEUUID | tag::DURATION | tag::INET_V6 => 16,
-        _ => return None,
-    })
+    match tag {
+        NULL => Some(0),
+        INET_V4 => Some(4),
+        INET_V6 => Some(16),
+        tag => Scalar::tagged(tag)?.width(),
+    }
 }
 
 /// The elements of a value, one after the other in bytes, each with its type.
@@ -166,36 +81,21 @@ impl<'a> Item<'a> {
     fn decoded(self) -> Option<Value<'a>> {
         let (tag, rest) = self.0.split_first()?;
         let long = rest.get(4..).unwrap_or_default();
+        if let Some(kind) = Nested::tagged(*tag) {
+            return Some(kind.of(Items(long)));
+        }
         let i64_at = |at: usize| Some(i64::from_be_bytes(*rest.get(at..)?.first_chunk()?));
         let i32_at = |at: usize| Some(i32::from_be_bytes(*rest.get(at..)?.first_chunk()?));
-        Some(match *tag {
-            tag::BOOLEAN => Value::Boolean(*rest.first()? != 0),
-            tag::TINYINT => Value::Tinyint(rest.first()?.cast_signed()),
-            tag::SMALLINT => Value::Smallint(i16::from_be_bytes(*rest.first_chunk()?)),
-            tag::INT => Value::Int(i32_at(0)?),
-            tag::DATE => Value::Date(i32_at(0)?),
-            tag::FLOAT => Value::Float(f32::from_be_bytes(*rest.first_chunk()?)),
-            tag::BIGINT => Value::Bigint(i64_at(0)?),
-            tag::COUNTER => Value::Counter(i64_at(0)?),
-            tag::TIMESTAMP => Value::Timestamp(i64_at(0)?),
-            tag::TIME => Value::Time(i64_at(0)?),
-            tag::VARINT => Value::Varint(i64_at(0)?),
-            tag::DOUBLE => Value::Double(f64::from_be_bytes(*rest.first_chunk()?)),
-            tag::UUID => Value::Uuid(*rest.first_chunk()?),
-            tag::TIMEUUID => Value::Timeuuid(*rest.first_chunk()?),
-            tag::DECIMAL => Value::Decimal { unscaled: i64_at(0)?, scale: i32_at(8)? },
-            tag::DURATION => Value::Duration { months: i32_at(0)?, days: i32_at(4)?, nanoseconds: i64_at(8)? },
-            tag::INET_V4 => Value::Inet(Ipv4Addr::from(*rest.first_chunk::<4>()?).into()),
-            tag::INET_V6 => Value::Inet(Ipv6Addr::from(*rest.first_chunk::<16>()?).into()),
-            tag::TEXT => Value::Text(str::from_utf8(long).ok()?),
-            tag::BLOB => Value::Blob(long),
-            tag::LIST => Value::List(Items(long)),
-            tag::SET => Value::Set(Items(long)),
-            tag::MAP => Value::Map(Items(long)),
-            tag::TUPLE => Value::Tuple(Items(long)),
-            tag::UDT => Value::Udt(Items(long)),
-            tag::VECTOR => Value::Vector(Items(long)),
-            _ => return None,
+        if *tag == INET_V6 {
+            return Some(Value::Inet(Ipv6Addr::from(*rest.first_chunk::<16>()?).into()));
+        }
+        Some(match Scalar::tagged(*tag)? {
+            Scalar::Decimal => Value::Decimal { unscaled: i64_at(0)?, scale: i32_at(8)? },
+            Scalar::Duration => Value::Duration { months: i32_at(0)?, days: i32_at(4)?, nanoseconds: i64_at(8)? },
+            Scalar::Inet => Value::Inet(Ipv4Addr::from(*rest.first_chunk::<4>()?).into()),
+            Scalar::Text => Value::Text(str::from_utf8(long).ok()?),
+            Scalar::Blob => Value::Blob(long),
+            other => return other.of_bytes(rest),
         })
     }
 }
@@ -213,53 +113,34 @@ impl<'b> Elements<'b> {
     /// Appends an element.
     pub fn push(&mut self, value: Value<'_>) {
         let out = &mut *self.0;
-        let mut put = |tag: u8, bytes: &[u8]| {
+        let mut long = |tag: u8, bytes: &[u8]| {
             out.push(tag);
-            if fixed(tag).is_none() {
-                // No frame holds 4 GiB.
-                out.extend_from_slice(&u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_be_bytes());
-            }
+            // No frame holds 4 GiB.
+            out.extend_from_slice(&u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_be_bytes());
             out.extend_from_slice(bytes);
         };
+        if let Some((kind, items)) = value.nested() {
+            return long(kind as u8, items.0);
+        }
         match value {
-            Value::Null => put(tag::NULL, &[]),
-            Value::Boolean(value) => put(tag::BOOLEAN, &[value.into()]),
-            Value::Tinyint(value) => put(tag::TINYINT, &value.to_be_bytes()),
-            Value::Smallint(value) => put(tag::SMALLINT, &value.to_be_bytes()),
-            Value::Int(value) => put(tag::INT, &value.to_be_bytes()),
-            Value::Date(value) => put(tag::DATE, &value.to_be_bytes()),
-            Value::Float(value) => put(tag::FLOAT, &value.to_be_bytes()),
-            Value::Bigint(value) => put(tag::BIGINT, &value.to_be_bytes()),
-            Value::Counter(value) => put(tag::COUNTER, &value.to_be_bytes()),
-            Value::Timestamp(value) => put(tag::TIMESTAMP, &value.to_be_bytes()),
-            Value::Time(value) => put(tag::TIME, &value.to_be_bytes()),
-            Value::Varint(value) => put(tag::VARINT, &value.to_be_bytes()),
-            Value::Double(value) => put(tag::DOUBLE, &value.to_be_bytes()),
-            Value::Uuid(value) => put(tag::UUID, &value),
-            Value::Timeuuid(value) => put(tag::TIMEUUID, &value),
+            Value::Text(value) => return long(Scalar::Text as u8, value.as_bytes()),
+            Value::Blob(value) => return long(Scalar::Blob as u8, value),
+            Value::Inet(IpAddr::V6(_)) => out.push(INET_V6),
+            other => out.push(other.scalar().map_or(NULL, |kind| kind as u8)),
+        }
+        match value {
             Value::Decimal { unscaled, scale } => {
-                let mut bytes = [0; 12];
-                bytes[..8].copy_from_slice(&unscaled.to_be_bytes());
-                bytes[8..].copy_from_slice(&scale.to_be_bytes());
-                put(tag::DECIMAL, &bytes);
+                out.extend_from_slice(&unscaled.to_be_bytes());
+                out.extend_from_slice(&scale.to_be_bytes());
             }
             Value::Duration { months, days, nanoseconds } => {
-                let mut bytes = [0; 16];
-                bytes[..4].copy_from_slice(&months.to_be_bytes());
-                bytes[4..8].copy_from_slice(&days.to_be_bytes());
-                bytes[8..].copy_from_slice(&nanoseconds.to_be_bytes());
-                put(tag::DURATION, &bytes);
+                out.extend_from_slice(&months.to_be_bytes());
+                out.extend_from_slice(&days.to_be_bytes());
+                out.extend_from_slice(&nanoseconds.to_be_bytes());
             }
-            Value::Inet(IpAddr::V4(address)) => put(tag::INET_V4, &address.octets()),
-            Value::Inet(IpAddr::V6(address)) => put(tag::INET_V6, &address.octets()),
-            Value::Text(value) => put(tag::TEXT, value.as_bytes()),
-            Value::Blob(value) => put(tag::BLOB, value),
-            Value::List(items) => put(tag::LIST, items.0),
-            Value::Set(items) => put(tag::SET, items.0),
-            Value::Map(items) => put(tag::MAP, items.0),
-            Value::Tuple(items) => put(tag::TUPLE, items.0),
-            Value::Udt(items) => put(tag::UDT, items.0),
-            Value::Vector(items) => put(tag::VECTOR, items.0),
+            Value::Inet(IpAddr::V4(address)) => out.extend_from_slice(&address.octets()),
+            Value::Inet(IpAddr::V6(address)) => out.extend_from_slice(&address.octets()),
+            other => _ = other.put_bytes(out),
         }
     }
 
@@ -268,7 +149,7 @@ impl<'b> Elements<'b> {
     /// # Errors
     /// That of `fill`.
     pub fn nested<E>(&mut self, kind: Nested, fill: impl FnOnce(&mut Elements<'_>) -> Result<(), E>) -> Result<(), E> {
-        self.0.push(kind.tag());
+        self.0.push(kind as u8);
         let at = self.0.len();
         self.0.extend_from_slice(&[0; 4]);
         self.all(kind, fill)?;
@@ -342,8 +223,6 @@ pub(crate) mod tests {
         Value::Text(""),
     ];
 
-    const ALL: [Nested; 6] = [Nested::List, Nested::Set, Nested::Map, Nested::Tuple, Nested::Udt, Nested::Vector];
-
     fn bytes(kind: Nested, values: &[Value<'_>]) -> Vec<u8> {
         let mut bytes = Vec::new();
         let fill = |out: &mut Elements<'_>| -> Result<(), ()> {
@@ -358,7 +237,7 @@ pub(crate) mod tests {
     fn elements_of_every_type_come_out_as_they_were_put_in_also_from_elements_of_elements() {
         let inner = bytes(Nested::Tuple, &SCALARS);
         assert!(Items::new(&inner).iter().map(Item::value).eq(SCALARS));
-        for kind in ALL {
+        for &kind in Nested::ALL {
             let value = kind.of(Items::new(&inner));
             let outer = bytes(Nested::Tuple, &[value, Value::Int(1), value]);
             let found: Vec<Value<'_>> = Items::new(&outer).iter().map(Item::value).collect();

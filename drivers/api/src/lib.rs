@@ -13,12 +13,13 @@ mod options;
 mod rows;
 mod value;
 pub mod varint;
+mod words;
 
 pub use batch::BatchRows;
 pub use driver::{Driver, Session};
 pub use error::{DriverError, ErrorKind};
 pub use info::{Capability, DriverInfo, DriverOption, LATER_TYPES, Library, Setting};
-pub use items::{Elements, Item, Items, Nested};
+pub use items::{Elements, Item, Items};
 pub use options::{ClientCertificate, ConnectOptions, Consistency, Credentials, Settings, Tls};
 pub use rows::{Row, Rows};
-pub use value::Value;
+pub use value::{DAY, Nested, Scalar, Value};

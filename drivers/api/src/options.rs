@@ -10,42 +10,29 @@ use serde::{Deserialize, Serialize};
 
 use crate::{DriverError, DriverOption, ErrorKind};
 
-/// The consistency level of a statement (native_protocol_v4.spec section 3).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum Consistency {
-    /// One replica.
-    One,
-    /// Two replicas.
-    Two,
-    /// Three replicas.
-    Three,
-    /// A majority of all replicas.
-    Quorum,
-    /// All replicas.
-    All,
-    /// A majority of the replicas of the coordinator's data centre.
-    LocalQuorum,
-    /// A majority in every data centre.
-    EachQuorum,
-    /// One replica of the coordinator's data centre; the default of every comparison.
-    #[default]
-    LocalOne,
-}
-
-impl fmt::Display for Consistency {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            Consistency::One => "ONE",
-            Consistency::Two => "TWO",
-            Consistency::Three => "THREE",
-            Consistency::Quorum => "QUORUM",
-            Consistency::All => "ALL",
-            Consistency::LocalQuorum => "LOCAL_QUORUM",
-            Consistency::EachQuorum => "EACH_QUORUM",
-            Consistency::LocalOne => "LOCAL_ONE",
-        })
+crate::words! {
+    /// The consistency level of a statement (native_protocol_v4.spec section 3).
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+    pub enum Consistency {
+        /// One replica.
+        One = "ONE",
+        /// Two replicas.
+        Two = "TWO",
+        /// Three replicas.
+        Three = "THREE",
+        /// A majority of all replicas.
+        Quorum = "QUORUM",
+        /// All replicas.
+        All = "ALL",
+        /// A majority of the replicas of the coordinator's data centre.
+        LocalQuorum = "LOCAL_QUORUM",
+        /// A majority in every data centre.
+        EachQuorum = "EACH_QUORUM",
+        /// One replica of the coordinator's data centre; the default of every comparison.
+        #[default]
+        LocalOne = "LOCAL_ONE",
     }
 }
 

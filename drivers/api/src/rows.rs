@@ -1,51 +1,32 @@
 //! Decoded rows, in a buffer that every statement reuses.
 
 use std::cell::RefCell;
-use std::net::IpAddr;
 
 use crate::{Elements, Items, Nested, Value};
 
 #[derive(Clone, Copy, Debug)]
 enum Cell {
-    Null,
-    Boolean(bool),
-    Int(i32),
-    Bigint(i64),
-    Double(f64),
-    Timestamp(i64),
-    Uuid([u8; 16]),
-    Text {
-        start: usize,
-        end: usize,
-    },
-    Blob {
-        start: usize,
-        end: usize,
-    },
-    Tinyint(i8),
-    Smallint(i16),
-    Float(f32),
-    Date(i32),
-    Time(i64),
-    Inet(IpAddr),
-    Timeuuid([u8; 16]),
-    Varint(i64),
-    Decimal {
-        unscaled: i64,
-        scale: i32,
-    },
-    Duration {
-        months: i32,
-        days: i32,
-        nanoseconds: i64,
-    },
-    Counter(i64),
-    /// Elements among the blobs' bytes, fewer than 2^32 of these.
-    Nested {
-        kind: Nested,
-        start: usize,
-        length: u32,
-    },
+    /// A value that borrows nothing.
+    Plain(Value<'static>),
+    /// Where a text begins and ends among the texts.
+    Text(usize, usize),
+    /// Where a blob begins and ends among the blobs.
+    Blob(usize, usize),
+    /// Elements among the blobs: where they begin, and their number of bytes.
+    Nested(Nested, usize, u32),
+}
+
+/// Makes the methods that push a value of one of the commonest types.
+macro_rules! pushes {
+    ($($push:ident $kind:ident($rust:ty),)*) => {
+        $(
+            #[doc = concat!("Appends a [`Value::", stringify!($kind), "`] to the current row.")]
+            #[inline]
+            pub fn $push(&mut self, value: $rust) {
+                self.buffer().cells.push(Cell::Plain(Value::$kind(value)));
+            }
+        )*
+    };
 }
 
 /// Where an adapter puts decoded rows, column by column, in the order of the result's columns.
@@ -120,46 +101,19 @@ impl Rows {
         }
     }
 
+    pushes! {
+        push_boolean Boolean(bool),
+        push_int Int(i32),
+        push_bigint Bigint(i64),
+        push_double Double(f64),
+        push_timestamp Timestamp(i64),
+        push_uuid Uuid([u8; 16]),
+    }
+
     /// Appends a null to the current row.
     #[inline]
     pub fn push_null(&mut self) {
-        self.buffer().cells.push(Cell::Null);
-    }
-
-    /// Appends a `boolean` to the current row.
-    #[inline]
-    pub fn push_boolean(&mut self, value: bool) {
-        self.buffer().cells.push(Cell::Boolean(value));
-    }
-
-    /// Appends an `int` to the current row.
-    #[inline]
-    pub fn push_int(&mut self, value: i32) {
-        self.buffer().cells.push(Cell::Int(value));
-    }
-
-    /// Appends a `bigint` to the current row.
-    #[inline]
-    pub fn push_bigint(&mut self, value: i64) {
-        self.buffer().cells.push(Cell::Bigint(value));
-    }
-
-    /// Appends a `double` to the current row.
-    #[inline]
-    pub fn push_double(&mut self, value: f64) {
-        self.buffer().cells.push(Cell::Double(value));
-    }
-
-    /// Appends a `timestamp`, in milliseconds since the Unix epoch, to the current row.
-    #[inline]
-    pub fn push_timestamp(&mut self, milliseconds: i64) {
-        self.buffer().cells.push(Cell::Timestamp(milliseconds));
-    }
-
-    /// Appends a `uuid` to the current row.
-    #[inline]
-    pub fn push_uuid(&mut self, value: [u8; 16]) {
-        self.buffer().cells.push(Cell::Uuid(value));
+        self.buffer().cells.push(Cell::Plain(Value::Null));
     }
 
     /// Appends a `text` to the current row; the bytes are copied.
@@ -168,7 +122,7 @@ impl Rows {
         let Buffer { cells, text, .. } = self.buffer();
         let start = text.len();
         text.push_str(value);
-        cells.push(Cell::Text { start, end: text.len() });
+        cells.push(Cell::Text(start, text.len()));
     }
 
     /// Appends a `blob` to the current row; the bytes are copied.
@@ -177,48 +131,26 @@ impl Rows {
         let Buffer { cells, blobs, .. } = self.buffer();
         let start = blobs.len();
         blobs.extend_from_slice(value);
-        cells.push(Cell::Blob { start, end: blobs.len() });
+        cells.push(Cell::Blob(start, blobs.len()));
     }
 
     /// Appends a value of any type to the current row. The commonest types have a way of their own.
     #[inline(never)]
     pub fn push(&mut self, value: Value<'_>) {
-        let cell = match value {
-            Value::Null => Cell::Null,
-            Value::Boolean(value) => Cell::Boolean(value),
-            Value::Int(value) => Cell::Int(value),
-            Value::Bigint(value) => Cell::Bigint(value),
-            Value::Double(value) => Cell::Double(value),
-            Value::Timestamp(value) => Cell::Timestamp(value),
-            Value::Uuid(value) => Cell::Uuid(value),
-            Value::Text(value) => return self.push_text(value),
-            Value::Blob(value) => return self.push_blob(value),
-            Value::Tinyint(value) => Cell::Tinyint(value),
-            Value::Smallint(value) => Cell::Smallint(value),
-            Value::Float(value) => Cell::Float(value),
-            Value::Date(value) => Cell::Date(value),
-            Value::Time(value) => Cell::Time(value),
-            Value::Inet(value) => Cell::Inet(value),
-            Value::Timeuuid(value) => Cell::Timeuuid(value),
-            Value::Varint(value) => Cell::Varint(value),
-            Value::Decimal { unscaled, scale } => Cell::Decimal { unscaled, scale },
-            Value::Duration { months, days, nanoseconds } => Cell::Duration { months, days, nanoseconds },
-            Value::Counter(value) => Cell::Counter(value),
-            Value::List(items) => self.elements(Nested::List, items),
-            Value::Set(items) => self.elements(Nested::Set, items),
-            Value::Map(items) => self.elements(Nested::Map, items),
-            Value::Tuple(items) => self.elements(Nested::Tuple, items),
-            Value::Udt(items) => self.elements(Nested::Udt, items),
-            Value::Vector(items) => self.elements(Nested::Vector, items),
-        };
-        self.buffer().cells.push(cell);
-    }
-
-    fn elements(&mut self, kind: Nested, items: Items<'_>) -> Cell {
-        let Buffer { blobs, .. } = self.buffer();
-        let start = blobs.len();
-        blobs.extend_from_slice(items.bytes());
-        Cell::Nested { kind, start, length: u32::try_from(items.bytes().len()).unwrap_or(u32::MAX) }
+        match value {
+            Value::Text(value) => self.push_text(value),
+            Value::Blob(value) => self.push_blob(value),
+            other => {
+                let Buffer { cells, blobs, .. } = self.buffer();
+                if let Some((kind, items)) = other.nested() {
+                    let (start, length) = (blobs.len(), u32::try_from(items.bytes().len()).unwrap_or(u32::MAX));
+                    blobs.extend_from_slice(items.bytes());
+                    cells.push(Cell::Nested(kind, start, length));
+                } else {
+                    cells.push(Cell::Plain(other.owned().unwrap_or(Value::Null)));
+                }
+            }
+        }
     }
 
     /// Appends a value with elements to the current row; `fill` puts them in, one by one.
@@ -234,7 +166,7 @@ impl Rows {
         let start = blobs.len();
         Elements::new(blobs).all(kind, fill)?;
         let length = u32::try_from(blobs.len() - start).unwrap_or(u32::MAX);
-        cells.push(Cell::Nested { kind, start, length });
+        cells.push(Cell::Nested(kind, start, length));
         Ok(())
     }
 
@@ -320,39 +252,13 @@ impl<'a> Row<'a> {
     #[inline]
     pub fn get(&self, index: usize) -> Option<Value<'a>> {
         Some(match *self.cells.get(index)? {
-            Cell::Null => Value::Null,
-            Cell::Boolean(value) => Value::Boolean(value),
-            Cell::Int(value) => Value::Int(value),
-            Cell::Bigint(value) => Value::Bigint(value),
-            Cell::Double(value) => Value::Double(value),
-            Cell::Timestamp(value) => Value::Timestamp(value),
-            Cell::Uuid(value) => Value::Uuid(value),
-            Cell::Text { start, end } => Value::Text(self.buffer.text.get(start..end)?),
-            Cell::Blob { start, end } => Value::Blob(self.buffer.blobs.get(start..end)?),
-            ref other => self.other(other)?,
-        })
-    }
-
-    /// The value of a cell that is not of the commonest types.
-    #[inline(never)]
-    fn other(&self, cell: &Cell) -> Option<Value<'a>> {
-        Some(match *cell {
-            Cell::Tinyint(value) => Value::Tinyint(value),
-            Cell::Smallint(value) => Value::Smallint(value),
-            Cell::Float(value) => Value::Float(value),
-            Cell::Date(value) => Value::Date(value),
-            Cell::Time(value) => Value::Time(value),
-            Cell::Inet(value) => Value::Inet(value),
-            Cell::Timeuuid(value) => Value::Timeuuid(value),
-            Cell::Varint(value) => Value::Varint(value),
-            Cell::Decimal { unscaled, scale } => Value::Decimal { unscaled, scale },
-            Cell::Duration { months, days, nanoseconds } => Value::Duration { months, days, nanoseconds },
-            Cell::Counter(value) => Value::Counter(value),
-            Cell::Nested { kind, start, length } => {
+            Cell::Plain(value) => value,
+            Cell::Text(start, end) => Value::Text(self.buffer.text.get(start..end)?),
+            Cell::Blob(start, end) => Value::Blob(self.buffer.blobs.get(start..end)?),
+            Cell::Nested(kind, start, length) => {
                 let end = start.checked_add(usize::try_from(length).ok()?)?;
                 kind.of(Items::new(self.buffer.blobs.get(start..end)?))
             }
-            _ => return None,
         })
     }
 
@@ -362,27 +268,28 @@ impl<'a> Row<'a> {
     #[inline(always)]
     pub fn holds(&self, index: usize, value: Value<'_>) -> bool {
         let Some(cell) = self.cells.get(index) else { return false };
+        let plain = if let Cell::Plain(found) = cell { Some(found) } else { None };
         match value {
-            Value::Null => matches!(cell, Cell::Null),
-            Value::Boolean(value) => matches!(*cell, Cell::Boolean(found) if found == value),
-            Value::Int(value) => matches!(*cell, Cell::Int(found) if found == value),
-            Value::Bigint(value) => matches!(*cell, Cell::Bigint(found) if found == value),
-            Value::Double(value) => matches!(*cell, Cell::Double(found) if found.to_bits() == value.to_bits()),
-            Value::Timestamp(value) => matches!(*cell, Cell::Timestamp(found) if found == value),
-            Value::Uuid(value) => matches!(*cell, Cell::Uuid(found) if found == value),
+            Value::Null => matches!(plain, Some(Value::Null)),
+            Value::Boolean(value) => matches!(plain, Some(Value::Boolean(found)) if *found == value),
+            Value::Int(value) => matches!(plain, Some(Value::Int(found)) if *found == value),
+            Value::Bigint(value) => matches!(plain, Some(Value::Bigint(found)) if *found == value),
+            Value::Double(value) => matches!(plain, Some(Value::Double(found)) if found.to_bits() == value.to_bits()),
+            Value::Timestamp(value) => matches!(plain, Some(Value::Timestamp(found)) if *found == value),
+            Value::Uuid(value) => matches!(plain, Some(Value::Uuid(found)) if *found == value),
             Value::Text(value) => {
-                matches!(*cell, Cell::Text { start, end } if self.buffer.text.get(start..end) == Some(value))
+                matches!(*cell, Cell::Text(start, end) if self.buffer.text.get(start..end) == Some(value))
             }
             Value::Blob(value) => {
-                matches!(*cell, Cell::Blob { start, end } if self.buffer.blobs.get(start..end) == Some(value))
+                matches!(*cell, Cell::Blob(start, end) if self.buffer.blobs.get(start..end) == Some(value))
             }
-            other => self.holds_other(cell, other),
+            other => self.holds_other(index, other),
         }
     }
 
     #[inline(never)]
-    fn holds_other(&self, cell: &Cell, value: Value<'_>) -> bool {
-        match (value, self.other(cell)) {
+    fn holds_other(&self, index: usize, value: Value<'_>) -> bool {
+        match (value, self.get(index)) {
             (Value::Float(value), Some(Value::Float(found))) => found.to_bits() == value.to_bits(),
             (value, found) => found == Some(value),
         }
@@ -393,6 +300,11 @@ impl<'a> Row<'a> {
 mod tests {
     use super::*;
     use crate::items::tests::SCALARS;
+
+    #[test]
+    fn a_cell_is_no_larger_than_a_value() {
+        assert_eq!(size_of::<Cell>(), size_of::<Value<'_>>());
+    }
 
     /// Each value in the place of each, and other values of the same types: `holds` says what `get` says.
     #[test]

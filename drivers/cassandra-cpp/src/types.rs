@@ -1,10 +1,10 @@
-//! The types that are not among the commonest, and elements: in and out through the crate's typed API.
+//! Values of every type, and elements: in and out through the crate's typed API.
 
 use bigdecimal::BigDecimal;
 use cassandra_cpp::{
     CassCollection, Inet, LendingIterator, List, Map, PreparedStatement, Set, Statement, UserType, ValueType,
 };
-use cqldyno_driver_api::{DriverError, Elements, ErrorKind, Items, Nested, Rows, Value, varint};
+use cqldyno_driver_api::{DriverError, Elements, ErrorKind, Nested, Rows, Value, varint};
 use uuid::Uuid;
 
 use crate::errors;
@@ -61,6 +61,15 @@ macro_rules! each {
     };
 }
 
+/// A collection with these elements.
+macro_rules! filled {
+    ($kind:ident, $items:expr, $capacity:expr) => {{
+        let mut all = $kind::with_capacity($capacity);
+        $items.iter().try_for_each(|item| put(Slot::$kind(&mut all), item.value()))?;
+        all
+    }};
+}
+
 /// Puts a value of any type into a slot, as far as the crate has a call for that.
 fn put(slot: Slot<'_>, value: Value<'_>) -> Result<(), DriverError> {
     let done = match value {
@@ -89,46 +98,16 @@ fn put(slot: Slot<'_>, value: Value<'_>) -> Result<(), DriverError> {
         Value::Uuid(value) | Value::Timeuuid(value) => {
             each!(slot, bind_uuid, append_uuid, set_uuid, cassandra_cpp::Uuid::from(Uuid::from_bytes(value)))
         }
-        Value::Text(value) => match slot {
-            Slot::Marker(statement, index) => statement.bind_string(index, value).map(drop),
-            Slot::List(list) => list.append_string(value).map(drop),
-            Slot::Set(set) => set.append_string(value).map(drop),
-            Slot::Map(map) => map.append_string(value).map(drop),
-            Slot::Udt(udt, index) => udt.set_stringl(index, value).map(drop),
-        },
-        Value::Inet(value) => match slot {
-            Slot::Marker(statement, index) => statement.bind_inet(index, Inet::from(&value)).map(drop),
-            Slot::List(list) => list.append_inet(Inet::from(&value)).map(drop),
-            Slot::Set(set) => set.append_inet(Inet::from(&value)).map(drop),
-            Slot::Map(map) => map.append_inet(Inet::from(&value)).map(drop),
-            Slot::Udt(udt, index) => udt.set_inet(index, Inet::from(&value)).map(drop),
-        },
-        Value::List(items) => each!(slot, bind_list, append_list, set_list, list(items)?),
-        Value::Set(items) => each!(slot, bind_set, append_set, set_set, set(items)?),
-        Value::Map(items) => each!(slot, bind_map, append_map, set_map, map(items)?),
+        Value::Text(value) => each!(slot, bind_string, append_string, set_stringl, value),
+        Value::Inet(value) => each!(slot, bind_inet, append_inet, set_inet, Inet::from(&value)),
+        Value::List(items) => each!(slot, bind_list, append_list, set_list, filled!(List, items, items.count())),
+        Value::Set(items) => each!(slot, bind_set, append_set, set_set, filled!(Set, items, items.count())),
+        Value::Map(items) => each!(slot, bind_map, append_map, set_map, filled!(Map, items, items.count() / 2)),
         Value::Decimal { .. } | Value::Duration { .. } | Value::Tuple(_) | Value::Udt(_) | Value::Vector(_) => {
             return Err(no_call(value));
         }
     };
     done.map_err(errors::at_bind)
-}
-
-fn list(items: Items<'_>) -> Result<List, DriverError> {
-    let mut list = List::with_capacity(items.count());
-    items.iter().try_for_each(|item| put(Slot::List(&mut list), item.value()))?;
-    Ok(list)
-}
-
-fn set(items: Items<'_>) -> Result<Set, DriverError> {
-    let mut set = Set::with_capacity(items.count());
-    items.iter().try_for_each(|item| put(Slot::Set(&mut set), item.value()))?;
-    Ok(set)
-}
-
-fn map(items: Items<'_>) -> Result<Map, DriverError> {
-    let mut map = Map::with_capacity(items.count() / 2);
-    items.iter().try_for_each(|item| put(Slot::Map(&mut map), item.value()))?;
-    Ok(map)
 }
 
 #[cold]

@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use cassandra_cpp::{CassResult, LendingIterator, PreparedStatement, Statement, ValueType};
 use cqldyno_driver_api::{DriverError, Rows, Value};
-use uuid::Uuid;
 
 use crate::{errors, types};
 
@@ -23,32 +22,10 @@ pub(crate) fn bind(
                 return Err(errors::at_bind(error));
             }
         } else {
-            bind_other(statement, index, value, prepared)?;
+            types::bind(statement, index, *value, prepared)?;
         }
     }
     Ok(())
-}
-
-/// Binds a value of a type that is not the commonest.
-#[inline(never)]
-fn bind_other(
-    statement: &mut Statement,
-    index: usize,
-    value: &Value<'_>,
-    prepared: Option<&PreparedStatement>,
-) -> Result<(), DriverError> {
-    let bound = match *value {
-        Value::Null => statement.bind_null(index),
-        Value::Boolean(value) => statement.bind_bool(index, value),
-        Value::Int(value) => statement.bind_int32(index, value),
-        Value::Bigint(value) | Value::Timestamp(value) => statement.bind_int64(index, value),
-        Value::Double(value) => statement.bind_double(index, value),
-        Value::Uuid(value) => statement.bind_uuid(index, Uuid::from_bytes(value).into()),
-        Value::Text(value) => statement.bind_string(index, value),
-        Value::Blob(value) => statement.bind_bytes(index, value.to_vec()),
-        other => return types::bind(statement, index, other, prepared),
-    };
-    bound.map(drop).map_err(errors::at_bind)
 }
 
 /// What is known of a statement's answers.
@@ -85,7 +62,7 @@ impl Columns {
         value: &cassandra_cpp::Value<'_>,
         rows: &mut Rows,
     ) -> Result<(), DriverError> {
-        if push_as(kind, value, rows).is_ok() {
+        if types::decode(kind, value, rows).is_ok() {
             return Ok(());
         }
         self.ask_values.store(true, Ordering::Relaxed);
@@ -160,21 +137,5 @@ fn push(value: &cassandra_cpp::Value<'_>, rows: &mut Rows) -> Result<(), DriverE
         rows.push_null();
         return Ok(());
     }
-    push_as(value.get_type(), value, rows)
-}
-
-/// Appends a value of this type, or nothing if it is null or of another type.
-fn push_as(kind: ValueType, value: &cassandra_cpp::Value<'_>, rows: &mut Rows) -> Result<(), DriverError> {
-    let pushed = match kind {
-        ValueType::BIGINT => value.get_i64().map(|value| rows.push_bigint(value)),
-        ValueType::TIMESTAMP => value.get_i64().map(|value| rows.push_timestamp(value)),
-        ValueType::INT => value.get_i32().map(|value| rows.push_int(value)),
-        ValueType::BOOLEAN => value.get_bool().map(|value| rows.push_boolean(value)),
-        ValueType::DOUBLE => value.get_f64().map(|value| rows.push_double(value)),
-        ValueType::UUID => value.get_uuid().map(|value| rows.push_uuid(*Uuid::from(value).as_bytes())),
-        ValueType::TEXT | ValueType::VARCHAR | ValueType::ASCII => value.get_str().map(|value| rows.push_text(value)),
-        ValueType::BLOB => value.get_bytes().map(|value| rows.push_blob(value)),
-        other => return types::decode(other, value, rows),
-    };
-    pushed.map_err(errors::at_decode)
+    types::decode(value.get_type(), value, rows)
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::io::Cursor;
 use std::mem::replace;
-use std::net::IpAddr;
 
 use cdrs_tokio::frame::message_result::ColTypeOptionValue;
 use cdrs_tokio::frame::{Serialize, Version};
@@ -18,7 +17,7 @@ use num_bigint::BigInt;
 use uuid::Uuid;
 
 use crate::since_7::{BodyResResultRows, ColType, ColTypeOption};
-use crate::values::{self, Kind};
+use crate::values::{Kind, typed};
 
 /// The driver has a date as the number on the wire, which counts from 2^31 days before the Unix epoch.
 const EPOCH_DAY: i32 = i32::MIN;
@@ -172,10 +171,7 @@ impl Type {
             }
             ColType::Inet => Value::Inet(decode_inet(cell).map_err(codec)?),
             ColType::Varint => Value::Varint(number(decode_varint(cell).map_err(codec)?)?),
-            ColType::Decimal => {
-                let decimal = decode_decimal(cell).map_err(codec)?;
-                Value::Decimal { unscaled: number(decimal.unscaled)?, scale: decimal.scale }
-            }
+            ColType::Decimal => decimal(decode_decimal(cell).map_err(codec)?)?,
             ColType::Varchar | ColType::Ascii => {
                 *text = decode_varchar(cell).map_err(codec)?;
                 Value::Text(text)
@@ -268,35 +264,25 @@ pub(crate) fn decode(
         };
     }
     let Type::Scalar(kind) = kind else { return Ok(()) };
-    match kind {
-        ColType::Counter => values::push(row, index, rows, |rows, value| rows.push(Value::Counter(value))),
-        ColType::Time => values::push(row, index, rows, |rows, value| rows.push(Value::Time(value))),
-        ColType::Date => values::push(row, index, rows, |rows, value: i32| rows.push(Value::Date(value ^ EPOCH_DAY))),
-        ColType::Smallint => values::push(row, index, rows, |rows, value| rows.push(Value::Smallint(value))),
-        ColType::Tinyint => values::push(row, index, rows, |rows, value| rows.push(Value::Tinyint(value))),
-        ColType::Float => values::push(row, index, rows, |rows, value| rows.push(Value::Float(value))),
-        ColType::Inet => values::push(row, index, rows, |rows, value: IpAddr| rows.push(Value::Inet(value))),
-        ColType::Timeuuid => {
-            values::push(row, index, rows, |rows, value: Uuid| rows.push(Value::Timeuuid(*value.as_bytes())))
-        }
-        ColType::Varint => {
-            let mut fits = Ok(());
-            values::push(row, index, rows, |rows, value: BigInt| match number(value) {
-                Ok(value) => rows.push(Value::Varint(value)),
-                Err(error) => fits = Err(error),
-            })?;
-            fits
-        }
-        ColType::Decimal => {
-            let mut fits = Ok(());
-            values::push(row, index, rows, |rows, Decimal { unscaled, scale }: Decimal| match number(unscaled) {
-                Ok(unscaled) => rows.push(Value::Decimal { unscaled, scale }),
-                Err(error) => fits = Err(error),
-            })?;
-            fits
-        }
-        other => Err(codec(format_args!("a column has the type {other:?}, which scenarios do not use"))),
-    }
+    let value = match kind {
+        ColType::Counter => typed(row, index)?.map(Value::Counter),
+        ColType::Time => typed(row, index)?.map(Value::Time),
+        ColType::Date => typed(row, index)?.map(|value: i32| Value::Date(value ^ EPOCH_DAY)),
+        ColType::Smallint => typed(row, index)?.map(Value::Smallint),
+        ColType::Tinyint => typed(row, index)?.map(Value::Tinyint),
+        ColType::Float => typed(row, index)?.map(Value::Float),
+        ColType::Inet => typed(row, index)?.map(Value::Inet),
+        ColType::Timeuuid => typed(row, index)?.map(|value: Uuid| Value::Timeuuid(*value.as_bytes())),
+        ColType::Varint => typed(row, index)?.map(number).transpose()?.map(Value::Varint),
+        ColType::Decimal => typed(row, index)?.map(decimal).transpose()?,
+        other => return Err(codec(format_args!("a column has the type {other:?}, which scenarios do not use"))),
+    };
+    rows.push(value.unwrap_or(Value::Null));
+    Ok(())
+}
+
+fn decimal(Decimal { unscaled, scale }: Decimal) -> Result<Value<'static>, DriverError> {
+    Ok(Value::Decimal { unscaled: number(unscaled)?, scale })
 }
 
 fn number(value: BigInt) -> Result<i64, DriverError> {

@@ -149,18 +149,22 @@ pub(crate) fn decode(answer: &Answer, columns: &[Kind], rows: &mut Rows) -> Resu
 
 /// Decodes one column with the driver's typed getter, which checks the column's type.
 #[inline]
-pub(crate) fn push<T>(
-    row: &Row,
-    index: usize,
-    rows: &mut Rows,
-    push: impl FnOnce(&mut Rows, T),
-) -> Result<(), DriverError>
+fn push<T>(row: &Row, index: usize, rows: &mut Rows, push: impl FnOnce(&mut Rows, T)) -> Result<(), DriverError>
 where
     Row: IntoRustByIndex<T>,
 {
-    match row.by_index(index).map_err(errors::codec)? {
+    match typed(row, index)? {
         Some(value) => push(rows, value),
         None => rows.push_null(),
     }
     Ok(())
+}
+
+/// The same, for the caller to push.
+#[inline]
+pub(crate) fn typed<T>(row: &Row, index: usize) -> Result<Option<T>, DriverError>
+where
+    Row: IntoRustByIndex<T>,
+{
+    row.by_index(index).map_err(errors::codec)
 }

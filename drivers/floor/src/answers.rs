@@ -1,6 +1,6 @@
 //! Response bodies: native_protocol_v4.spec sections 4.2 and 9.
 
-use cqldyno_driver_api::{DriverError, ErrorKind, Rows};
+use cqldyno_driver_api::{DriverError, ErrorKind, Nested, Rows};
 
 use crate::errors::{codec, malformed};
 use crate::values::{self, ColumnType};
@@ -228,28 +228,33 @@ impl<'a> Body<'a> {
         }
         Ok(match self.short()? {
             0x0000 => ColumnType::from_class(&self.string()?),
-            0x0020 => ColumnType::List(Box::new(self.column_type(depth + 1)?)),
-            0x0021 => ColumnType::Map(Box::new((self.column_type(depth + 1)?, self.column_type(depth + 1)?))),
-            0x0022 => ColumnType::Set(Box::new(self.column_type(depth + 1)?)),
+            0x0020 => self.nested(Nested::List, 1, false, depth)?,
+            0x0021 => self.nested(Nested::Map, 2, false, depth)?,
+            0x0022 => self.nested(Nested::Set, 1, false, depth)?,
             0x0030 => {
                 self.short_bytes()?;
                 self.short_bytes()?;
-                let mut fields = Vec::new();
-                for _ in 0..self.short()? {
-                    self.short_bytes()?;
-                    fields.push(self.column_type(depth + 1)?);
-                }
-                ColumnType::Udt(fields.into())
+                let fields = self.short()?;
+                self.nested(Nested::Udt, fields, true, depth)?
             }
             0x0031 => {
-                let mut fields = Vec::new();
-                for _ in 0..self.short()? {
-                    fields.push(self.column_type(depth + 1)?);
-                }
-                ColumnType::Tuple(fields.into())
+                let fields = self.short()?;
+                self.nested(Nested::Tuple, fields, false, depth)?
             }
             id => ColumnType::from_option_id(id),
         })
+    }
+
+    /// A type with so many others in it, each behind a name or not.
+    fn nested(&mut self, kind: Nested, count: u16, has_names: bool, depth: usize) -> Result<ColumnType, DriverError> {
+        let mut of = Vec::new();
+        for _ in 0..count {
+            if has_names {
+                self.short_bytes()?;
+            }
+            of.push(self.column_type(depth + 1)?);
+        }
+        Ok(ColumnType::Nested(kind, of.into()))
     }
 
     #[inline]
@@ -271,6 +276,7 @@ impl<'a> Body<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cqldyno_driver_api::Scalar;
 
     fn rows_of(body: &[u8], columns: &[ColumnType]) -> Result<(Rows, Option<Vec<u8>>), DriverError> {
         let mut rows = Rows::new();
@@ -285,7 +291,7 @@ mod tests {
 
     #[test]
     fn a_page_without_metadata_is_decoded_by_the_prepared_columns() {
-        let (rows, state) = rows_of(&ONE_ROW, &[ColumnType::Text]).unwrap();
+        let (rows, state) = rows_of(&ONE_ROW, &[ColumnType::Scalar(Scalar::Text)]).unwrap();
         assert_eq!(rows.get(0).unwrap().get(0), Some(cqldyno_driver_api::Value::Text("grün!!")));
         assert_eq!((rows.len(), rows.pages(), state), (1, 1, Some(vec![9])));
     }
@@ -293,10 +299,10 @@ mod tests {
     #[test]
     fn every_truncation_and_every_other_column_count_is_an_error() {
         for length in 0..ONE_ROW.len() {
-            assert!(rows_of(&ONE_ROW[..length], &[ColumnType::Text]).is_err(), "{length}");
+            assert!(rows_of(&ONE_ROW[..length], &[ColumnType::Scalar(Scalar::Text)]).is_err(), "{length}");
         }
         assert_eq!(rows_of(&ONE_ROW, &[]).unwrap_err().kind(), ErrorKind::Codec);
-        assert_eq!(rows_of(&ONE_ROW, &[ColumnType::Bigint]).unwrap_err().kind(), ErrorKind::Protocol);
+        assert_eq!(rows_of(&ONE_ROW, &[ColumnType::Scalar(Scalar::Bigint)]).unwrap_err().kind(), ErrorKind::Protocol);
     }
 
     #[test]

@@ -1,119 +1,57 @@
 //! Values in and cells out: native_protocol_v4.spec section 6.
 
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use cqldyno_driver_api::{DriverError, Elements, Items, Nested, Rows, Value, varint};
+use cqldyno_driver_api::{DriverError, Elements, Items, Nested, Rows, Scalar, Value, varint};
 
 use crate::errors::{codec, malformed};
 
-/// The type of a marker or a column, by its option id (native_protocol_v4.spec section 4.2.5.2).
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The type of a marker or a column.
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) enum ColumnType {
-    Bigint,
-    Blob,
-    Boolean,
-    Double,
-    Int,
-    Text,
-    Timestamp,
-    Uuid,
-    Tinyint,
-    Smallint,
-    Float,
-    Date,
-    Time,
-    Inet,
-    Timeuuid,
-    Varint,
-    Decimal,
-    Duration,
-    Counter,
-    List(Box<ColumnType>),
-    Set(Box<ColumnType>),
-    Map(Box<(ColumnType, ColumnType)>),
-    Tuple(Box<[ColumnType]>),
-    Udt(Box<[ColumnType]>),
-    /// `vector<float, n>`
-    Vector,
+    Scalar(Scalar),
+    /// With the types of its elements, of its keys and values, or of its fields; without that of a vector, which has floats.
+    Nested(Nested, Box<[ColumnType]>),
     /// A type that scenarios do not use, with its option id.
     Other(u16),
+}
+
+impl fmt::Debug for ColumnType {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ColumnType::Scalar(kind) => write!(out, "{kind:?}"),
+            ColumnType::Nested(kind, of) => write!(out, "{kind:?}({of:?})"),
+            ColumnType::Other(id) => write!(out, "Other({id})"),
+        }
+    }
 }
 
 impl ColumnType {
     /// The type of a value; a null is of any.
     pub(crate) fn of(value: &Value<'_>) -> ColumnType {
-        let of = |items: Items<'_>| Box::new(ColumnType::of_first(items.iter().next().map(|item| item.value())));
-        match *value {
-            Value::Null => ColumnType::Other(0),
-            Value::Boolean(_) => ColumnType::Boolean,
-            Value::Int(_) => ColumnType::Int,
-            Value::Bigint(_) => ColumnType::Bigint,
-            Value::Double(_) => ColumnType::Double,
-            Value::Timestamp(_) => ColumnType::Timestamp,
-            Value::Uuid(_) => ColumnType::Uuid,
-            Value::Text(_) => ColumnType::Text,
-            Value::Blob(_) => ColumnType::Blob,
-            Value::Tinyint(_) => ColumnType::Tinyint,
-            Value::Smallint(_) => ColumnType::Smallint,
-            Value::Float(_) => ColumnType::Float,
-            Value::Date(_) => ColumnType::Date,
-            Value::Time(_) => ColumnType::Time,
-            Value::Inet(_) => ColumnType::Inet,
-            Value::Timeuuid(_) => ColumnType::Timeuuid,
-            Value::Varint(_) => ColumnType::Varint,
-            Value::Decimal { .. } => ColumnType::Decimal,
-            Value::Duration { .. } => ColumnType::Duration,
-            Value::Counter(_) => ColumnType::Counter,
-            Value::List(items) => ColumnType::List(of(items)),
-            Value::Set(items) => ColumnType::Set(of(items)),
-            Value::Map(items) => {
-                let (key, value) = items.pairs().next().map(|(key, value)| (key.value(), value.value())).unzip();
-                ColumnType::Map(Box::new((ColumnType::of_first(key), ColumnType::of_first(value))))
-            }
-            Value::Tuple(items) => ColumnType::Tuple(ColumnType::of_each(items)),
-            Value::Udt(items) => ColumnType::Udt(ColumnType::of_each(items)),
-            Value::Vector(_) => ColumnType::Vector,
-        }
-    }
-
-    fn of_first(value: Option<Value<'_>>) -> ColumnType {
-        value.map_or(ColumnType::Other(0), |value| ColumnType::of(&value))
-    }
-
-    fn of_each(items: Items<'_>) -> Box<[ColumnType]> {
-        items.iter().map(|item| ColumnType::of(&item.value())).collect()
+        let Some((kind, items)) = value.nested() else {
+            return value.scalar().map_or(ColumnType::Other(0), ColumnType::Scalar);
+        };
+        let first = match kind {
+            Nested::List | Nested::Set => 1,
+            Nested::Map => 2,
+            Nested::Tuple | Nested::Udt => usize::MAX,
+            Nested::Vector => 0,
+        };
+        ColumnType::Nested(kind, items.iter().take(first).map(|item| ColumnType::of(&item.value())).collect())
     }
 
     pub(crate) fn from_option_id(id: u16) -> ColumnType {
-        match id {
-            0x0001 | 0x000D => ColumnType::Text,
-            0x0002 => ColumnType::Bigint,
-            0x0003 => ColumnType::Blob,
-            0x0004 => ColumnType::Boolean,
-            0x0005 => ColumnType::Counter,
-            0x0006 => ColumnType::Decimal,
-            0x0007 => ColumnType::Double,
-            0x0008 => ColumnType::Float,
-            0x0009 => ColumnType::Int,
-            0x000B => ColumnType::Timestamp,
-            0x000C => ColumnType::Uuid,
-            0x000E => ColumnType::Varint,
-            0x000F => ColumnType::Timeuuid,
-            0x0010 => ColumnType::Inet,
-            0x0011 => ColumnType::Date,
-            0x0012 => ColumnType::Time,
-            0x0013 => ColumnType::Smallint,
-            0x0014 => ColumnType::Tinyint,
-            other => ColumnType::Other(other),
-        }
+        Scalar::of_option_id(id).map_or(ColumnType::Other(id), ColumnType::Scalar)
     }
 
     /// The type of a custom class: those that version 4 has no option id for.
     pub(crate) fn from_class(class: &str) -> ColumnType {
         let class = class.trim_start_matches("org.apache.cassandra.db.marshal.");
         match class.split_once('(') {
-            None if class == "DurationType" => ColumnType::Duration,
-            Some(("VectorType", of)) if of.contains("FloatType") => ColumnType::Vector,
+            None if class == "DurationType" => ColumnType::Scalar(Scalar::Duration),
+            Some(("VectorType", of)) if of.contains("FloatType") => ColumnType::Nested(Nested::Vector, Box::default()),
             _ => ColumnType::Other(0),
         }
     }
@@ -123,76 +61,69 @@ impl ColumnType {
 #[inline]
 pub(crate) fn encode(value: &Value<'_>, wanted: &ColumnType, out: &mut Vec<u8>) -> Result<(), DriverError> {
     match (*value, wanted) {
-        (Value::Bigint(value), ColumnType::Bigint) | (Value::Timestamp(value), ColumnType::Timestamp) => {
+        (Value::Bigint(value), ColumnType::Scalar(Scalar::Bigint))
+        | (Value::Timestamp(value), ColumnType::Scalar(Scalar::Timestamp)) => {
             let mut bytes = [0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0];
             bytes[4..].copy_from_slice(&value.to_be_bytes());
             out.extend_from_slice(&bytes);
         }
         (Value::Null, _) => out.extend_from_slice(&(-1_i32).to_be_bytes()),
-        (Value::Boolean(value), ColumnType::Boolean) => out.extend_from_slice(&[0, 0, 0, 1, u8::from(value)]),
-        (Value::Int(value), ColumnType::Int) => bytes(&value.to_be_bytes(), out)?,
-        (Value::Double(value), ColumnType::Double) => bytes(&value.to_be_bytes(), out)?,
-        (Value::Uuid(value), ColumnType::Uuid) => bytes(&value, out)?,
-        (Value::Text(value), ColumnType::Text) => bytes(value.as_bytes(), out)?,
-        (Value::Blob(value), ColumnType::Blob) => bytes(value, out)?,
+        (Value::Text(value), ColumnType::Scalar(Scalar::Text)) => bytes(value.as_bytes(), out)?,
+        (Value::Blob(value), ColumnType::Scalar(Scalar::Blob)) => bytes(value, out)?,
         (value, wanted) => encode_other(value, wanted, out)?,
     }
     Ok(())
 }
 
-/// Days of a `date` on the wire count from 2^31 days before the Unix epoch.
-const EPOCH_DAY: u32 = 1 << 31;
-
 /// The same for a type that is not among the commonest.
 #[inline(never)]
 fn encode_other(value: Value<'_>, wanted: &ColumnType, out: &mut Vec<u8>) -> Result<(), DriverError> {
-    match (value, wanted) {
-        (Value::Tinyint(value), ColumnType::Tinyint) => bytes(&value.to_be_bytes(), out),
-        (Value::Smallint(value), ColumnType::Smallint) => bytes(&value.to_be_bytes(), out),
-        (Value::Float(value), ColumnType::Float) => bytes(&value.to_be_bytes(), out),
-        (Value::Date(value), ColumnType::Date) => bytes(&(value.cast_unsigned() ^ EPOCH_DAY).to_be_bytes(), out),
-        (Value::Time(value), ColumnType::Time) | (Value::Counter(value), ColumnType::Counter) => {
-            bytes(&value.to_be_bytes(), out)
+    match (wanted, value.nested()) {
+        (ColumnType::Scalar(kind), _) if value.scalar() == Some(*kind) => within(out, |out| {
+            encode_scalar(value, out);
+            Ok(())
+        }),
+        (ColumnType::Nested(kind, of), Some((found, items))) if *kind == found => {
+            within(out, |out| encode_elements(*kind, of, items, out))
         }
-        (Value::Timeuuid(value), ColumnType::Timeuuid) => bytes(&value, out),
-        (Value::Inet(IpAddr::V4(value)), ColumnType::Inet) => bytes(&value.octets(), out),
-        (Value::Inet(IpAddr::V6(value)), ColumnType::Inet) => bytes(&value.octets(), out),
-        (Value::Varint(value), ColumnType::Varint) => bytes(varint::shortest(&value.to_be_bytes()), out),
-        (Value::Decimal { unscaled, scale }, ColumnType::Decimal) => within(out, |out| {
+        _ => Err(codec(format_args!("a value of type {} was bound to a marker of type {wanted:?}", value.type_name()))),
+    }
+}
+
+/// Days of a `date` on the wire count from 2^31 days before the Unix epoch.
+const EPOCH_DAY: i32 = i32::MIN;
+
+fn encode_scalar(value: Value<'_>, out: &mut Vec<u8>) {
+    match value {
+        Value::Date(value) => out.extend_from_slice(&(value ^ EPOCH_DAY).to_be_bytes()),
+        Value::Inet(IpAddr::V4(value)) => out.extend_from_slice(&value.octets()),
+        Value::Inet(IpAddr::V6(value)) => out.extend_from_slice(&value.octets()),
+        Value::Varint(value) => out.extend_from_slice(varint::shortest(&value.to_be_bytes())),
+        Value::Decimal { unscaled, scale } => {
             out.extend_from_slice(&scale.to_be_bytes());
             out.extend_from_slice(varint::shortest(&unscaled.to_be_bytes()));
-            Ok(())
-        }),
-        (Value::Duration { months, days, nanoseconds }, ColumnType::Duration) => within(out, |out| {
+        }
+        Value::Duration { months, days, nanoseconds } => {
             [months.into(), days.into(), nanoseconds].iter().for_each(|part| vint(*part, out));
-            Ok(())
-        }),
-        (Value::List(items), ColumnType::List(of)) | (Value::Set(items), ColumnType::Set(of)) => within(out, |out| {
-            out.extend_from_slice(&count(items.count())?);
-            items.iter().try_for_each(|item| encode(&item.value(), of, out))
-        }),
-        (Value::Map(items), ColumnType::Map(of)) => within(out, |out| {
-            out.extend_from_slice(&count(items.count() / 2)?);
-            items.pairs().try_for_each(|(key, value)| {
-                encode(&key.value(), &of.0, out)?;
-                encode(&value.value(), &of.1, out)
-            })
-        }),
-        (Value::Tuple(items), ColumnType::Tuple(of)) | (Value::Udt(items), ColumnType::Udt(of)) => {
-            within(out, |out| items.iter().zip(of).try_for_each(|(item, of)| encode(&item.value(), of, out)))
         }
-        (Value::Vector(items), ColumnType::Vector) => within(out, |out| {
-            items.iter().try_for_each(|item| match item.value() {
-                Value::Float(value) => {
-                    out.extend_from_slice(&value.to_be_bytes());
-                    Ok(())
-                }
-                other => Err(codec(format_args!("a vector has an element of type {}", other.type_name()))),
-            })
-        }),
-        (value, wanted) => {
-            Err(codec(format_args!("a value of type {} was bound to a marker of type {wanted:?}", value.type_name())))
+        other => _ = other.put_bytes(out),
+    }
+}
+
+fn encode_elements(kind: Nested, of: &[ColumnType], items: Items<'_>, out: &mut Vec<u8>) -> Result<(), DriverError> {
+    match kind {
+        Nested::List | Nested::Set | Nested::Map => {
+            out.extend_from_slice(&count(items.count() / of.len().max(1))?);
+            items.iter().zip(of.iter().cycle()).try_for_each(|(item, of)| encode(&item.value(), of, out))
         }
+        Nested::Tuple | Nested::Udt => items.iter().zip(of).try_for_each(|(item, of)| encode(&item.value(), of, out)),
+        Nested::Vector => items.iter().try_for_each(|item| match item.value() {
+            Value::Float(value) => {
+                out.extend_from_slice(&value.to_be_bytes());
+                Ok(())
+            }
+            other => Err(codec(format_args!("a vector has an element of type {}", other.type_name()))),
+        }),
     }
 }
 
@@ -268,17 +199,9 @@ pub(crate) fn decode(cell: Option<&[u8]>, column: &ColumnType, rows: &mut Rows) 
         return Ok(());
     };
     match column {
-        ColumnType::Bigint => rows.push_bigint(i64::from_be_bytes(exact(cell)?)),
-        ColumnType::Timestamp => rows.push_timestamp(i64::from_be_bytes(exact(cell)?)),
-        ColumnType::Int => rows.push_int(i32::from_be_bytes(exact(cell)?)),
-        ColumnType::Double => rows.push_double(f64::from_be_bytes(exact(cell)?)),
-        ColumnType::Uuid => rows.push_uuid(exact(cell)?),
-        ColumnType::Boolean => {
-            let [byte] = exact(cell)?;
-            rows.push_boolean(byte != 0);
-        }
-        ColumnType::Text => rows.push_text(text(cell)?),
-        ColumnType::Blob => rows.push_blob(cell),
+        ColumnType::Scalar(Scalar::Bigint) => rows.push_bigint(i64::from_be_bytes(exact(cell)?)),
+        ColumnType::Scalar(Scalar::Text) => rows.push_text(text(cell)?),
+        ColumnType::Scalar(Scalar::Blob) => rows.push_blob(cell),
         other => decode_other(cell, other, rows)?,
     }
     Ok(())
@@ -287,53 +210,33 @@ pub(crate) fn decode(cell: Option<&[u8]>, column: &ColumnType, rows: &mut Rows) 
 /// The same for a type that is not among the commonest.
 #[inline(never)]
 fn decode_other(cell: &[u8], column: &ColumnType, rows: &mut Rows) -> Result<(), DriverError> {
-    match nested(column) {
-        Some(kind) => rows.push_nested(kind, |out| elements(cell, column, out)),
-        None => {
-            rows.push(scalar(cell, column)?);
-            Ok(())
-        }
+    match column {
+        ColumnType::Scalar(kind) => rows.push(scalar(cell, *kind)?),
+        ColumnType::Nested(kind, of) => rows.push_nested(*kind, |out| elements(cell, *kind, of, out))?,
+        ColumnType::Other(id) => return Err(unused(*id)),
     }
+    Ok(())
 }
 
-fn nested(column: &ColumnType) -> Option<Nested> {
-    Some(match column {
-        ColumnType::List(_) => Nested::List,
-        ColumnType::Set(_) => Nested::Set,
-        ColumnType::Map(_) => Nested::Map,
-        ColumnType::Tuple(_) => Nested::Tuple,
-        ColumnType::Udt(_) => Nested::Udt,
-        ColumnType::Vector => Nested::Vector,
-        _ => return None,
-    })
+#[cold]
+fn unused(id: u16) -> DriverError {
+    codec(format_args!("a column has the type with option id {id:#06x}, which scenarios do not use"))
 }
 
 /// A value without elements.
-fn scalar<'a>(cell: &'a [u8], column: &ColumnType) -> Result<Value<'a>, DriverError> {
-    Ok(match column {
-        ColumnType::Bigint => Value::Bigint(i64::from_be_bytes(exact(cell)?)),
-        ColumnType::Timestamp => Value::Timestamp(i64::from_be_bytes(exact(cell)?)),
-        ColumnType::Int => Value::Int(i32::from_be_bytes(exact(cell)?)),
-        ColumnType::Double => Value::Double(f64::from_be_bytes(exact(cell)?)),
-        ColumnType::Uuid => Value::Uuid(exact(cell)?),
-        ColumnType::Boolean => Value::Boolean(exact(cell)? != [0]),
-        ColumnType::Text => Value::Text(text(cell)?),
-        ColumnType::Blob => Value::Blob(cell),
-        ColumnType::Tinyint => Value::Tinyint(i8::from_be_bytes(exact(cell)?)),
-        ColumnType::Smallint => Value::Smallint(i16::from_be_bytes(exact(cell)?)),
-        ColumnType::Float => Value::Float(f32::from_be_bytes(exact(cell)?)),
-        ColumnType::Date => Value::Date((u32::from_be_bytes(exact(cell)?) ^ EPOCH_DAY).cast_signed()),
-        ColumnType::Time => Value::Time(i64::from_be_bytes(exact(cell)?)),
-        ColumnType::Counter => Value::Counter(i64::from_be_bytes(exact(cell)?)),
-        ColumnType::Timeuuid => Value::Timeuuid(exact(cell)?),
-        ColumnType::Varint => Value::Varint(number(cell)?),
-        ColumnType::Inet if cell.len() == 4 => Value::Inet(Ipv4Addr::from(exact::<4>(cell)?).into()),
-        ColumnType::Inet => Value::Inet(Ipv6Addr::from(exact::<16>(cell)?).into()),
-        ColumnType::Decimal => {
+fn scalar(cell: &[u8], kind: Scalar) -> Result<Value<'_>, DriverError> {
+    Ok(match kind {
+        Scalar::Text => Value::Text(text(cell)?),
+        Scalar::Blob => Value::Blob(cell),
+        Scalar::Date => Value::Date(i32::from_be_bytes(exact(cell)?) ^ EPOCH_DAY),
+        Scalar::Varint => Value::Varint(number(cell)?),
+        Scalar::Inet if cell.len() == 4 => Value::Inet(Ipv4Addr::from(exact::<4>(cell)?).into()),
+        Scalar::Inet => Value::Inet(Ipv6Addr::from(exact::<16>(cell)?).into()),
+        Scalar::Decimal => {
             let (scale, unscaled) = cell.split_at_checked(4).ok_or_else(|| malformed("it ends within a decimal"))?;
             Value::Decimal { unscaled: number(unscaled)?, scale: i32::from_be_bytes(exact(scale)?) }
         }
-        ColumnType::Duration => {
+        Scalar::Duration => {
             let mut rest = cell;
             let mut part = || {
                 let part = read_vint(&mut rest)?;
@@ -342,55 +245,42 @@ fn scalar<'a>(cell: &'a [u8], column: &ColumnType) -> Result<Value<'a>, DriverEr
             let (months, days) = (part()?, part()?);
             Value::Duration { months, days, nanoseconds: read_vint(&mut rest)? }
         }
-        ColumnType::Other(id) => {
-            return Err(codec(format_args!(
-                "a column has the type with option id {id:#06x}, which scenarios do not use"
-            )));
-        }
-        nested => {
-            return Err(malformed(format_args!("a value of type {nested:?} came where one without elements was due")));
-        }
+        other => return other.of_bytes(cell).ok_or_else(|| other_length(cell, other.width().unwrap_or(0))),
     })
 }
 
 /// Decodes the elements of a value.
-fn elements(cell: &[u8], column: &ColumnType, out: &mut Elements<'_>) -> Result<(), DriverError> {
+fn elements(cell: &[u8], kind: Nested, of: &[ColumnType], out: &mut Elements<'_>) -> Result<(), DriverError> {
     let mut rest = cell;
-    match column {
-        ColumnType::List(of) | ColumnType::Set(of) => {
+    match kind {
+        Nested::List | Nested::Set | Nested::Map => {
             for _ in 0..length(&mut rest)? {
-                element(next(&mut rest)?, of, out)?;
+                of.iter().try_for_each(|of| element(next(&mut rest)?, of, out))?;
             }
         }
-        ColumnType::Map(of) => {
-            for _ in 0..length(&mut rest)? {
-                element(next(&mut rest)?, &of.0, out)?;
-                element(next(&mut rest)?, &of.1, out)?;
-            }
-        }
-        ColumnType::Tuple(fields) | ColumnType::Udt(fields) => {
-            for of in fields {
+        Nested::Tuple | Nested::Udt => {
+            for of in of {
                 // Fields that were added to the type later are not there.
                 element(if rest.is_empty() { None } else { next(&mut rest)? }, of, out)?;
             }
         }
-        ColumnType::Vector => {
+        Nested::Vector => {
             let (floats, behind) = rest.as_chunks::<4>();
             if !behind.is_empty() {
                 return Err(malformed("it ends within a vector"));
             }
             floats.iter().for_each(|float| out.push(Value::Float(f32::from_be_bytes(*float))));
         }
-        other => return Err(malformed(format_args!("a value of type {other:?} has no elements"))),
     }
     Ok(())
 }
 
 fn element(cell: Option<&[u8]>, column: &ColumnType, out: &mut Elements<'_>) -> Result<(), DriverError> {
-    match (cell, nested(column)) {
+    match (cell, column) {
         (None, _) => out.push(Value::Null),
-        (Some(cell), None) => out.push(scalar(cell, column)?),
-        (Some(cell), Some(kind)) => return out.nested(kind, |out| elements(cell, column, out)),
+        (Some(cell), ColumnType::Scalar(kind)) => out.push(scalar(cell, *kind)?),
+        (Some(cell), ColumnType::Nested(kind, of)) => out.nested(*kind, |out| elements(cell, *kind, of, out))?,
+        (_, ColumnType::Other(id)) => return Err(unused(*id)),
     }
     Ok(())
 }
@@ -417,7 +307,12 @@ fn text(cell: &[u8]) -> Result<&str, DriverError> {
 
 #[inline]
 fn exact<const N: usize>(cell: &[u8]) -> Result<[u8; N], DriverError> {
-    cell.try_into().map_err(|_| malformed(format_args!("a value of {} bytes came where {N} were due", cell.len())))
+    cell.try_into().map_err(|_| other_length(cell, N))
+}
+
+#[cold]
+fn other_length(cell: &[u8], due: usize) -> DriverError {
+    malformed(format_args!("a value of {} bytes came where {due} were due", cell.len()))
 }
 
 #[cfg(test)]
@@ -442,7 +337,8 @@ mod tests {
 
     #[test]
     fn an_element_that_is_cut_off_is_an_error_and_no_panic() {
-        let of = ColumnType::Map(Box::new((ColumnType::Text, ColumnType::List(Box::new(ColumnType::Varint)))));
+        let list = ColumnType::Nested(Nested::List, [ColumnType::Scalar(Scalar::Varint)].into());
+        let of = ColumnType::Nested(Nested::Map, [ColumnType::Scalar(Scalar::Text), list].into());
         let mut items = Vec::new();
         let fill = |out: &mut Elements<'_>| -> Result<(), DriverError> {
             out.push(Value::Text("key"));

@@ -25,83 +25,39 @@ impl<const N: usize> Values<'_, N> {
 /// Makes the values of a column from a number.
 #[derive(Clone, Debug)]
 enum Generator {
-    Bigint { times: i64, plus: i64 },
-    Int { times: i64, plus: i64 },
-    Double { times: i64, plus: i64 },
-    Boolean { times: i64, plus: i64 },
-    Timestamp { times: i64, plus: i64 },
-    Uuid { plus: i64 },
+    /// Of a kind whose values take no room.
+    Plain(Kind),
     Text(Texts),
     Blob(Blobs),
-    Partition { rows: NonZeroU64 },
-    Null,
-    UniqueUuid { plus: i64 },
+    UniqueUuid {
+        plus: i64,
+    },
     UniqueText(Box<UniqueTexts>),
     UniqueBlob(Box<UniqueBlobs>),
-    Tinyint { times: i64, plus: i64 },
-    Smallint { times: i64, plus: i64 },
-    Float { times: i64, plus: i64 },
-    Varint { times: i64, plus: i64 },
-    Decimal { times: i64, plus: i64, scale: i32 },
-    Date { times: i64, plus: i64 },
-    Time { times: i64, plus: i64 },
-    Duration { times: i64, plus: i64 },
-    Counter { times: i64, plus: i64 },
-    Inet { times: i64, plus: i64, v6: bool },
-    Timeuuid { plus: i64 },
     Nested(Box<NestedGenerator>),
 }
 
 impl Generator {
     fn of(kind: &Kind, unique: bool) -> Generator {
-        let nested = |kind, length, elements| Generator::Nested(Box::new(NestedGenerator::new(kind, length, elements)));
-        match *kind {
-            Kind::Uuid { plus } if unique => Generator::UniqueUuid { plus },
-            Kind::Text { length, plus, unicode: true } if unique => {
-                Generator::UniqueText(Box::new(Texts::unicode(length, plus).unique()))
-            }
-            Kind::Text { length, plus, unicode: false } | Kind::Ascii { length, plus } if unique => {
-                Generator::UniqueText(Box::new(Texts::letters(length, plus).unique()))
-            }
-            Kind::Blob { length, plus } if unique => Generator::UniqueBlob(Box::new(Blobs::new(length, plus).unique())),
-            Kind::Bigint { times, plus } => Generator::Bigint { times, plus },
-            Kind::Int { times, plus } => Generator::Int { times, plus },
-            Kind::Double { times, plus } => Generator::Double { times, plus },
-            Kind::Boolean { times, plus } => Generator::Boolean { times, plus },
-            Kind::Timestamp { times, plus } => Generator::Timestamp { times, plus },
-            Kind::Uuid { plus } => Generator::Uuid { plus },
-            Kind::Text { length, plus, unicode: false } => Generator::Text(Texts::letters(length, plus)),
-            Kind::Text { length, plus, unicode: true } => Generator::Text(Texts::unicode(length, plus)),
-            Kind::Blob { length, plus } => Generator::Blob(Blobs::new(length, plus)),
-            Kind::Partition { rows } => Generator::Partition { rows },
-            Kind::Null {} => Generator::Null,
-            Kind::Ascii { length, plus } => Generator::Text(Texts::letters(length, plus)),
-            Kind::Tinyint { times, plus } => Generator::Tinyint { times, plus },
-            Kind::Smallint { times, plus } => Generator::Smallint { times, plus },
-            Kind::Float { times, plus } => Generator::Float { times, plus },
-            Kind::Varint { times, plus } => Generator::Varint { times, plus },
-            Kind::Decimal { times, plus, scale } => Generator::Decimal { times, plus, scale },
-            Kind::Date { times, plus } => Generator::Date { times, plus },
-            Kind::Time { times, plus } => Generator::Time { times, plus },
-            Kind::Duration { times, plus } => Generator::Duration { times, plus },
-            Kind::Counter { times, plus } => Generator::Counter { times, plus },
-            Kind::Inet { times, plus, v6 } => Generator::Inet { times, plus, v6 },
-            Kind::Timeuuid { plus } => Generator::Timeuuid { plus },
-            Kind::List { ref of, length } => nested(Nested::List, length, vec![Generator::of(of, false)]),
-            Kind::Set { ref of, length } => nested(Nested::Set, length, vec![Generator::of(of, true)]),
-            Kind::Map { ref keys, ref of, length } => {
-                nested(Nested::Map, length, vec![Generator::of(keys, true), Generator::of(of, false)])
-            }
-            Kind::Tuple { ref of } => nested(Nested::Tuple, NonZeroU64::MIN, Generator::all(of)),
-            Kind::Udt { ref of } => nested(Nested::Udt, NonZeroU64::MIN, Generator::all(of)),
-            Kind::Vector { length, times, plus } => {
-                nested(Nested::Vector, length, vec![Generator::Float { times, plus }])
-            }
+        if let Some(texts) = kind.texts() {
+            return if unique { Generator::UniqueText(Box::new(texts.unique())) } else { Generator::Text(texts) };
         }
-    }
-
-    fn all(kinds: &[Kind]) -> Vec<Generator> {
-        kinds.iter().map(|kind| Generator::of(kind, false)).collect()
+        if let Some((nested, length, of)) = kind.elements() {
+            // The elements of a set and the keys of a map, which come first, never repeat.
+            let differ = |at| at == 0 && matches!(nested, Nested::Set | Nested::Map);
+            let mut elements: Vec<Generator> =
+                of.into_iter().enumerate().map(|(at, of)| Generator::of(of, differ(at))).collect();
+            if let Kind::Vector { times, plus, .. } = *kind {
+                elements.push(Generator::Plain(Kind::Float { times, plus }));
+            }
+            return Generator::Nested(Box::new(NestedGenerator::new(nested, length, elements)));
+        }
+        match *kind {
+            Kind::Blob { length, plus } if unique => Generator::UniqueBlob(Box::new(Blobs::new(length, plus).unique())),
+            Kind::Blob { length, plus } => Generator::Blob(Blobs::new(length, plus)),
+            Kind::Uuid { plus } if unique => Generator::UniqueUuid { plus },
+            ref plain => Generator::Plain(plain.clone()),
+        }
     }
 
     /// Bytes that a value takes from the room.
@@ -118,45 +74,13 @@ impl Generator {
     #[inline(always)]
     fn value<'a>(&self, number: u64, room: &mut &'a mut [u8]) -> Value<'a> {
         match *self {
-            Generator::Bigint { times, plus } => Value::Bigint(Kind::number(number, times, plus)),
-            Generator::Int { times, plus } => Value::Int(Kind::number(number, times, plus) as i32),
-            Generator::Double { times, plus } => Value::Double(Kind::number(number, times, plus) as f64),
-            Generator::Boolean { times, plus } => Value::Boolean(Kind::number(number, times, plus) & 1 == 1),
-            Generator::Timestamp { times, plus } => Value::Timestamp(Kind::number(number, times, plus)),
-            Generator::Uuid { plus } => Value::Uuid(Kind::uuid(number, plus)),
+            Generator::Plain(ref kind) => kind.value(number),
             Generator::Text(texts) => Value::Text(texts.of(number)),
             Generator::Blob(blobs) => Value::Blob(blobs.of(number)),
-            Generator::Partition { rows } => Value::Bigint(Kind::partition(number, rows)),
-            Generator::Null => Value::Null,
             Generator::UniqueUuid { plus } => Value::Uuid(Kind::unique_uuid(number, plus)),
             Generator::UniqueText(ref texts) => Value::Text(texts.of(number, front(room, texts.length()))),
             Generator::UniqueBlob(ref blobs) => Value::Blob(blobs.of(number, front(room, blobs.length()))),
-            ref other => other.other_value(number, room),
-        }
-    }
-
-    /// The value of a type that is not among the commonest.
-    #[inline(never)]
-    fn other_value<'a>(&self, number: u64, room: &mut &'a mut [u8]) -> Value<'a> {
-        match *self {
-            Generator::Tinyint { times, plus } => Value::Tinyint(Kind::number(number, times, plus) as i8),
-            Generator::Smallint { times, plus } => Value::Smallint(Kind::number(number, times, plus) as i16),
-            Generator::Float { times, plus } => Value::Float(Kind::number(number, times, plus) as f32),
-            Generator::Varint { times, plus } => Value::Varint(Kind::number(number, times, plus)),
-            Generator::Decimal { times, plus, scale } => {
-                Value::Decimal { unscaled: Kind::number(number, times, plus), scale }
-            }
-            Generator::Date { times, plus } => Value::Date(Kind::number(number, times, plus) as i32),
-            Generator::Time { times, plus } => Value::Time(Kind::time(number, times, plus)),
-            Generator::Duration { times, plus } => {
-                let (months, days, nanoseconds) = Kind::duration(number, times, plus);
-                Value::Duration { months, days, nanoseconds }
-            }
-            Generator::Counter { times, plus } => Value::Counter(Kind::number(number, times, plus)),
-            Generator::Inet { times, plus, v6 } => Value::Inet(Kind::inet(number, times, plus, v6)),
-            Generator::Timeuuid { plus } => Value::Timeuuid(Kind::timeuuid(number, plus)),
             Generator::Nested(ref nested) => nested.value(number, room),
-            _ => Value::Null,
         }
     }
 }

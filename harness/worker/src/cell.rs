@@ -19,7 +19,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use crate::binding::Columns;
 use crate::connecting;
 use crate::gauge::Gauge;
-use crate::generator::{Bench, OnError, Panicked, Prepared, Source, run};
+use crate::generator::{Bench, OnError, Prepared, Run, Source, run};
 use crate::link::{Link, Phase};
 use crate::open_loop::{self, OpenLoopError};
 use crate::operations::{Connect, Operations};
@@ -156,15 +156,14 @@ pub(crate) async fn cell<D: Driver>(
             let names = job.scenario.statements.iter().map(|statement| statement.name.clone()).collect();
             (bench, Source::window(workload), names)
         }
-        Mode::Load => {
-            create_schema(&session, &job).await?;
-            let parts = workload.load();
-            let bench = Arc::new(prepare_loads(session, &job, &parts).await?);
-            (bench, Source::Load(parts.clone()), names_of(&parts, &job))
-        }
-        Mode::ReadBack => {
-            let parts = workload.read_back();
-            let bench = Arc::new(prepare_reads_back(session, &job, &parts).await?);
+        Mode::Load | Mode::ReadBack => {
+            let parts = if job.mode == Mode::Load {
+                create_schema(&session, &job).await?;
+                workload.load()
+            } else {
+                workload.read_back()
+            };
+            let bench = Arc::new(prepare_parts(session, &job, &parts).await?);
             (bench, Source::Load(parts.clone()), names_of(&parts, &job))
         }
     };
@@ -192,24 +191,23 @@ pub(crate) async fn cell<D: Driver>(
                 say_end(link, &begin.until_now());
                 (counted, None)
             }
-            (Mode::Measure, Some(rate)) => {
-                let paced = open_loop::run(&bench, source, &gauge, clock, rate, end_of(link, &gauge, begin)).await;
-                paced.map_err(|error| match error {
-                    OpenLoopError::Panicked(panicked) => crashed(&panicked),
-                    timer @ OpenLoopError::Timer(_) => failed(FailureKind::Job, timer.to_string()),
-                })?
-            }
-            (Mode::Measure, None) if !submit.has_slots() => {
-                let window = (&gauge, way);
-                let counted =
-                    submitting::run(&bench, source, window, clock, OnError::Count, end_of(link, &gauge, begin)).await;
-                let (counted, polled) = counted.map_err(|error| crashed(&error))?;
-                polls = Some(polled);
-                (counted, None)
-            }
-            (Mode::Measure | Mode::ReadBack, _) => {
-                let counted = run(&bench, source, &gauge, clock, OnError::Count, end_of(link, &gauge, begin)).await;
-                (counted.map_err(|error| crashed(&error))?, None)
+            (Mode::Measure | Mode::ReadBack, rate) => {
+                let end = end_of(link, &gauge, begin);
+                let window = Run::new(&bench, source, &gauge, clock.clone(), OnError::Count, end);
+                match rate {
+                    Some(rate) if job.mode == Mode::Measure => {
+                        open_loop::run(window, clock, rate).await.map_err(|error| match error {
+                            OpenLoopError::Panicked(panicked) => panicked.into(),
+                            timer @ OpenLoopError::Timer(_) => failed(FailureKind::Job, timer.to_string()),
+                        })?
+                    }
+                    _ if submit.has_slots() => (run(window).await?, None),
+                    _ => {
+                        let (counted, polled) = submitting::run(window, way).await?;
+                        polls = Some(polled);
+                        (counted, None)
+                    }
+                }
             }
         };
         // Between two turns the process sleeps.
@@ -252,14 +250,14 @@ pub(crate) async fn prepare_statements<S: Session>(session: S, job: &Job, offlin
     let mut prepared = Vec::with_capacity(job.scenario.statements.len());
     let workload = Workload::new(&job.scenario, job.count, job.warmup, job.seed).ok();
     for (index, statement) in job.scenario.statements.iter().enumerate() {
-        let expect = statement.expect.as_ref().map(|expect| expect.columns.as_slice());
-        let mut one = prepare(&session, &statement.name, &statement.cql, &statement.values, expect).await?;
-        if statement.operation == Operation::Batch {
-            one.values = Columns::of_rows(&statement.values, rows(statement));
-        }
+        let values = match statement.operation {
+            Operation::Batch => Columns::of_rows(&statement.values, rows(statement)),
+            _ => Columns::new(&statement.values),
+        };
         let keys = workload.as_ref().map(|workload| workload.keys(index)).unwrap_or_default();
-        one.expect = expect.map(|columns| Columns::expected(columns, rows(statement), &keys));
-        prepared.push(one);
+        let expect = statement.expect.as_ref();
+        let expect = expect.map(|expect| Columns::expected(&expect.columns, rows(statement), &keys));
+        prepared.push(prepare(&session, &statement.name, &statement.cql, values, expect).await?);
     }
     Ok(Bench { session, prepared, operations: None, offline })
 }
@@ -269,29 +267,18 @@ fn rows(statement: &Statement) -> NonZeroU64 {
     NonZeroU64::new(statement.rows()).unwrap_or(NonZeroU64::MIN)
 }
 
-async fn prepare_loads<S: Session>(session: S, job: &Job, parts: &[LoadPart]) -> Result<Bench<S>, Failed> {
+/// Prepares what loads the rows of `parts`, or what reads them back.
+async fn prepare_parts<S: Session>(session: S, job: &Job, parts: &[LoadPart]) -> Result<Bench<S>, Failed> {
     let mut prepared = Vec::with_capacity(parts.len());
-    for part in parts {
-        let statement = job.scenario.statements.get(part.statement);
-        if let Some((statement, load)) = statement.and_then(|statement| Some((statement, statement.load.as_ref()?))) {
-            let mut one = prepare(&session, &statement.name, &load.cql, &load.values, None).await?;
-            one.values = Columns::of_rows(&load.values, rows(statement));
-            prepared.push(one);
-        }
-    }
-    Ok(Bench { session, prepared, operations: None, offline: false })
-}
-
-async fn prepare_reads_back<S: Session>(session: S, job: &Job, parts: &[LoadPart]) -> Result<Bench<S>, Failed> {
-    let mut prepared = Vec::with_capacity(parts.len());
-    for part in parts {
-        let statement = job.scenario.statements.get(part.statement);
-        if let Some((statement, back)) = statement.and_then(|one| Some((one, one.read_back.as_ref()?))) {
-            let mut one = prepare(&session, &statement.name, &back.cql, &back.values, Some(&back.columns)).await?;
-            one.values = Columns::of_rows(&back.values, rows(statement));
-            one.expect = Some(Columns::of_rows(&back.columns, rows(statement)));
-            prepared.push(one);
-        }
+    for statement in parts.iter().filter_map(|part| job.scenario.statements.get(part.statement)) {
+        let (load, back) = (statement.load.as_ref(), statement.read_back.as_ref());
+        let asked = match job.mode {
+            Mode::Load => load.map(|load| (&load.cql, &load.values, None)),
+            _ => back.map(|back| (&back.cql, &back.values, Some(&back.columns))),
+        };
+        let Some((cql, values, expect)) = asked else { continue };
+        let of = |columns: &Vec<Column>| Columns::of_rows(columns, rows(statement));
+        prepared.push(prepare(&session, &statement.name, cql, of(values), expect.map(of)).await?);
     }
     Ok(Bench { session, prepared, operations: None, offline: false })
 }
@@ -300,13 +287,13 @@ async fn prepare<S: Session>(
     session: &S,
     name: &str,
     cql: &str,
-    values: &[Column],
-    expect: Option<&[Column]>,
+    values: Columns,
+    expect: Option<Columns>,
 ) -> Result<Prepared<S::Statement>, Failed> {
     let statement = session.prepare(cql).await.map_err(|error| {
         failed(FailureKind::Prepare, format!("the statement {name} ({cql}) could not be prepared: {error}"))
     })?;
-    Ok(Prepared { statement, values: Columns::new(values), expect: expect.map(Columns::new), name: name.into() })
+    Ok(Prepared { statement, values, expect, name: name.into() })
 }
 
 async fn create_schema<S: Session>(session: &S, job: &Job) -> Result<(), Failed> {
@@ -320,10 +307,6 @@ async fn create_schema<S: Session>(session: &S, job: &Job) -> Result<(), Failed>
         })?;
     }
     Ok(())
-}
-
-pub(crate) fn crashed(error: &Panicked) -> Failed {
-    failed(FailureKind::Crash, error.to_string())
 }
 
 async fn warm_up<S: Session>(
@@ -344,7 +327,7 @@ async fn warm_up<S: Session>(
     }
     let _reporting = Reporting::begin(link, job.progress_ms);
     let source = Source::WarmUp(workload.clone());
-    let counted = run(bench, source, &gauge, clock, OnError::Stop, || {}).await.map_err(|error| crashed(&error))?;
+    let counted = run(Run::new(bench, source, &gauge, clock, OnError::Stop, || {})).await?;
     no_errors(&counted, FailureKind::WarmUp, "the warm-up", job.warmup)
 }
 
@@ -424,7 +407,7 @@ async fn load<S: Session>(
         let ended = Arc::clone(&ended);
         move || drop(ended.set(begin.until_now()))
     };
-    let counted = run(bench, source, gauge, clock, OnError::Stop, at_end).await.map_err(|error| crashed(&error))?;
+    let counted = run(Run::new(bench, source, gauge, clock, OnError::Stop, at_end)).await?;
     no_errors(&counted, FailureKind::Load, "loading", count)?;
     ended.get().into_iter().for_each(|end| say_end(link, end));
     Ok(counted)

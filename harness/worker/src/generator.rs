@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use cqldyno_driver_api::{DriverError, Rows, Session};
+use cqldyno_protocol::{Failed, FailureKind};
 use cqldyno_scenarios::{Issue, LoadPart, MAX_VALUES, Workload};
 use quanta::Clock;
 use tokio::sync::Notify;
@@ -123,6 +124,12 @@ pub(crate) enum OnError {
 #[error("the driver panicked while it executed a statement: {0}")]
 pub(crate) struct Panicked(String);
 
+impl From<Panicked> for Failed {
+    fn from(panicked: Panicked) -> Failed {
+        Failed { kind: FailureKind::Crash, message: panicked.to_string() }
+    }
+}
+
 impl From<JoinError> for Panicked {
     fn from(error: JoinError) -> Panicked {
         Panicked(error.try_into_panic().map_or_else(|error| error.to_string(), |payload| panic_message(&*payload)))
@@ -144,26 +151,16 @@ pub(crate) struct Run<S: Session> {
     ended: Notify,
 }
 
-/// Issues every ticket of `source` with the gauge's concurrency, and counts.
-///
-/// `at_end` is called once, by the thread that had the last answer, before any other work. It is not called if the driver
-/// panicked.
+/// Issues every ticket of the run with its gauge's concurrency, and counts.
 ///
 /// # Errors
 /// When a slot's task panicked; its counts are lost.
-pub(crate) async fn run<S: Session>(
-    bench: &Arc<Bench<S>>,
-    source: Source,
-    gauge: &Arc<Gauge>,
-    clock: Clock,
-    on_error: OnError,
-    at_end: impl Fn() + Send + Sync + 'static,
-) -> Result<Counted, Panicked> {
-    let run = Arc::new(Run::new(bench, source, gauge, clock, on_error, at_end));
+pub(crate) async fn run<S: Session>(run: Arc<Run<S>>) -> Result<Counted, Panicked> {
+    let prepared = &run.bench.prepared;
     // Room for values that no statement has would spread the slots over more of the processor's cache.
-    let most_values = bench.prepared.iter().map(|prepared| prepared.values.len()).max().unwrap_or(0);
-    let most_room = bench.prepared.iter().map(|prepared| prepared.values.room()).max().unwrap_or(0);
-    let slots = spawn_all(gauge.concurrency(), {
+    let most_values = prepared.iter().map(|prepared| prepared.values.len()).max().unwrap_or(0);
+    let most_room = prepared.iter().map(|prepared| prepared.values.room()).max().unwrap_or(0);
+    let slots = spawn_all(run.gauge.concurrency(), {
         let run = Arc::clone(&run);
         move || {
             if run.bench.operations.is_some() {
@@ -197,7 +194,10 @@ pub(crate) fn spawn_all(
 }
 
 impl<S: Session> Run<S> {
-    /// What the slots of a run share.
+    /// Of every ticket of `source`.
+    ///
+    /// `at_end` is called once, by the thread that had the last answer, before any other work. It is not called if the driver
+    /// panicked.
     pub(crate) fn new(
         bench: &Arc<Bench<S>>,
         source: Source,
@@ -205,8 +205,8 @@ impl<S: Session> Run<S> {
         clock: Clock,
         on_error: OnError,
         at_end: impl Fn() + Send + Sync + 'static,
-    ) -> Run<S> {
-        Run {
+    ) -> Arc<Run<S>> {
+        Arc::new(Run {
             bench: Arc::clone(bench),
             source,
             gauge: Arc::clone(gauge),
@@ -217,7 +217,7 @@ impl<S: Session> Run<S> {
             begun: Notify::new(),
             at_end: Box::new(at_end),
             ended: Notify::new(),
-        }
+        })
     }
 
     /// Whether an answer was right; counts the error if not.

@@ -32,7 +32,7 @@ use tokio::task::{consume_budget, yield_now};
 
 use crate::binding::Values;
 use crate::gauge::Gauge;
-use crate::generator::{Bench, OnError, Panicked, Presence, Run, Source, check, spawn_all};
+use crate::generator::{Panicked, Presence, Run, check, spawn_all};
 use crate::latencies::{Latencies, histogram};
 use crate::operations::Room;
 use crate::recorder::{Counted, base64_of, ticks_per_second};
@@ -176,26 +176,20 @@ impl Kept {
     }
 }
 
-/// Starts every ticket of `source` at `rate` statements per second, with as many in flight as the gauge has slots. A statement
-/// that finds all slots taken waits, and its response time counts that. Errors are counted.
-///
-/// `at_end` is called as for a closed loop.
+/// Starts every ticket of the run at `rate` statements per second, with as many in flight as its gauge has slots. A statement
+/// that finds all slots taken waits, and its response time counts that.
 ///
 /// # Errors
 /// When a slot's task panicked, or the system has no timer.
 pub(crate) async fn run<S: Session>(
-    bench: &Arc<Bench<S>>,
-    source: Source,
-    gauge: &Arc<Gauge>,
+    run: Arc<Run<S>>,
     clock: Clock,
     rate: u64,
-    at_end: impl Fn() + Send + Sync + 'static,
 ) -> Result<(Counted, Option<Pace>), OpenLoopError> {
     let alarm = Alarm::new()?;
-    let pacer = Arc::new(Pacer::new(clock.clone(), rate.max(1), gauge.count()));
-    let run = Arc::new(Run::new(bench, source, gauge, clock, OnError::Count, at_end));
+    let pacer = Arc::new(Pacer::new(clock, rate.max(1), run.gauge.count()));
     let pacing = tokio::spawn(let_go(Arc::clone(&run), Arc::clone(&pacer), alarm));
-    let slots = spawn_all(gauge.concurrency(), {
+    let slots = spawn_all(run.gauge.concurrency(), {
         let (run, pacer) = (Arc::clone(&run), Arc::clone(&pacer));
         move || tokio::spawn(slot(Arc::clone(&run), Arc::clone(&pacer)))
     });

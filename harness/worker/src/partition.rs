@@ -149,7 +149,7 @@ fn hash_other(value: Value<'_>) -> u64 {
         }
         Value::Counter(value) => stir(stir(21) ^ value.cast_unsigned()),
         other => match other.nested() {
-            Some((kind, items)) => bytes(22 + kind as u64, items.bytes()),
+            Some((kind, items)) => bytes(1 + kind as u64, items.bytes()),
             None => stir(1),
         },
     }

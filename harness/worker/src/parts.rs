@@ -11,7 +11,7 @@ use quanta::Clock;
 
 use crate::binding::{Columns, Values};
 use crate::gauge::Gauge;
-use crate::generator::{Bench, FEW_VALUES, OnError, Source, run};
+use crate::generator::{Bench, FEW_VALUES, OnError, Run, Source, run};
 use crate::latencies::Latencies;
 use crate::recorder::Recorders;
 use crate::{cell, runtime, system, verify};
@@ -58,8 +58,8 @@ impl<S: Session> LoadGenerator<S> {
             .map_err(|error| Failed { kind: FailureKind::Job, message: error.to_string() })?;
         let gauge = Arc::new(Gauge::new(count, self.job.concurrency));
         let source = Source::window(workload);
-        let window = run(&self.bench, source, &gauge, self.clock.clone(), OnError::Stop, || {});
-        let counted = self.runtime.block_on(window).map_err(|error| cell::crashed(&error))?;
+        let window = run(Run::new(&self.bench, source, &gauge, self.clock.clone(), OnError::Stop, || {}));
+        let counted = self.runtime.block_on(window)?;
         cell::no_errors(&counted, FailureKind::WarmUp, "the run", count)
     }
 }

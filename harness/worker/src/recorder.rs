@@ -216,15 +216,8 @@ impl Recorders {
         for recorder in lock(&self.all).iter() {
             let mut counts = lock(&recorder.counts);
             self.count(recorder, &mut counts);
-            for (sum, count) in counted.by_statement.iter_mut().zip(&counts.by_statement) {
-                *sum += count;
-            }
-            if counted.per_second.len() < counts.per_second.len() {
-                counted.per_second.resize(counts.per_second.len(), 0);
-            }
-            for (sum, count) in counted.per_second.iter_mut().zip(&counts.per_second) {
-                *sum += count;
-            }
+            add(&mut counted.by_statement, &counts.by_statement);
+            add(&mut counted.per_second, &counts.per_second);
             for (kind, error) in &counts.errors {
                 let sum = counted.errors.entry(*kind).or_default();
                 if sum.count == 0 {
@@ -240,6 +233,12 @@ impl Recorders {
         }
         counted
     }
+}
+
+/// Adds counts to sums, of which there may be fewer.
+fn add(sums: &mut Vec<u64>, counts: &[u64]) {
+    sums.resize(sums.len().max(counts.len()), 0);
+    sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
 }
 
 impl Drop for Recorders {

@@ -14,13 +14,11 @@ use cqldyno_protocol::Runtime;
 use cqldyno_scenarios::{Issue, MAX_VALUES, Submit};
 use futures_util::stream::{StreamExt, iter};
 use pin_project_lite::pin_project;
-use quanta::Clock;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::{JoinHandle, unconstrained, yield_now};
 
 use crate::binding::Values;
-use crate::gauge::Gauge;
-use crate::generator::{Bench, FEW_VALUES, OnError, Panicked, Presence, Run, Source, check};
+use crate::generator::{FEW_VALUES, Panicked, Presence, Run, check};
 use crate::recorder::Counted;
 
 /// A stream lets other tasks run after so many answers, even if its driver is always ready. It is a rare event, so that it
@@ -62,20 +60,12 @@ impl Way {
     }
 }
 
-/// Issues every ticket of `source` in that way, and counts; as [`crate::generator::run`] does with slots. The gauge has
+/// Issues every ticket of the run in that way, and counts; as [`crate::generator::run`] does with slots. The gauge has
 /// [`Way::tasks`]. Also returns how often the statements' futures were polled.
 ///
 /// # Errors
 /// When the driver panicked.
-pub(crate) async fn run<S: Session>(
-    bench: &Arc<Bench<S>>,
-    source: Source,
-    (gauge, way): (&Arc<Gauge>, Way),
-    clock: Clock,
-    on_error: OnError,
-    at_end: impl Fn() + Send + Sync + 'static,
-) -> Result<(Counted, u64), Panicked> {
-    let run = Arc::new(Run::new(bench, source, gauge, clock, on_error, at_end));
+pub(crate) async fn run<S: Session>(run: Arc<Run<S>>, way: Way) -> Result<(Counted, u64), Panicked> {
     let polls = Arc::new(AtomicU64::new(0));
     let tasks = {
         let (run, polls) = (Arc::clone(&run), Arc::clone(&polls));

@@ -1,5 +1,7 @@
 //! Checks that the rows that came back are the scenario's.
 
+use std::fmt::Display;
+
 use cqldyno_driver_api::{DriverError, ErrorKind, Row, Rows, Value};
 
 use crate::binding::Columns;
@@ -53,21 +55,19 @@ fn wrong_cell(expected: &Columns, key: u64, rows: &Rows) -> DriverError {
     let all = rows.len();
     match partition::other_order(expected, key, rows) {
         Some((.., true)) => {
-            let message = format!(
+            return wrong(format_args!(
                 "the {all} rows of key {key} came in the reverse order of their places; add ORDER BY with the other direction (ASC or \
                  DESC) to the cql, or turn CLUSTERING ORDER in the schema round"
-            );
-            return DriverError::new(ErrorKind::WrongRow, message);
+            ));
         }
         Some((at, own, false)) => {
-            let message = format!(
+            return wrong(format_args!(
                 "the {all} rows of key {key} came in another order than that of their places: the first that differs is row {}, which \
                  should be row {}; order them by a clustering column whose values rise with the place, such as a bigint, a timestamp or \
                  a timeuuid",
                 at + 1,
                 own + 1
-            );
-            return DriverError::new(ErrorKind::WrongRow, message);
+            ));
         }
         None => {}
     }
@@ -77,10 +77,12 @@ fn wrong_cell(expected: &Columns, key: u64, rows: &Rows) -> DriverError {
             return wrong_value(expected, &place, number, column, row);
         }
     }
-    DriverError::new(
-        ErrorKind::WrongRow,
-        format!("the checksums of the {all} rows of key {key} are not as they should be"),
-    )
+    wrong(format_args!("the checksums of the {all} rows of key {key} are not as they should be"))
+}
+
+#[cold]
+fn wrong(message: impl Display) -> DriverError {
+    DriverError::new(ErrorKind::WrongRow, message)
 }
 
 #[cold]
@@ -90,23 +92,13 @@ fn wrong_count(key: u64, expected: usize, found: usize) -> DriverError {
         1 => "1 row".to_owned(),
         count => format!("{count} rows"),
     };
-    DriverError::new(
-        ErrorKind::WrongRow,
-        format!(
-            "for key {key} {} {} expected, and {} came back",
-            rows(expected),
-            if expected > 1 { "were" } else { "was" },
-            rows(found)
-        ),
-    )
+    let were = if expected > 1 { "were" } else { "was" };
+    wrong(format_args!("for key {key} {} {were} expected, and {} came back", rows(expected), rows(found)))
 }
 
 #[cold]
 fn wrong_width(key: u64, expected: usize, found: usize) -> DriverError {
-    DriverError::new(
-        ErrorKind::WrongRow,
-        format!("for key {key} a row of {expected} columns was expected, and one of {found} came back"),
-    )
+    wrong(format_args!("for key {key} a row of {expected} columns was expected, and one of {found} came back"))
 }
 
 #[cold]
@@ -122,23 +114,20 @@ fn wrong_in_row(expected: &Columns, key: u64, row: Row<'_>) -> DriverError {
 
 #[cold]
 fn wrong_value(expected: &Columns, place: &str, number: u64, column: usize, row: Row<'_>) -> DriverError {
-    let expected = expected.with_value(number, column, |value| value.map_or_else(|| "nothing".to_owned(), show));
-    let found = row.get(column).map_or_else(|| "nothing".to_owned(), show);
-    DriverError::new(
-        ErrorKind::WrongRow,
-        format!("in {place} column {} should be {expected}, and {found} was found", column + 1),
-    )
+    let shown = |value: Option<Value<'_>>| value.map_or_else(|| "nothing".to_owned(), show);
+    let (expected, found) = (expected.with_value(number, column, shown), shown(row.get(column)));
+    wrong(format_args!("in {place} column {} should be {expected}, and {found} was found", column + 1))
 }
 
+/// A value with its type, shortened.
 fn show(value: Value<'_>) -> String {
     let kind = value.type_name();
+    if let Some((_, items)) = value.nested() {
+        let shown: Vec<String> = items.iter().take(SHOWN_ELEMENTS).map(|item| show(item.value())).collect();
+        return format!("{kind} [{}] of {}", shown.join(", "), items.count());
+    }
     match value {
-        Value::Null => kind.to_owned(),
-        Value::Boolean(value) => format!("{kind} {value}"),
-        Value::Int(value) => format!("{kind} {value}"),
-        Value::Bigint(value) | Value::Timestamp(value) => format!("{kind} {value}"),
-        Value::Double(value) => format!("{kind} {value}"),
-        Value::Uuid(value) => format!("{kind} {:032x}", u128::from_be_bytes(value)),
+        Value::Uuid(value) | Value::Timeuuid(value) => format!("{kind} {:032x}", u128::from_be_bytes(value)),
         Value::Text(value) => {
             let shown: String = value.chars().take(SHOWN).collect();
             format!("{kind} {shown:?} of {} bytes", value.len())
@@ -147,24 +136,10 @@ fn show(value: Value<'_>) -> String {
             let shown: String = value.iter().take(SHOWN).map(|byte| format!("{byte:02x}")).collect();
             format!("{kind} 0x{shown} of {} bytes", value.len())
         }
-        Value::Tinyint(value) => format!("{kind} {value}"),
-        Value::Smallint(value) => format!("{kind} {value}"),
-        Value::Float(value) => format!("{kind} {value}"),
         Value::Date(value) => format!("{kind} of day {value}"),
-        Value::Time(value) | Value::Varint(value) | Value::Counter(value) => format!("{kind} {value}"),
-        Value::Inet(value) => format!("{kind} {value}"),
-        Value::Timeuuid(value) => format!("{kind} {:032x}", u128::from_be_bytes(value)),
         Value::Decimal { unscaled, scale } => format!("{kind} {unscaled}e-{scale}"),
         Value::Duration { months, days, nanoseconds } => format!("{kind} {months}mo{days}d{nanoseconds}ns"),
-        Value::List(items)
-        | Value::Set(items)
-        | Value::Map(items)
-        | Value::Tuple(items)
-        | Value::Udt(items)
-        | Value::Vector(items) => {
-            let shown: Vec<String> = items.iter().take(SHOWN_ELEMENTS).map(|item| show(item.value())).collect();
-            format!("{kind} [{}] of {}", shown.join(", "), items.count())
-        }
+        plain => plain.shown().map_or_else(|| kind.to_owned(), |shown| format!("{kind} {shown}")),
     }
 }
 

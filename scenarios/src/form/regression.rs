@@ -1,10 +1,8 @@
 //! The TOML form of a regression.
 
-use toml::de::DeTable;
-
 use super::fields::{Entry, Fields};
 use super::mistake::{Mistake, Place};
-use super::{text, ways};
+use super::{parsed, text};
 use crate::builtin::builtins;
 use crate::regression::{Claim, Direction, Expectation, Regression, RegressionError, Trial};
 use crate::submit::Submit;
@@ -30,10 +28,7 @@ pub(crate) fn read(text: &str, origin: &str) -> Result<Regression, RegressionErr
 }
 
 fn read_document(document: &str) -> Result<Regression, Mistake> {
-    let document = DeTable::parse(document).map_err(|error| Mistake {
-        span: error.span().unwrap_or_default(),
-        message: format!("this is not TOML: {}", error.message().replace('\n', "; ")),
-    })?;
+    let document = parsed(document)?;
     let mut fields = Fields::new("a regression", document.get_ref(), 0..0);
     let regression = Regression {
         name: fields.required("name", word)?,
@@ -61,7 +56,7 @@ fn trial(entry: Entry<'_>) -> Result<Trial, Mistake> {
         contenders: fields.required("contenders", |entry| some(entry, text))?,
         scenario: fields.required("scenario", scenario)?,
         submit: fields
-            .optional("submit", |entry| some(entry, |entry| entry.word(&ways())))?
+            .optional("submit", |entry| some(entry, |entry| entry.word(&Submit::WORDS)))?
             .unwrap_or_else(|| vec![Submit::default()]),
         concurrency: fields.optional("concurrency", in_flight)?.unwrap_or_else(|| vec![CONCURRENCY]),
         arrangement: fields.optional("arrangement", text)?.unwrap_or_else(|| ARRANGEMENT.to_owned()),
@@ -98,8 +93,7 @@ fn expectation(entry: Entry<'_>, trial: &Trial) -> Result<Expectation, Mistake> 
     let from = fields.optional("from", known)?;
     let to = fields.optional("to", known)?;
     let of = fields.optional("of", known)?;
-    let direction = fields
-        .optional("direction", |entry| entry.word(&Direction::ALL.map(|direction| (direction.name(), direction))))?;
+    let direction = fields.optional("direction", |entry| entry.word(&Direction::WORDS))?;
     let ratio = fields.optional("ratio", |entry| bounds(entry, direction.map(Direction::widest)))?;
     let within = fields.optional("figure", |entry| bounds(entry, None))?;
     let exponent = fields.optional("exponent", |entry| bounds(entry, None))?;

@@ -126,7 +126,7 @@ fn run_on(
             ends.fetch_add(1, Ordering::Relaxed);
         }
     };
-    let counted = runtime.block_on(run(bench, source, gauge, Clock::new(), on_error, at_end));
+    let counted = runtime.block_on(run(Run::new(bench, source, gauge, Clock::new(), on_error, at_end)));
     (counted, ends.load(Ordering::Relaxed))
 }
 
@@ -158,7 +158,7 @@ fn nothing_else_runs_between_the_last_answer_and_the_end() {
                     yield_now().await;
                 }
             });
-            run(&bench, source, &gauge, Clock::new(), OnError::Count, end).await.unwrap();
+            run(Run::new(&bench, source, &gauge, Clock::new(), OnError::Count, end)).await.unwrap();
             other.abort();
         });
         let [at_last, at_end] = [at_last, at_end].map(|turns| turns.load(Ordering::Relaxed));
@@ -287,7 +287,7 @@ impl Wake for Wakes {
 fn a_slot_that_waits_for_the_others_is_woken_once_and_by_the_last_one_to_begin() {
     let gauge = Arc::new(Gauge::new(10, 3));
     let bench = bench("writes", Memory::default());
-    let run = Arc::new(Run::new(&bench, Source::Load(Vec::new()), &gauge, Clock::new(), OnError::Count, || {}));
+    let run = Run::new(&bench, Source::Load(Vec::new()), &gauge, Clock::new(), OnError::Count, || {});
     let begin = || Presence::new(Arc::clone(&run));
     let wakes = Arc::new(Wakes(AtomicU64::new(0)));
     let waker = Waker::from(Arc::clone(&wakes));
@@ -336,7 +336,7 @@ fn others_have_turns_and_no_latency_has_the_time_of_them_or_of_another_statement
                     turn.increment(1_000_000_000u64);
                 }
             });
-            let counted = run(&bench, source, &gauge, clock, OnError::Count, || {}).await.unwrap();
+            let counted = run(Run::new(&bench, source, &gauge, clock, OnError::Count, || {})).await.unwrap();
             others.abort();
             counted
         });
@@ -457,7 +457,8 @@ fn a_driver_that_fails_at_once_is_not_kept_from_mending_itself() {
             }
             mended.store(true, Ordering::Relaxed);
         });
-        run(&bench, Source::Window(workload("writes", 10_000, 0)), &gauge, Clock::new(), OnError::Count, || {}).await
+        let source = Source::Window(workload("writes", 10_000, 0));
+        run(Run::new(&bench, source, &gauge, Clock::new(), OnError::Count, || {})).await
     });
     let failed = counted.unwrap().failed();
     assert!((1..1_000).contains(&failed), "{failed}");
@@ -521,7 +522,7 @@ fn a_slots_values_lie_in_what_is_asked_for() {
         let bench = bench(scenario, Memory::default());
         let source = Source::Window(workload(scenario, 1, 0));
         let run = Run::new(&bench, source, &Arc::new(Gauge::new(1, 1)), Clock::new(), OnError::Count, || {});
-        let mut slot = pin!(slot::<_, N, _>(Presence::before(Arc::new(run)), NO_ROOM));
+        let mut slot = pin!(slot::<_, N, _>(Presence::before(run), NO_ROOM));
         assert!(slot.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
         bench.session.values_end.load(Ordering::Relaxed) - std::ptr::from_ref(&*slot).addr()
     }
@@ -540,7 +541,7 @@ fn slots_that_are_dropped_before_they_begin_leave_as_the_others() {
     };
     let gauge = Arc::new(Gauge::new(10, 3));
     let bench = bench("writes", Memory::default());
-    let run = Arc::new(Run::new(&bench, Source::Load(Vec::new()), &gauge, Clock::new(), OnError::Count, at_end));
+    let run = Run::new(&bench, Source::Load(Vec::new()), &gauge, Clock::new(), OnError::Count, at_end);
     for left in [2, 1, 0] {
         drop(slot::<_, FEW_VALUES, _>(Presence::before(Arc::clone(&run)), NO_ROOM));
         assert_eq!(

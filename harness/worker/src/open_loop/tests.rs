@@ -11,7 +11,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::*;
 use crate::binding::Columns;
-use crate::generator::Prepared;
+use crate::generator::{Bench, OnError, Prepared, Source};
 
 /// Answers at once, except where it is told to stand still, fail or panic at a statement, counted from 0.
 #[derive(Default)]
@@ -97,7 +97,8 @@ fn start(runtime: &Runtime, session: Obliging, gauge: &Arc<Gauge>, count: u64, r
             assert!(!ended.swap(true, Ordering::Relaxed), "and once");
         }
     };
-    let outcome = runtime.block_on(run(&bench, source, gauge, Clock::new(), rate, at_end));
+    let window = Run::new(&bench, source, gauge, Clock::new(), OnError::Count, at_end);
+    let outcome = runtime.block_on(run(window, Clock::new(), rate));
     let session = Arc::into_inner(bench).unwrap().session;
     (outcome, session, ended.load(Ordering::Relaxed))
 }
@@ -210,7 +211,7 @@ fn the_first_statement_is_due_when_every_slot_has_begun() {
     let bench =
         Arc::new(Bench { session: Obliging::default(), prepared: Vec::new(), operations: None, offline: false });
     let source = Source::Window(Workload::new(&builtin("writes").unwrap(), 10, 0, 7).unwrap());
-    let run = Arc::new(Run::new(&bench, source, &gauge, clock.clone(), OnError::Count, || {}));
+    let run = Run::new(&bench, source, &gauge, clock.clone(), OnError::Count, || {});
     let pacer = Arc::new(Pacer::new(clock, 1, 10));
     runtime.block_on(async {
         let pacing = tokio::spawn(let_go(Arc::clone(&run), Arc::clone(&pacer), Alarm::new().unwrap()));

@@ -1,10 +1,13 @@
 use std::sync::atomic::AtomicBool;
 
 use cqldyno_driver_api::ErrorKind;
+use quanta::Clock;
 use tokio::sync::Barrier;
 
 use super::*;
+use crate::gauge::Gauge;
 use crate::generator::tests::{Memory, bench, runtimes, workload};
+use crate::generator::{Bench, OnError, Source};
 
 const WAYS: [Submit; 5] =
     [Submit::Stream, Submit::StreamUnconstrained, Submit::Spawn, Submit::SpawnAll, Submit::Unlimited];
@@ -36,7 +39,8 @@ fn run_on(
         }
     };
     let source = Source::window(workload(scenario, count, 0));
-    let ended = runtime.block_on(run(bench, source, (gauge, way), Clock::new(), OnError::Count, at_end));
+    let window = Run::new(bench, source, gauge, Clock::new(), OnError::Count, at_end);
+    let ended = runtime.block_on(run(window, way));
     (ended, ends.load(Ordering::Relaxed))
 }
 
