@@ -54,7 +54,7 @@ pub use model::cell::{Cell, CoreLoop, ErrorLine, Latency, Pass, RoundCores};
 pub use model::checksum::Checksum;
 pub use model::recorded::{PACKED_CELLS, Recorded, RecordedError, foreign, read_cells};
 pub use model::run::{
-    ArrangementInfo, BuiltOnDemand, Contender, Environment, Library, ModelError, PlanInfo, PointInfo, Role, Run,
-    SCHEMA_VERSION, ScenarioInfo, Setting, TargetInfo, TlsInfo, TurnsInfo, share,
+    ArrangementInfo, BuiltOnDemand, CONTROL_MARK, Contender, Environment, Library, ModelError, PlanInfo, PointInfo,
+    Role, Run, SCHEMA_VERSION, ScenarioInfo, Setting, TargetInfo, TlsInfo, TurnsInfo, share,
 };
 pub use model::series::Series;

@@ -30,7 +30,7 @@ pub use plan::pass::{headline, passes};
 pub use plan::placement::{PINNING_CORES, Pin, Placement, PlacementError, place};
 pub use plan::target::{Access, PASSWORD_VARIABLE, Target, TargetError, credentials};
 pub use plan::topology::Topology;
-pub use plan::turns::{BLOCKS, Turns};
+pub use plan::turns::BLOCKS;
 pub use plan::{CONTROL_BLOCKS, COUNTING_COUNT, Deadlines, Plan, PlanError, PlannedCell, Rounds};
 pub use process::cancel::Cancel;
 pub use process::failure::CellFailure;

@@ -105,8 +105,8 @@ fn sound() -> Result<Scenario> {
 pub fn plan(contender: Contender, arrangements: Vec<Arrangement>, count: u64, blocks: u32) -> Result<Plan> {
     let sound = sound()?;
     let scenarios = STEPS.iter().map(|step| step.scenario(&sound)).collect();
-    let plan = Plan { arrangements, passes: Vec::new(), ..Plan::new(vec![contender], scenarios) };
-    Ok(plan.with_blocks(blocks, count))
+    let plan = Plan { arrangements, ..Plan::new(vec![contender], scenarios) };
+    Ok(plan.with(|plan| plan.passes.clear()).with_blocks(blocks, count))
 }
 
 #[cfg(test)]

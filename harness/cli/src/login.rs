@@ -13,10 +13,10 @@ pub struct Login {
     /// User that drivers log in as
     ///
     /// The password comes from --password-file or CQLDYNO_PASSWORD, and is never shown.
-    #[arg(long, value_name = "USER", value_parser = user, hide_short_help = true)]
+    #[arg(long, value_name = "USER", value_parser = user)]
     user: Option<String>,
     /// Read the password from the first line of FILE
-    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    #[arg(long, value_name = "FILE")]
     password_file: Option<PathBuf>,
 }
 

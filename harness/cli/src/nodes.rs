@@ -12,19 +12,15 @@ use crate::outcome::usage;
 pub struct Nodes {
     /// Embedded nodes, on 127.0.0.1, 127.0.0.2, ... [default: 1]
     #[arg(long, value_name = "N", value_parser = count_or_none, help_heading = SETUP)]
-    #[arg(allow_hyphen_values = true, hide_short_help = true)]
     nodes: Option<u64>,
     /// Tokens of each embedded node on the Murmur3 ring, up to 256 [default: 1]
     #[arg(long, value_name = "N", value_parser = count_or_none, help_heading = SETUP)]
-    #[arg(allow_hyphen_values = true, hide_short_help = true)]
     tokens: Option<u64>,
     /// Racks of the embedded nodes, for NetworkTopologyStrategy [default: 1]
     #[arg(long, value_name = "N", value_parser = count_or_none, help_heading = SETUP)]
-    #[arg(allow_hyphen_values = true, hide_short_help = true)]
     racks: Option<u64>,
     /// Shards of each embedded node, with ScyllaDB's sharding extension [default: without it]
     #[arg(long, value_name = "N", value_parser = count_or_none, help_heading = SETUP)]
-    #[arg(allow_hyphen_values = true, hide_short_help = true)]
     shards: Option<u64>,
 }
 

@@ -41,7 +41,7 @@ impl<'a> Place<'a> {
 }
 
 /// One contender's figure for one meter in one scenario and arrangement.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SummaryRow {
     /// [`Contender::id`].
@@ -329,23 +329,14 @@ impl<'a> Mine<'a> {
             n: values.len(),
             median: median(&mut values),
             range: (pass != Pass::Timing && values.len() > 1).then(|| [values[0], values[values.len() - 1]]),
-            level: None,
-            ratio: None,
-            interval: None,
-            verdict: None,
-            no_verdict: None,
-            contradicted: None,
-            doubtful: false,
             exploratory: !JUDGED.contains(&id),
-            detectable: None,
-            blocks: None,
-            rounds: None,
             no_interval: own_concurrency(run, contender),
             bottleneck: self.bottleneck,
             control: contender.control,
             void: mine().find_map(|cell| cell.void.clone()),
             failed,
             unavailable,
+            ..SummaryRow::default()
         };
         (row, figures)
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use cqldyno_reports::Pass;
 use cqldyno_scenarios::{LoadPart, Operation, Scenario, Statement, Workload};
+use jiff::SignedDuration;
 
 use crate::plan::pass::{Cost, Shape};
 use crate::plan::schedule::Schedule;
@@ -159,7 +160,7 @@ impl Guess {
 impl Plan {
     /// Guessed seconds per statement.
     pub(crate) fn statement_seconds(&self, scenario: &Scenario) -> f64 {
-        self.statement(scenario, self.concurrency).seconds(1.0)
+        self.statement(scenario, self.concurrency as usize).seconds(1.0)
     }
 
     /// A statement with so many asked for in flight.
@@ -208,27 +209,13 @@ fn key(cell: &PlannedCell) -> Key {
 
 /// How long the embedded cluster holds each answer back at most, from `--delay` and `--nap` of its arguments.
 pub(crate) fn delay(arguments: &[String]) -> Duration {
-    let of = |flag: &str| argument(arguments, flag).unwrap_or_default();
-    time(of("--delay")) + time(of("--nap"))
+    let of = |flag| Duration::try_from(argument(arguments, flag)?.parse::<SignedDuration>().ok()?).ok();
+    ["--delay", "--nap"].into_iter().filter_map(of).sum()
 }
 
 /// What follows a flag of the embedded cluster's arguments.
 pub(crate) fn argument<'a>(arguments: &'a [String], flag: &str) -> Option<&'a str> {
     arguments.iter().skip_while(|argument| *argument != flag).nth(1).map(String::as_str)
-}
-
-/// A time as it is typed; none for no time.
-fn time(text: &str) -> Duration {
-    let unit_at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(unit_at);
-    let seconds = match unit {
-        "ns" => 1e-9,
-        "us" => 1e-6,
-        "ms" => 1e-3,
-        "min" => 60.0,
-        _ => 1.0,
-    };
-    number.parse().ok().and_then(|number: f64| Duration::try_from_secs_f64(number * seconds).ok()).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -265,7 +252,7 @@ mod tests {
     #[test]
     fn after_the_first_round_a_run_takes_what_its_cells_took_whoever_they_are() {
         let plan = plan(&["scylla", "noop", "other"], &["writes", "rows"]).with_blocks(12, 1_000);
-        let plan = Plan { passes: Vec::new(), ..plan };
+        let plan = plan.with(|one| one.passes = Vec::new());
         let (schedule, cells) = scheduled(&plan);
         let took =
             |cell: &PlannedCell| Duration::from_millis(10 + 700 * cell.contender as u64 + 90 * cell.scenario as u64);
@@ -292,21 +279,21 @@ mod tests {
             let (schedule, cells) = scheduled(&plan);
             Estimate::new(&plan, &schedule).of([cells[0]]).as_secs_f64()
         };
-        let many = Plan { concurrency: 1_024, ..plan(&["scylla"], &["writes"]) }.with_blocks(1, 10_000_000);
+        let many = plan(&["scylla"], &["writes"]).with(|one| one.concurrency = 1_024).with_blocks(1, 10_000_000);
         assert!(seconds(many.clone(), "reads") > seconds(many, "writes") + 1.0);
-        let few = Plan { concurrency: 1_024, ..plan(&["scylla"], &["writes"]) }.with_blocks(1, 10_000);
+        let few = plan(&["scylla"], &["writes"]).with(|one| one.concurrency = 1_024).with_blocks(1, 10_000);
         assert!(seconds(few.clone(), "batch") > 2.0 * seconds(few.clone(), "writes"));
-        let one = Plan { concurrency: 1, ..few };
+        let one = few.with(|one| one.concurrency = 1);
         assert!((0.8..1.0).contains(&seconds(one.clone(), "writes")));
-        let delayed = Plan { serve_arguments: vec!["--delay".to_owned(), "10ms".to_owned()], ..one };
+        let delayed = one.with(|one| one.serve_arguments = vec!["--delay".to_owned(), "10ms".to_owned()]);
         assert!((100.0..102.0).contains(&seconds(delayed, "writes")));
     }
 
     #[test]
     fn cells_of_latency_take_what_their_own_numbers_in_flight_their_rate_and_held_back_answers_make_of_them() {
         let serve_arguments = vec!["--delay".to_owned(), "5ms".to_owned()];
-        let plan =
-            Plan { passes: vec![Pass::Latency], count: 20_000, serve_arguments, ..plan(&["scylla"], &["writes"]) };
+        let plan = plan(&["scylla"], &["writes"])
+            .with(|one| (one.passes, one.count, one.serve_arguments) = (vec![Pass::Latency], 20_000, serve_arguments));
         let (schedule, cells) = scheduled(&plan);
         let mut estimate = Estimate::new(&plan, &schedule);
         let latency: Vec<PlannedCell> = cells.iter().copied().filter(|cell| cell.pass == Pass::Latency).collect();

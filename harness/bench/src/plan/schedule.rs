@@ -93,7 +93,7 @@ impl Schedule {
         // A block of nobody would never be done.
         if !available.is_empty() {
             let laps = |numbers: RangeInclusive<u32>| numbers.flat_map(|number| lap(plan, number, Pass::Timing));
-            let before = if plan.within.is_some() { plan.blocks.min(1) } else { plan.blocks };
+            let before = if plan.within_ms.is_some() { plan.blocks.min(1) } else { plan.blocks };
             blocks.extend(laps(1..=before));
             for pass in &plan.passes {
                 let again = match pass {
@@ -123,7 +123,7 @@ impl Schedule {
             steps: passes.map(steps).collect(),
             contenders,
             control,
-            rounds: plan.turns.rounds,
+            rounds: plan.turns().rounds,
             issued: (1..=plan.blocks).map(|number| plan.issued_in(number)).collect(),
             apart: (0..plan.scenarios.len()).filter(|at| plan.why_apart(&plan.scenarios[*at]).is_some()).collect(),
             scale: (0..plan.contenders.len()).filter(is_scale).collect(),
@@ -262,13 +262,14 @@ fn lap(plan: &Plan, number: u32, pass: Pass) -> Vec<Block> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::turns::Turns;
     use crate::plan::{COUNTING_COUNT, plan};
+    use cqldyno_reports::TurnsInfo;
     use std::collections::BTreeSet;
 
     fn six() -> Plan {
         let arrangements = vec!["current".parse().unwrap(), "multi:2".parse().unwrap()];
-        Plan { blocks: 12, arrangements, ..plan(&["scylla", "floor", "noop"], &["writes", "reads", "mixed"]) }
+        Plan { arrangements, ..plan(&["scylla", "floor", "noop"], &["writes", "reads", "mixed"]) }
+            .with(|one| one.blocks = 12)
     }
 
     #[test]
@@ -291,8 +292,13 @@ mod tests {
 
     #[test]
     fn everybody_takes_a_turn_in_each_round_in_another_order_and_who_is_there_for_scale_in_one() {
-        let turns = Turns { count: 50, rounds: 3 };
-        let schedule = Schedule::new(&Plan { turns, total: None, ..six() }, &[0, 1, 2], Some(3), &|_| true);
+        let turns = TurnsInfo { count: 50, rounds: 3 };
+        let schedule = Schedule::new(
+            &six().with(|one| (one.turns, one.total) = (Some(turns), None)),
+            &[0, 1, 2],
+            Some(3),
+            &|_| true,
+        );
         let mut orders = BTreeSet::new();
         let mut scale = BTreeSet::new();
         for block in schedule.blocks().iter().filter(|block| block.pass == Pass::Timing) {
@@ -319,7 +325,7 @@ mod tests {
     fn instructions_are_counted_on_one_thread_alone_if_that_is_an_arrangement() {
         let counted = |arrangements: &[&str]| {
             let arrangements = arrangements.iter().map(|one| one.parse().unwrap()).collect();
-            let plan = Plan { arrangements, passes: vec![Pass::Counting, Pass::Instructions], ..six() };
+            let plan = Plan { arrangements, ..six() }.with(|one| one.passes = vec![Pass::Counting, Pass::Instructions]);
             let schedule = Schedule::new(&plan, &[0], None, &|_| true);
             let of =
                 |pass| schedule.blocks().iter().filter(move |block| block.pass == pass).map(|block| block.arrangement);
@@ -332,7 +338,7 @@ mod tests {
     #[test]
     fn a_run_with_intervals_counts_system_calls_in_three_processes_and_the_rest_once() {
         let counted = |blocks| {
-            let plan = Plan { passes: vec![Pass::Counting, Pass::Allocations], ..six() }.with_blocks(blocks, 50);
+            let plan = six().with(|one| one.passes = vec![Pass::Counting, Pass::Allocations]).with_blocks(blocks, 50);
             let schedule = Schedule::new(&plan, &[0, 1, 2], Some(3), &|_| true);
             let of = |pass| schedule.blocks().iter().filter(move |block| block.pass == pass);
             let cells = of(Pass::Counting).flat_map(|block| schedule.cells(block, 1));
@@ -405,7 +411,7 @@ mod tests {
         assert_eq!(order(&plan, 5, 1), order(&plan, 5, 1));
         let all = |plan: &Plan, attempt| (0..72).map(|nth| order(plan, nth, attempt)).collect::<Vec<_>>();
         assert_ne!(all(&plan, 1), all(&plan, 2));
-        assert_ne!(all(&plan, 1), all(&Plan { seed: 8, ..plan.clone() }, 1));
+        assert_ne!(all(&plan, 1), all(&plan.clone().with(|one| one.seed = 8), 1));
         let laps: Vec<Vec<(usize, usize)>> = Schedule::new(&plan, &[0], None, &|_| true)
             .blocks()
             .chunks(6)
@@ -428,7 +434,7 @@ mod tests {
         let mut plan = plan(&["scylla"], &["writes"]);
         plan = plan.with_blocks(2, 10_000_000);
         assert_eq!((last(&plan, true), last(&plan, false)), (COUNTING_COUNT, 0));
-        plan.counting_count = Some(1_000_000);
+        plan.counting_count = 1_000_000;
         assert_eq!((last(&plan, true), last(&plan, false)), (1_000_000, 0));
         plan.passes.clear();
         assert!(Schedule::new(&plan, &[0], None, &|_| true).blocks().iter().all(|block| block.pass == Pass::Timing));
@@ -436,7 +442,7 @@ mod tests {
 
     #[test]
     fn a_step_that_makes_no_sense_of_a_scenario_is_left_out_of_it() {
-        let plan = Plan { passes: vec![Pass::Latency], ..plan(&["scylla"], &["writes", "batch"]) };
+        let plan = plan(&["scylla"], &["writes", "batch"]).with(|one| one.passes = vec![Pass::Latency]);
         let schedule = Schedule::new(&plan, &[0], None, &|_| true);
         let names = |scenario: usize| -> Vec<&str> {
             let is = |cell: &PlannedCell| cell.pass == Pass::Latency && cell.scenario == scenario;

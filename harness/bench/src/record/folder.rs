@@ -129,17 +129,8 @@ impl RunFolder {
     /// When the system refuses, as a full disk does; the file then is as it was before.
     pub fn append(&self, cell: &Cell) -> Result<(), FolderError> {
         let path = self.path.join(CELLS);
-        let write = || -> io::Result<()> {
-            let line = to_json(cell, false)?;
-            let before = self.cells.metadata()?.len();
-            let written = (&self.cells).write_all(&line).and_then(|()| self.cells.sync_data());
-            if written.is_err() {
-                // A part of a line that stays all the same is dropped when the run goes on.
-                let _ = self.cells.set_len(before);
-            }
-            written
-        };
-        write().map_err(|error| FolderError::Io(path.clone(), error))
+        let written = to_json(cell, false).and_then(|line| append(&self.cells, &line));
+        written.map(drop).map_err(|error| FolderError::Io(path, error))
     }
 
     /// Cuts `cells.jsonl` down to its first `bytes`.
@@ -181,14 +172,8 @@ impl RunFolder {
         let write = || -> io::Result<()> {
             let folder = self.path.join(artifact.kind);
             fs::create_dir_all(&folder)?;
-            let mut file = OpenOptions::new().create(true).append(true).open(&path)?;
-            let before = file.metadata()?.len();
-            let written = file.write_all(&artifact.bytes).and_then(|()| file.sync_data());
-            if written.is_err() {
-                let _ = file.set_len(before);
-            }
-            written?;
-            if before == 0 { sync_folder(&folder) } else { Ok(()) }
+            let file = OpenOptions::new().create(true).append(true).open(&path)?;
+            if append(&file, &artifact.bytes)? == 0 { sync_folder(&folder) } else { Ok(()) }
         };
         write().map(|()| relative).map_err(|error| FolderError::Io(path.clone(), error))
     }
@@ -228,6 +213,17 @@ fn has_only_ours(path: &Path) -> bool {
         entry.is_ok_and(|entry| entry.file_name().to_str().is_some_and(is_passed_over))
     };
     fs::read_dir(path).map_or(true, |mut entries| entries.all(is_ours))
+}
+
+/// Appends to the file, whole or not at all, and waits until that is on the disk. Returns how long the file was.
+fn append(mut file: &File, bytes: &[u8]) -> io::Result<u64> {
+    let before = file.metadata()?.len();
+    let written = file.write_all(bytes).and_then(|()| file.sync_data());
+    if written.is_err() {
+        // A part of a line that stays all the same is dropped when the run goes on.
+        let _ = file.set_len(before);
+    }
+    written.map(|()| before)
 }
 
 /// Waits until the folder's entries are on the disk: a file that was renamed is found under its new name afterwards.

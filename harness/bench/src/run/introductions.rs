@@ -95,7 +95,7 @@ pub(super) fn introductions(
                 other.and_then(|other| found.in_other_order(other)).map_err(without_layouts)
             };
             // Only those that are built from adapters of ours.
-            let wanted = if has_layouts(contender, &found) { plan.layouts } else { 0 };
+            let wanted = if has_layouts(contender, &found) { plan.layouts.unwrap_or_default() } else { 0 };
             let layouts = (1..=wanted).map(&mut layout).collect::<Result<_, _>>()?;
             Ok(Introduced { layouts, ..found })
         });

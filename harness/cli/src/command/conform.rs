@@ -36,7 +36,7 @@ pub struct Arguments {
     #[arg(long, value_name = "KEY=VALUE", value_parser = option)]
     option: Vec<(String, String)>,
     /// End a worker that issues nothing for this long, from 1s to a day
-    #[arg(long, value_name = "TIME", value_parser = patience, default_value = "30s", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", value_parser = patience, default_value = "30s")]
     stall: Duration,
     /// Make this check only, such as turns
     #[arg(long, value_name = "CHECK", value_parser = check(), hide_possible_values = true)]

@@ -15,7 +15,7 @@ use crate::arguments::heading::{OUTPUT, SIZE, WHAT};
 use crate::command::scenarios;
 use crate::count::{count, patience};
 use crate::known::Known;
-use crate::measure::{keep, measure};
+use crate::measure::{kept, measure};
 use crate::outcome::{Outcome, usage};
 use crate::plan::{NOISE_SHARE, blocks};
 use crate::prices::{Prices, WIDTH, absent, settings};
@@ -52,7 +52,7 @@ pub struct Arguments {
     scenario: Vec<String>,
     /// Runtime: current or multi:N
     #[arg(long, value_name = "NAME", default_value = "multi:2", help_heading = WHAT)]
-    #[arg(value_parser = str::parse::<Arrangement>, allow_hyphen_values = true)]
+    #[arg(value_parser = str::parse::<Arrangement>)]
     arrangement: Arrangement,
     /// Only these settings, as KEY=VALUE
     #[arg(long, value_name = "KEY=VALUE", help_heading = WHAT)]
@@ -188,26 +188,15 @@ fn measured(
         arguments.scenario.clone()
     };
     let scenarios = names.iter().map(|name| scenarios::find(name)).collect::<Result<Vec<_>>>()?.concat();
-    let plan = Plan {
-        arrangements: vec![arguments.arrangement],
-        concurrency: usize::try_from(arguments.concurrency).map_err(usage)?,
-        passes: PASSES.to_vec(),
-        control: true,
-        noise_share: Some(NOISE_SHARE),
-        reference: Some(given),
-        out: arguments.out.clone(),
-        ..Plan::new(std::iter::once(base).chain(others).collect(), scenarios)
-    };
+    let mut plan = Plan::new(std::iter::once(base).chain(others).collect(), scenarios);
+    (plan.arrangements, plan.concurrency) = (vec![arguments.arrangement], arguments.concurrency);
+    (plan.passes, plan.control, plan.noise_share) = (PASSES.to_vec(), true, Some(NOISE_SHARE));
+    (plan.reference, plan.out) = (Some(given), arguments.out.clone());
     let plan = match arguments.blocks {
         Some(blocks) => plan.with_blocks(blocks, arguments.count),
-        None => Plan { within: Some(arguments.within), ..plan }.with_turns(Some(TURN_COUNT)),
+        None => plan.with(|plan| plan.limit(Some(arguments.within))).with_turns(Some(TURN_COUNT)),
     };
-    let finished = measure(arguments.quiet, |progress, cancel| carry_out(&plan, programs, progress, cancel))?;
-    keep(&finished, &Analysis::new(&finished.run, &finished.cells))?;
-    if let Some(trouble) = finished.trouble {
-        return Err(anyhow!(trouble));
-    }
-    Ok(Recorded { run: finished.run, cells: finished.cells, notes: Vec::new() })
+    kept(measure(arguments.quiet, |progress, cancel| carry_out(&plan, programs, progress, cancel))?)
 }
 
 #[cfg(test)]

@@ -108,19 +108,13 @@ impl Change {
     /// The plan of a run. With `time` contenders take turns for so long; without it counts alone are taken.
     pub fn plan(&self, scenarios: Vec<Scenario>, arrangement: Arrangement, time: Option<Duration>, seed: u64) -> Plan {
         let contenders = [&self.base, &self.base, &self.head, &self.head].map(|side| side.contender.clone());
-        let plan = Plan {
-            arrangements: vec![arrangement],
-            count: COUNT,
-            counting_count: Some(COUNT),
-            passes: PASSES.to_vec(),
-            reference: Some(self.base.contender.to_string()),
-            named: true,
-            seed,
-            ..Plan::new(contenders.to_vec(), scenarios)
-        };
+        let mut plan = Plan { arrangements: vec![arrangement], ..Plan::new(contenders.to_vec(), scenarios) };
+        (plan.count, plan.counting_count, plan.passes) = (COUNT, COUNT, PASSES.to_vec());
+        (plan.reference, plan.named, plan.seed) = (Some(self.base.contender.to_string()), true, seed);
+        plan.limit(time);
         match time {
             None => plan.with_blocks(1, COUNT),
-            Some(_) => Plan { within: time, noise_share: Some(NOISE_SHARE), ..plan }.with_turns(None),
+            Some(_) => plan.with(|plan| plan.noise_share = Some(NOISE_SHARE)).with_turns(None),
         }
     }
 
