@@ -32,7 +32,7 @@ pub use analysis::Analysis;
 pub use analysis::against::references;
 pub use analysis::attempts::Noise;
 pub use analysis::bottleneck::Bottleneck;
-pub use analysis::check::{Check, CheckError, Difference, Finding, Judgement, Line};
+pub use analysis::check::{Check, CheckError, Finding, Judgement, Line};
 pub use analysis::combined::{Agreement, Combined, CombinedRow, InRun};
 pub use analysis::cut_short::{CutShort, why_cut_short, why_passes_left_out};
 pub use analysis::explain::{NOTHING_EXPLAINS, explanation, more_calls};
@@ -41,7 +41,7 @@ pub use analysis::ranking::whose;
 pub use analysis::rounds::CountedRounds;
 pub use analysis::servers::Carried;
 pub use analysis::short_label::short;
-pub use analysis::summary::{Place, SummaryRow, Verdict, reference};
+pub use analysis::summary::{Place, SummaryRow, Verdict, median, reference};
 pub use analysis::sweep::{Axis, Sweep, Swept, SweptFigures, SweptPoint};
 
 pub use cqldyno_statistics::{Growth, LEAST_BLOCKS, growth, student_quantile};

@@ -104,13 +104,10 @@ impl DerefMut for Plan {
 /// A plan that cannot be carried out.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
-    /// Nobody is asked, or nothing.
     #[error("a run needs at least one {0}; name one")]
     Nothing(&'static str),
-    /// A number that must be at least 1.
     #[error("{0} was set to 0; use 1 or more")]
     Zero(&'static str),
-    /// A scenario that cannot be submitted in its way.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
     /// Response times at a rate, submitted in a way that keeps none.
@@ -119,19 +116,16 @@ pub enum PlanError {
          slots"
     )]
     NoRate(String, Submit),
-    /// A scenario or an arrangement of one name twice.
     #[error("the {0} {1} is asked for twice; name it once")]
     Twice(&'static str, String),
     /// A reference that is not among the contenders, and who is.
     #[error("the reference {0:?} is none of the contenders: {1}; name one of them")]
     NoReference(String, String),
-    /// More in flight than a worker has slots.
     #[error("--concurrency {} was asked for, and at most {} can be in flight; ask for fewer", .0, whole(MOST_IN_FLIGHT as f64))]
     Concurrency(usize),
     /// A point of a sweep that a scenario never reaches: what it is called, the most that it has in flight, and what was asked for.
     #[error("the scenario {0} has at most {1} in flight, and --concurrency asks for {2}; name numbers up to {1}")]
     Point(String, u64, u64),
-    /// More in flight than so many connections have stream ids.
     #[error(
         "--concurrency {} was asked for, and at most {} can be in flight over {} to a node; ask for fewer, or for more \
          --connections (up to {} in flight)",
@@ -141,7 +135,6 @@ pub enum PlanError {
         whole(MOST_IN_FLIGHT as f64)
     )]
     Streams(usize, usize),
-    /// More connections than a client has ports.
     #[error(
         "--connections {} was asked for, and at most {} to a node are possible, because a client has no more ports to one \
          address; ask for fewer",
@@ -149,7 +142,6 @@ pub enum PlanError {
         whole(MOST_CONNECTIONS as f64)
     )]
     Ports(usize),
-    /// More connections than a process may have files open.
     #[error(
         "--connections {0} was asked for, and a process may have {1} files open here, of which {OTHER_FILES} are left for other \
          things; ask for fewer, or raise that with `ulimit -n`"
@@ -164,7 +156,6 @@ pub enum PlanError {
          so it would use one of the cluster's; create the keyspace in its schema, or give --keep"
     )]
     OthersKeyspace(String),
-    /// The count makes no workload.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
     /// An arrangement with cores of its own for a server that we do not place.
@@ -173,10 +164,8 @@ pub enum PlanError {
          cluster of yours and name its address"
     )]
     Unplaced(Arrangement, Target),
-    /// A contender that its worker cannot be.
     #[error(transparent)]
     Contender(#[from] ContenderError),
-    /// The machine does not allow an arrangement.
     #[error(transparent)]
     Placement(#[from] PlacementError),
 }
@@ -230,25 +219,16 @@ pub struct PlannedCell {
     pub attempt: u32,
     /// Statements of all its turns.
     pub count: u64,
-    /// The rounds in which it takes turns; `None` for a cell of another pass.
-    pub rounds: Option<Rounds>,
+    /// The first and the last round in which it takes turns, from 1; `None` for a cell of another pass.
+    pub rounds: Option<(u32, u32)>,
     /// Whether it lives for its turn alone, and not beside the others of its generation.
     pub apart: bool,
-}
-
-/// Rounds of a generation, from 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rounds {
-    /// The first one.
-    pub first: u32,
-    /// The last one.
-    pub last: u32,
 }
 
 impl PlannedCell {
     /// How many turns it takes.
     pub(crate) fn turns(&self) -> u32 {
-        self.rounds.map_or(1, |rounds| rounds.last - rounds.first + 1)
+        self.rounds.map_or(1, |(first, last)| last - first + 1)
     }
 }
 

@@ -238,7 +238,7 @@ impl Bench<'_> {
         }
         let apart = plan.apart.iter().flat_map(BTreeMap::values).cloned();
         let fewer = plan.scenarios.iter().filter_map(|scenario| dropped(&plan, scenario));
-        apart.chain(fewer).chain(paced(&plan)).for_each(|sentence| observer.differs(&sentence));
+        apart.chain(fewer).chain(paced(&plan)).for_each(|sentence| observer.says(&sentence));
         let reference = reference(&plan, &rows);
         plan.reference = plan.reference.take().or_else(|| reference.map(|at| rows[at].id.clone()));
         // A run that is ended while contenders are introduced has no cells to compare.
@@ -339,7 +339,7 @@ impl Bench<'_> {
 }
 
 /// The order of a run of those contenders that could be asked.
-fn schedule(plan: &Plan, run: &Run) -> Schedule {
+fn schedule<'a>(plan: &'a Plan, run: &Run) -> Schedule<'a> {
     // One that was named twice is counted as the others are.
     let control = run.contenders.iter().rposition(|row| row.control && row.id.ends_with(CONTROL_MARK));
     let is_there = |at: &usize| run.contenders[*at].unavailable.is_none() && Some(*at) != control;
@@ -359,7 +359,9 @@ fn scenarios(plan: &Plan, rows: &[Row], introduced: &[Result<Introduced, CellFai
     let of = |scenario: &Scenario| {
         let there = || rows.iter().zip(introduced).filter_map(|(row, found)| Some((row, found.as_ref().ok()?)));
         let said = |why: fn(&Plan, InForce, &DriverInfo, &Scenario) -> Option<String>| {
-            let of = |one: &Introduced| why(plan, one.own.in_force(plan, Some(scenario)), &one.hello.driver, scenario);
+            let of = |one: &Introduced| {
+                why(plan, one.contender.own.in_force(plan, Some(scenario)), &one.hello.driver, scenario)
+            };
             there().filter_map(|(row, one)| Some((row.id.clone(), of(one)?))).collect()
         };
         let info = scenario_info(scenario);

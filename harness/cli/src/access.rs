@@ -41,9 +41,6 @@ impl Access {
     }
 
     /// What was given, with every file looked at.
-    ///
-    /// # Errors
-    /// When a password, a file or a flag is missing, or a file holds something else than it should.
     pub fn read(&self) -> Result<cqldyno_bench::Access> {
         let credentials = self.login.read()?;
         let client = match (&self.tls_cert, &self.tls_key) {

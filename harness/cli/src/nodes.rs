@@ -26,9 +26,6 @@ pub struct Nodes {
 
 impl Nodes {
     /// The cluster that was asked for.
-    ///
-    /// # Errors
-    /// When there can be none; the error is one of usage.
     pub fn topology(&self) -> Result<Topology> {
         let of = |number: Option<u64>| number.unwrap_or(1);
         Topology::new(of(self.nodes), of(self.tokens), of(self.racks), self.shards).map_err(usage)

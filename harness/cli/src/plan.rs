@@ -20,15 +20,13 @@ use crate::arguments::heading::{CLUSTER, LIMITS, OUTPUT, SETUP, SIZE, WHAT};
 use crate::command::drivers::no_driver;
 use crate::command::scenarios;
 use crate::count::{
-    DAY, Limit, Numbers, bytes, count, count_or_none, duration, numbers, or_none, parts, patience, pause,
+    DAY, Limit, Numbers, bytes, count, count_or_none, duration, nonempty, numbers, or_none, parts, patience, pause,
 };
 use crate::known::Known;
 use crate::nodes::Nodes;
 use crate::outcome::usage;
 use crate::plan::releases::{Named, is_all, named};
 
-/// Statements by which passes are sized, and of a turn where a generation has one.
-const COUNT: u64 = 250_000;
 /// Statements of a turn of `--quick`: three of all drivers and scenarios fit into its time on a busy machine, too.
 const QUICK_COUNT: u64 = 100_000;
 /// Statements of a turn of a sweep where most are in flight; turns with fewer take as long.
@@ -41,8 +39,6 @@ const PAGE_SIZE: i32 = 5_000;
 const FEW_BLOCKS: u32 = 3;
 /// Generations, and statements of their only turn, of a run for publication on a cluster that is not embedded.
 const PUBLISHED: (u32, u64) = (20, 1_000_000);
-/// The arrangement of any other run.
-const ARRANGEMENT: &str = "multi:2";
 /// The arrangements of a run for publication, its orders of functions, and its passes beside the system calls.
 const PUBLISHED_ARRANGEMENTS: &str = "multi:2,current";
 const PUBLISHED_LAYOUTS: u32 = 6;
@@ -64,6 +60,8 @@ const LONG: Duration = Duration::from_secs(20 * 60);
 const QUICK: Duration = Duration::from_secs(30);
 /// The most generations of a run, against a slip of the hand.
 const MOST_BLOCKS: u32 = 100_000;
+const NO_DATACENTER: &str =
+    "a datacenter's name has at least one character; leave --datacenter out for the nodes of all";
 const TOO_MANY: &str = "a run has at most 100000 generations; ask for fewer, or for longer turns with --turn";
 
 /// What every contender is asked for.
@@ -201,7 +199,7 @@ pub struct Asked {
     nap: Option<String>,
 
     /// Send statements to the nodes of this datacenter alone
-    #[arg(long, value_name = "NAME", value_parser = datacenter, help_heading = CLUSTER)]
+    #[arg(long, value_name = "NAME", value_parser = nonempty(NO_DATACENTER), help_heading = CLUSTER)]
     datacenter: Option<String>,
     /// Replicas, such as 3 or dc1=3,dc2=2 [default: the scenario's]
     #[arg(long, value_name = "N|DC=N,...", value_parser = str::parse::<Replication>, help_heading = CLUSTER)]
@@ -255,9 +253,6 @@ impl Conditions {
 
 impl Asked {
     /// The plan for `contenders`, each as it was typed; `compares` says whether they are compared or one is run by itself.
-    ///
-    /// # Errors
-    /// When the arguments contradict each other; the error is one of usage.
     pub fn plan(
         &self,
         contenders: &[String],
@@ -318,12 +313,12 @@ impl Asked {
             };
             return Err(usage(format!("{flag} was given for a run of a fixed size; leave it out, or {instead}")));
         }
+        let found = each.iter().map(|text| contender(text, programs)).collect::<Result<_>>()?;
+        let scenarios = scenarios.iter().map(|name| scenarios::find(name)).collect::<Result<Vec<_>>>()?.concat();
+        let new = Plan::new(found, self.replicated(self.submitted(scenarios))?);
+        let layouts = self.layouts.or((self.publish && is_open).then_some(PUBLISHED_LAYOUTS));
         let info = PlanInfo {
-            layouts: self
-                .layouts
-                .or((self.publish && is_open).then_some(PUBLISHED_LAYOUTS))
-                .filter(|orders| *orders > 0),
-            count: COUNT,
+            layouts: layouts.filter(|orders| *orders > 0),
             concurrency: most(in_flight),
             warmup: self.warmup,
             passes: self.passes(releases),
@@ -346,43 +341,32 @@ impl Asked {
             reference: reference.or(newest),
             serve_arguments,
             memory_limit_bytes: self.memory,
-            ..PlanInfo::default()
+            ..new.info
         };
-        let mut plan =
-            Plan {
-                info,
-                contenders: each.iter().map(|text| contender(text, programs)).collect::<Result<_>>()?,
-                scenarios: self.replicated(self.submitted(
-                    scenarios.iter().map(|name| scenarios::find(name)).collect::<Result<Vec<_>>>()?.concat(),
-                ))?,
-                arrangements: match (self.arrangement.as_slice(), releases) {
-                    ([], true) => vec![EXACT_ARRANGEMENT.parse().map_err(usage)?],
-                    ([], false) => vec![ARRANGEMENT.parse().map_err(usage)?],
-                    (asked, _) => asked.to_vec(),
-                },
-                pin: self.pin.clone(),
-                control: compares && !self.quick && !exact,
-                consistency: self.consistency,
-                settings: self.settings,
-                target: self.target.clone(),
-                access,
-                deadlines: Deadlines { stall: self.stall, ..Deadlines::default() },
-                out: self.out.clone(),
-                ..Plan::new(Vec::new(), Vec::new())
-            };
-        plan.limit(match exact {
-            true => conditions.within().flatten(),
-            false => self.time_limit(conditions, compares, releases),
-        });
+        let mut plan = Plan {
+            info,
+            arrangements: match (self.arrangement.as_slice(), releases) {
+                ([], true) => vec![EXACT_ARRANGEMENT.parse().map_err(usage)?],
+                ([], false) => new.arrangements,
+                (asked, _) => asked.to_vec(),
+            },
+            pin: self.pin.clone(),
+            control: compares && !self.quick && !exact,
+            consistency: self.consistency,
+            settings: self.settings,
+            target: self.target.clone(),
+            access,
+            deadlines: Deadlines { stall: self.stall, ..Deadlines::default() },
+            out: self.out.clone(),
+            ..new
+        };
+        plan.limit(if exact { conditions.within().flatten() } else { self.time_limit(conditions, compares, releases) });
         let swept = |plan: Plan| match in_flight.len().max(over.len()) {
             1 => Ok(plan),
             _ => plan.with_sweep(in_flight, over).map_err(usage),
         };
         // The number in flight shortens turns, and places shorten generations.
-        let plan = match self.sweeps() {
-            true => swept(self.sized(plan, compares))?,
-            false => self.sized(swept(plan)?, compares),
-        };
+        let plan = if self.sweeps() { swept(self.sized(plan, compares))? } else { self.sized(swept(plan)?, compares) };
         if plan.blocks > MOST_BLOCKS {
             return Err(usage(TOO_MANY.to_owned()));
         }
@@ -413,7 +397,7 @@ impl Asked {
         let usual = match (self.quick, self.sweeps()) {
             (true, _) => QUICK_COUNT,
             (false, true) => SWEEP_COUNT,
-            (false, false) => COUNT,
+            (false, false) => plan.count,
         };
         let plan = match (self.blocks, self.count) {
             (blocks, count) if plan.exact => plan.with_blocks(blocks.unwrap_or(EXACT.1), count.unwrap_or(EXACT.0)),
@@ -495,12 +479,9 @@ impl Asked {
 
     /// Each scenario with each way of submitting that was asked for.
     fn submitted(&self, scenarios: Vec<Scenario>) -> Vec<Scenario> {
-        if self.submit.is_empty() {
-            return scenarios;
-        }
-        let ways =
-            |scenario: &Scenario| self.submit.iter().map(|way| Scenario { submit: *way, ..scenario.clone() }).collect();
-        scenarios.iter().flat_map::<Vec<Scenario>, _>(ways).collect()
+        let submitted = |way: &Submit, one: &Scenario| Scenario { submit: *way, ..one.clone() };
+        let ways = |one| self.submit.iter().map(move |way| submitted(way, one));
+        if self.submit.is_empty() { scenarios } else { scenarios.iter().flat_map(ways).collect() }
     }
 
     /// Each scenario with the replicas that were asked for.
@@ -621,16 +602,6 @@ fn consistency(text: &str) -> Result<Consistency, String> {
     serde_json::from_value(level.into()).map_err(|error| error.to_string())
 }
 
-fn datacenter(name: &str) -> Result<String, String> {
-    match name.is_empty() {
-        true => {
-            Err("a datacenter's name has at least one character; leave --datacenter out for the nodes of all"
-                .to_owned())
-        }
-        false => Ok(name.to_owned()),
-    }
-}
-
 fn noise_share(text: &str) -> Result<f64, String> {
     let share = parts(text).filter(|share| *share > 0.0 && *share <= 1.0);
     share.ok_or_else(|| "write a share above 0, at most 100%, such as 10% or 0.1".to_owned())
@@ -655,9 +626,6 @@ fn pause_as_typed(text: &str) -> Result<String, String> {
 }
 
 /// A number of generations.
-///
-/// # Errors
-/// When it is none, or too many.
 pub fn blocks(text: &str) -> Result<u32, String> {
     let blocks = u32::try_from(count(text)?).ok().filter(|blocks| *blocks <= MOST_BLOCKS);
     blocks.ok_or_else(|| TOO_MANY.to_owned())
@@ -668,9 +636,6 @@ fn page_size(text: &str) -> Result<i32, String> {
 }
 
 /// A contender whose driver is known, whether or not it is built here.
-///
-/// # Errors
-/// When there is no such driver.
 pub fn contender(text: &str, programs: &Programs) -> Result<Contender> {
     let contender: Contender = text.parse().map_err(usage)?;
     let name = contender.name();

@@ -8,9 +8,7 @@ use crate::measure::CPU_PER_STATEMENT;
 use crate::text::plain;
 use crate::{Analysis, Contender, Recorded, Role, Run, SummaryRow, Verdict};
 
-pub use self::baseline::Difference;
-pub(crate) use self::baseline::conditions;
-use self::baseline::list;
+pub(crate) use self::baseline::{Conditions, conditions, differing, scenarios};
 use self::turns::without_turns;
 
 /// The question to a run.
@@ -133,13 +131,12 @@ pub enum CheckError {
     },
     /// The baseline was made under other conditions.
     #[error(
-        "the run cannot be checked against that baseline: {}. Counts compare only if all but the driver is equal; make a new \
-         baseline here",
-        list(.differences)
+        "the run cannot be checked against that baseline: {differences}. Counts compare only if all but the driver is equal; make a \
+         new baseline here"
     )]
     OtherEnvironment {
         /// All of them.
-        differences: Vec<Difference>,
+        differences: String,
     },
     /// A contender that the baseline does not have.
     #[error(
@@ -210,10 +207,7 @@ fn judged<'a>(run: &'a Run, base: &Contender, check: &Check) -> Result<Vec<&'a s
         // A driver that could not be asked is missing only if it was named.
         let there: Vec<&str> =
             candidates.into_iter().filter(|one| one.unavailable.is_none()).map(|one| one.id.as_str()).collect();
-        return match there.is_empty() {
-            true => Err(CheckError::Nobody { reference: base.id.clone() }),
-            false => Ok(there),
-        };
+        return if there.is_empty() { Err(CheckError::Nobody { reference: base.id.clone() }) } else { Ok(there) };
     }
     let find = |asked: &String| {
         let found = candidates.iter().find(|one| one.id == *asked || one.label == *asked);

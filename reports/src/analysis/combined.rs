@@ -6,8 +6,6 @@ mod plans;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
-
 use cqldyno_statistics::{self as statistics, Comparison, Estimate, LogRatio, Repeated, student_quantile};
 use serde::{Deserialize, Serialize};
 
@@ -267,14 +265,7 @@ fn tables_of(named: &[(String, Analysis)], reference: &Contender, meter: &str) -
     let mut tables: Vec<Table> = Vec::new();
     let mut comparisons: Vec<Repeated> = Vec::new();
     for (p, place) in places.iter().enumerate() {
-        let mut table = Table {
-            rows: Vec::new(),
-            figures: Vec::new(),
-            disturbed: Default::default(),
-            missing: 0,
-            withheld: false,
-            logs: BTreeMap::new(),
-        };
+        let mut table = Table::default();
         for (c, contender) in run.contenders.iter().enumerate() {
             let each: Vec<_> = named.iter().filter_map(|(_, one)| find(one, *place, &contender.label, meter)).collect();
             let Some((own, _)) = each.first() else { continue };

@@ -21,6 +21,7 @@ use crate::{Better, Contender, Role, Run, SummaryRow, Verdict, plain};
 pub(crate) const JUDGED: [&str; 2] = [CPU_PER_STATEMENT, THROUGHPUT];
 
 /// The summary's rows of one scenario, arrangement and meter, and their figures by block, or by generation and round.
+#[derive(Default)]
 pub(crate) struct Table {
     pub rows: Vec<SummaryRow>,
     /// One per row.

@@ -97,13 +97,9 @@ pub(crate) struct Start {
 
 impl Start {
     pub(crate) fn deadlines(&self, usual: Deadlines) -> Deadlines {
-        let patience = self.patience.max(1);
-        Deadlines {
-            hello: usual.hello * patience,
-            ready: usual.ready * patience,
-            stall: usual.stall * patience,
-            done: usual.done * patience,
-        }
+        let Deadlines { hello, ready, stall, done } = usual;
+        let [hello, ready, stall, done] = [hello, ready, stall, done].map(|time| time * self.patience.max(1));
+        Deadlines { hello, ready, stall, done }
     }
 }
 

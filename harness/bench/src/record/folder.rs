@@ -107,9 +107,6 @@ impl RunFolder {
     }
 
     /// Writes `run.json`, whole or not at all, and waits until it is on the disk.
-    ///
-    /// # Errors
-    /// When the system refuses.
     pub fn write_run(&self, run: &Run) -> Result<(), FolderError> {
         let path = self.path.join(RUN);
         let beside = self.path.join(RUN_IN_PART);
@@ -134,9 +131,6 @@ impl RunFolder {
     }
 
     /// Cuts `cells.jsonl` down to its first `bytes`.
-    ///
-    /// # Errors
-    /// When the system refuses.
     pub(crate) fn cut(&self, bytes: u64) -> Result<(), FolderError> {
         let cut = self.cells.set_len(bytes).and_then(|()| self.cells.sync_data());
         cut.map_err(|error| FolderError::Io(self.path.join(CELLS), error))
@@ -144,9 +138,6 @@ impl RunFolder {
 
     /// Keeps a meter's file as `KIND/NAME.EXTENSION` and waits until it is on the disk, so that the cell's line never lacks it. Returns
     /// its name in results.
-    ///
-    /// # Errors
-    /// When the system refuses.
     pub fn write_artifact(&self, name: &str, artifact: &Artifact) -> Result<String, FolderError> {
         let relative = format!("{}/{name}.{}", artifact.kind, artifact.extension);
         let (folder, path) = (self.path.join(artifact.kind), self.path.join(&relative));
@@ -163,9 +154,6 @@ impl RunFolder {
 
     /// Appends a meter's file to `KIND/turns.EXTENSION`, in which all turns are, and waits until it is on the disk. Returns its name in
     /// results.
-    ///
-    /// # Errors
-    /// When the system refuses.
     pub(crate) fn append_artifact(&self, artifact: &Artifact) -> Result<String, FolderError> {
         let relative = format!("{}/turns.{}", artifact.kind, artifact.extension);
         let path = self.path.join(&relative);
@@ -179,9 +167,6 @@ impl RunFolder {
     }
 
     /// Keeps a copy of a worker's lock file. Returns its name in results.
-    ///
-    /// # Errors
-    /// When the system refuses.
     pub(crate) fn keep_lock_file(&self, id: &str, lock_file: &Path) -> Result<String, FolderError> {
         let name = format!("{LOCKS}/{}.lock", file_stem(id));
         let path = self.path.join(&name);

@@ -46,7 +46,7 @@ pub(crate) struct Ended {
 /// A run, as far as its order goes.
 pub(crate) struct Course<'a> {
     pub plan: &'a Plan,
-    pub schedule: &'a Schedule,
+    pub schedule: &'a Schedule<'a>,
     pub run: &'a Run,
     pub clock: &'a dyn Clock,
 }
@@ -62,7 +62,7 @@ impl Course<'_> {
     ) -> Ended {
         let is_left = |block: &&Block| self.next_attempt(&there, block).is_some();
         let mut left: Vec<Block> = self.schedule.blocks().iter().filter(is_left).copied().collect();
-        let pace = Estimate::new(self.plan, self.schedule);
+        let pace = Estimate::new(self.schedule);
         let mut limit = Limit::new(self.plan.within(), self.clock, pace, self.lap());
         let of_blocks = |limit: &Limit<'_>, blocks: &[Block]| limit.time_of(self.schedule.first_attempts(blocks));
         // A lap under way is finished first, so that all tables have as many generations.
@@ -75,12 +75,10 @@ impl Course<'_> {
         let (timing, others): (Vec<Block>, Vec<Block>) = fitting.iter().partition(|block| block.pass == Pass::Timing);
         let generations = timing.iter().map(|block| block.number).collect::<BTreeSet<u32>>().len() as u32;
         let cells = self.schedule.first_attempts(&others).count();
-        let turns = (self.plan.turns().rounds, self.run.plan.statements());
         let preparation = executor.preparation();
         let certain = of_blocks(&limit, &one_lap(&left).copied().collect::<Vec<_>>());
         let estimate = preparation + limit.left(certain, of_blocks(&limit, &fitting).saturating_sub(certain));
-        let (within, until) = (self.plan.within(), self.plan.until);
-        observer.starts(&Outlook { cells, generations, turns, estimate, preparation, within, until });
+        observer.starts(&Outlook { cells, generations, plan: self.plan, estimate, preparation });
 
         let passes_left_out = Vec::new();
         let mut ended = Ended { cells: there, complete: false, cut_short, passes_left_out, trouble: None };
@@ -99,14 +97,14 @@ impl Course<'_> {
         while let Some(block) = left.get(at).copied() {
             if begins_another_lap(&left, at) && !replace(&mut looked_ahead, true) {
                 let too_few = self.too_few(&left[at..], &limit).into_iter().chain(self.without_cores(&ended.cells));
-                too_few.for_each(|sentence| observer.too_few(&sentence));
+                too_few.for_each(|sentence| observer.says(&sentence));
             }
             let is_over = || has_enough(self.run, &ended.cells) || !self.has_time_for(1, &left[at..], &limit);
             if begins_another_lap(&left, at) && is_over() {
                 let cut_short = self.cut_short(&left[at..], &limit);
                 // Of an open run as many generations run as fit.
                 if !self.plan.is_open() || (cut_short.blocks as usize) < LEAST_BLOCKS {
-                    observer.cut_short(&self.without_laps(&cut_short));
+                    observer.says(&self.without_laps(&cut_short));
                 }
                 ended.cut_short = Some(cut_short);
                 let others = left.split_off(at).into_iter().filter(|block| block.pass != Pass::Timing);
@@ -172,7 +170,7 @@ impl Course<'_> {
     ) {
         let (out, rest): (Vec<Block>, Vec<Block>) = left.drain(at..).partition(|block| block.pass == pass);
         left.extend(rest);
-        observer.cut_short(&format!(
+        observer.says(&format!(
             "The rest of the pass {} is left out: it would take about {}, and the run has {}. Go on with `cqldyno compare --resume DIR`, \
              or give it more time with --within.",
             pass.name(),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use cqldyno_builder::Progress;
-use cqldyno_reports::{Cell, Contender, Pass, Run};
+use cqldyno_reports::{Cell, Contender, Pass, PlanInfo, Run};
 
 use crate::cell::Stage;
 
@@ -38,21 +38,17 @@ pub struct CellStart<'a> {
 
 /// A run that is about to start, or to go on.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Outlook {
+pub struct Outlook<'a> {
     /// Cells that are to be run, besides generations.
     pub cells: usize,
     /// Generations that are to be run of every scenario and arrangement; at most so many.
     pub generations: u32,
-    /// The rounds of each, and the statements of a turn.
-    pub turns: (u32, u64),
+    /// What was asked for.
+    pub plan: &'a PlanInfo,
     /// How long they take: a rough guess, because nothing is measured yet.
     pub estimate: Duration,
     /// The part of it in which the server is started and warmed up.
     pub preparation: Duration,
-    /// The time of the run; `None` for no limit.
-    pub within: Option<Duration>,
-    /// It ends before if no half interval is wider than this share.
-    pub until: Option<f64>,
 }
 
 /// A run between two generations.
@@ -95,8 +91,8 @@ pub trait Observer {
     /// A worker is built for the contender `label`, before anything is measured.
     fn builds(&mut self, label: &str, building: Building) {}
 
-    /// The run is not quite what was asked for, as the sentence says.
-    fn differs(&mut self, sentence: &str) {}
+    /// The run is not quite what was asked for, or has too little time for some of it, as the sentence says.
+    fn says(&mut self, sentence: &str) {}
 
     /// A contender was asked who it is, or could not be.
     fn contender(&mut self, contender: &Contender) {}
@@ -108,16 +104,10 @@ pub trait Observer {
     fn leaves(&mut self, sentence: &str) {}
 
     /// The run is about to start, or to go on.
-    fn starts(&mut self, outlook: &Outlook) {}
+    fn starts(&mut self, outlook: &Outlook<'_>) {}
 
     /// A run goes on: what is there, and a sentence if one of the cells was cut off.
     fn resumes(&mut self, there: &[Cell], dropped: Option<&str>) {}
-
-    /// There is too little time for an interval, as the sentence says.
-    fn too_few(&mut self, sentence: &str) {}
-
-    /// There is too little time for all rounds, as the sentence says.
-    fn cut_short(&mut self, sentence: &str) {}
 
     /// A cell is about to run.
     fn cell_starts(&mut self, cell: &CellStart<'_>) {}

@@ -59,9 +59,6 @@ impl Bench<'_> {
 
     /// Measures the versions at these places side by side, in the folder `runs`. A run that takes times ends early once intervals tell
     /// such a ratio from 1.
-    ///
-    /// # Errors
-    /// When a run cannot be made.
     pub fn compare(&mut self, log: &Log, places: &[usize], runs: &str, ratio: Option<f64>) -> Result<Compares> {
         let meter = log.asked.meter;
         if meter == Meter::Cpu {
@@ -97,9 +94,6 @@ impl Bench<'_> {
     }
 
     /// What the second of two versions has more of than the first, as a sentence; `None` if it cannot be measured.
-    ///
-    /// # Errors
-    /// When a run cannot be made.
     pub fn explain(&mut self, log: &Log, pair: [usize; 2], runs: &str) -> Result<Option<String>> {
         let plan = plan(log, &pair, runs)?.with(|plan| plan.passes = EXPLAINING_PASSES.to_vec());
         let told = self.run(&plan, |analysis| {
@@ -124,9 +118,6 @@ impl Bench<'_> {
 }
 
 /// The one scenario of a search.
-///
-/// # Errors
-/// When there is none of that name, or several.
 pub fn scenario(name: &str) -> Result<Scenario> {
     let mut found = scenarios::find(name)?;
     match (found.pop(), found.is_empty()) {
@@ -170,10 +161,7 @@ impl Observer for Hushed<'_> {
     }
 
     fn cell_starts(&mut self, start: &CellStart<'_>) {
-        match terminal::draws_progress() {
-            true => self.progress.cell_starts(start),
-            false => self.progress.runs(start),
-        }
+        if terminal::draws_progress() { self.progress.cell_starts(start) } else { self.progress.runs(start) }
     }
 
     fn stage(&mut self, stage: Stage) {

@@ -97,8 +97,8 @@ fn shown(executable: &Path, found: &Conformity, width: usize) -> String {
 
 /// Takes the name of a check.
 fn check() -> impl TypedValueParser<Value = Check> {
-    let named = |name: String| Check::ALL.into_iter().find(|check| check.name() == name);
-    PossibleValuesParser::new(Check::ALL.map(Check::name))
+    let named = |name: String| Check::ALL.into_iter().find_map(|(check, known)| (known == name).then_some(check));
+    PossibleValuesParser::new(Check::ALL.map(|(_, name)| name))
         .try_map(move |name| named(name).ok_or("there is no such check"))
 }
 

@@ -48,9 +48,6 @@ pub struct Side {
 
 impl Change {
     /// From `base` to `head` in the repository that `folder` belongs to; without a `driver` the one whose crate it has.
-    ///
-    /// # Errors
-    /// When there is no such commit, or no such driver; the error is one of usage.
     pub fn find(programs: &Programs, folder: &Path, driver: Option<&str>, [base, head]: [&str; 2]) -> Result<Change> {
         let builder = Builder::find(&programs.cqldyno).map_err(usage)?;
         if base == WORKING_TREE {

@@ -15,9 +15,6 @@ use crate::plan::NOISE_SHARE;
 const BY_NAME: &str = "syscalls:";
 
 /// The plan of the run. With `exact` it has one generation and no flame graphs: counts need no more.
-///
-/// # Errors
-/// When something in it cannot be read; the error is one of usage.
 pub fn plan(trial: &Trial, exact: bool, out: PathBuf) -> Result<Plan> {
     let contenders =
         trial.contenders.iter().map(|text| text.parse::<Contender>().map_err(usage)).collect::<Result<Vec<_>>>()?;
