@@ -43,7 +43,7 @@ pub use analysis::ranking::whose;
 pub use analysis::rounds::CountedRounds;
 pub use analysis::servers::Carried;
 pub use analysis::short_label::short;
-pub use analysis::summary::{Place, SummaryRow, Verdict, reference};
+pub use analysis::summary::{Place, SummaryRow, Verdict, median, reference};
 pub use analysis::sweep::{Axis, Sweep, Swept, SweptFigures, SweptPoint};
 
 pub use cqldyno_statistics::{Growth, LEAST_BLOCKS, growth, student_quantile};
@@ -58,7 +58,7 @@ pub use model::cell::{Cell, CoreLoop, ErrorLine, Latency, Pass, RoundCores};
 pub use model::checksum::Checksum;
 pub use model::recorded::{PACKED_CELLS, Recorded, RecordedError, foreign, read_cells};
 pub use model::run::{
-    ArrangementInfo, BuiltOnDemand, Contender, Environment, Library, ModelError, PlanInfo, PointInfo, Role, Run,
-    SCHEMA_VERSION, ScenarioInfo, Setting, TargetInfo, TlsInfo, TurnsInfo, share,
+    ArrangementInfo, BuiltOnDemand, CONTROL_MARK, Contender, Environment, Library, ModelError, PlanInfo, PointInfo,
+    Role, Run, SCHEMA_VERSION, ScenarioInfo, Setting, TargetInfo, TlsInfo, TurnsInfo, share,
 };
 pub use model::series::Series;

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use cqldyno_cassandra::Cluster;
 use cqldyno_meter::{ALL, local_servers};
-use cqldyno_reports::{Cell, Measure, Pass, Role, Run};
+use cqldyno_reports::{Cell, Measure, Pass, Role, Run, sentence};
 
 pub(crate) use self::keyspaces::own_keyspaces;
 use self::setup::Setup;
@@ -35,7 +35,7 @@ use crate::plan::target::{Target, TargetError, silent};
 use crate::plan::{Plan, PlannedCell};
 use crate::process::cancel::Cancel;
 use crate::process::failure::CellFailure;
-use crate::process::introduction::{Introduced, sentence};
+use crate::process::introduction::Introduced;
 use crate::process::programs::Programs;
 use crate::record::folder::{RunFolder, file_stem};
 
@@ -92,8 +92,7 @@ pub(crate) trait Executor {
     ///
     /// # Errors
     /// When it cannot be had, or the user ends it.
-    fn prepare(&mut self, says: &mut dyn FnMut(&str)) -> Result<(), TargetError> {
-        let _ = says;
+    fn prepare(&mut self, _says: &mut dyn FnMut(&str)) -> Result<(), TargetError> {
         Ok(())
     }
 
@@ -114,7 +113,7 @@ pub(crate) trait Executor {
 #[derive(Clone, Copy)]
 pub(crate) struct CellContext<'a> {
     pub plan: &'a Plan,
-    pub schedule: &'a Schedule,
+    pub schedule: &'a Schedule<'a>,
     /// One per contender of the run.
     pub introduced: &'a [Result<Introduced, CellFailure>],
     pub programs: &'a Programs,
@@ -204,7 +203,7 @@ impl<'a> CellBench<'a> {
     /// Why the contender's cells of this pass would have no figure.
     fn refused(&self, planned: &PlannedCell) -> Option<String> {
         let introduced = self.context.introduced[planned.contender].as_ref().ok()?;
-        let allocator = introduced.allocator.as_deref().filter(|_| planned.pass == Pass::Allocations)?;
+        let allocator = introduced.contender.order.own_allocator().filter(|_| planned.pass == Pass::Allocations)?;
         Some(format!(
             "Its allocator {allocator} is built into the worker, and only calls of the C library's allocator can be counted; leave \
              +allocator={allocator} out for this pass."
@@ -334,7 +333,7 @@ impl CellBench<'_> {
         let Unsettled { at, mut waiting, cell, turn } = unsettled;
         let setup = waiting.setup;
         let turn = waiting.settle(turn);
-        if setup.planned.rounds.zip(cell.round).is_some_and(|(rounds, round)| round < rounds.last) {
+        if setup.planned.rounds.zip(cell.round).is_some_and(|((_, last), round)| round < last) {
             take(waiting.judge(cell, turn))?;
             alive[at] = Some(waiting);
         } else if let Some(mut closed) = self.taken(&cell.clone(), waiting.close(cell, turn), take)? {

@@ -1,7 +1,7 @@
 //! The plan, the supervision of workers and the files of a run.
 //!
 //! [`run()`] carries out a [`Plan`]. It asks each [`Contender`]'s worker who it is, and runs generation after generation of turns,
-//! and cell after cell of the other passes, with fresh servers and workers. It compares what the server counted with what the worker issued, and keeps everything in a [`RunFolder`].
+//! and cell after cell of the other passes, with fresh servers and workers. It compares what the server counted with what the worker issued, and keeps everything in a run folder.
 //!
 //! There are seven rooms, and each uses only those before it:
 //! - `plan`: what is run, and in which order;
@@ -24,22 +24,20 @@ mod run;
 
 pub use cell::Stage;
 pub use conform::{Check, Conformity, Found, Tried, conform};
-pub use plan::arrangement::{Arrangement, ArrangementError};
-pub use plan::contender::{BUILDER_KEYS, COMMON_KEYS, Contender, ContenderError, Own, common_keys};
+pub use plan::arrangement::Arrangement;
+pub use plan::contender::{BUILDER_KEYS, COMMON_KEYS, Contender, common_keys};
 pub use plan::pass::{headline, passes};
-pub use plan::placement::{PINNING_CORES, Pin, Placement, PlacementError, place};
-pub use plan::target::{Access, PASSWORD_VARIABLE, Target, TargetError, credentials};
+pub use plan::placement::Pin;
+pub use plan::target::{Access, Target, credentials};
 pub use plan::topology::Topology;
-pub use plan::turns::{BLOCKS, Turns};
-pub use plan::{CONTROL_BLOCKS, COUNTING_COUNT, Deadlines, Plan, PlanError, PlannedCell, Rounds};
+pub use plan::turns::BLOCKS;
+pub use plan::{Deadlines, Plan};
 pub use process::cancel::Cancel;
 pub use process::failure::CellFailure;
 pub use process::gate;
 pub use process::introduction::{DriverListing, drivers};
-pub use process::load_generator::OtherGenerator;
-pub use process::programs::{COMPARED, KNOWN, NoWorker, Programs, WORKER_PREFIX, WORKERS_VARIABLE};
-pub use record::folder::{DEFAULT_PARENT, FolderError, RunFolder};
-pub use record::resume::ResumeError;
+pub use process::programs::{COMPARED, KNOWN, Programs, WORKERS_VARIABLE};
+pub use record::folder::{DEFAULT_PARENT, FolderError};
 pub use run::introductions::Workshop;
 pub use run::observer::{Building, CellStart, Observer, Outlook, Silent, SoFar};
 pub use run::{BenchError, Finished, resume, run};

@@ -14,14 +14,15 @@ pub(crate) mod topology;
 pub(crate) mod turns;
 
 use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use cqldyno_cluster::{Topology as Ring, check_keyspace};
 use cqldyno_driver_api::{Consistency, Settings};
 use cqldyno_protocol::{MOST_IN_FLIGHT, Runtime};
-use cqldyno_reports::{Pass, Role, count, whole};
-use cqldyno_scenarios::{Replication, Scenario, ScenarioError, Submit, Workload, WorkloadError};
+use cqldyno_reports::{Pass, PlanInfo, Role, count, whole};
+use cqldyno_scenarios::{Scenario, ScenarioError, Submit, Workload, WorkloadError};
 use nix::sys::resource::{Resource, getrlimit};
 
 use crate::plan::arrangement::Arrangement;
@@ -31,7 +32,6 @@ use crate::plan::pass::kind;
 use crate::plan::placement::{Pin, Placement, PlacementError, place};
 use crate::plan::target::{Access, Target};
 use crate::plan::topology::Topology;
-use crate::plan::turns::Turns;
 
 /// The most statements of a counting cell: the count per statement does not change with more.
 pub const COUNTING_COUNT: u64 = 250_000;
@@ -56,9 +56,11 @@ pub(crate) fn open_files() -> u64 {
     getrlimit(Resource::RLIMIT_NOFILE).map_or(u64::MAX, |(soft, _)| soft)
 }
 
-/// What a run does.
+/// What a run does: what results say of it, and beside that what no result holds or what it says in words.
 #[derive(Clone, Debug)]
 pub struct Plan {
+    /// What results say. What has a field of its own here is not in it before the run begins.
+    pub info: PlanInfo,
     /// Who is asked, in order.
     pub contenders: Vec<Contender>,
     /// What is asked of each.
@@ -67,89 +69,45 @@ pub struct Plan {
     pub arrangements: Vec<Arrangement>,
     /// Whether worker and server have cores of their own.
     pub pin: Pin,
-    /// The statements that were asked for, by which the other passes are sized.
-    pub count: u64,
-    /// The turns of a generation.
-    pub turns: Turns,
-    /// Statements of each contender in all generations together; `None` for whole turns, in as many generations as there is time for.
-    pub total: Option<u64>,
-    /// Whether the user wants all statements of a generation in one turn, however many they are.
-    pub whole: bool,
     /// The scenarios whose contenders live one after the other, each by its label, and why, as a sentence; `None` before that is known.
     pub apart: Option<BTreeMap<String, String>>,
-    /// Statements in flight.
-    pub concurrency: usize,
-    /// Statements before the window.
-    pub warmup: u64,
-    /// The orders of functions that generations of the drivers' workers take turns with; 0 for workers as they are.
-    pub layouts: u32,
-    /// Generations of every scenario and arrangement; the most of them without [`Plan::total`].
-    pub blocks: u32,
-    /// The passes after the generations, each with a cell of every contender, scenario and arrangement.
-    pub passes: Vec<Pass>,
-    /// Statements per second of the latency pass; `None` for half of what the slowest driver reached.
-    pub rate: Option<u64>,
-    /// Statements of a counting cell; `None` for those of five turns, but at most [`COUNTING_COUNT`].
-    pub counting_count: Option<u64>,
     /// Whether the reference runs a second time under another name if there are [`CONTROL_BLOCKS`] generations or more.
     pub control: bool,
-    /// The share of the cores' time, from 0 to 1, that others may use in a round; above it the round does not count. `None` for no
-    /// limit.
-    pub noise_share: Option<f64>,
-    /// No generation starts that would not finish in this time; `None` for no limit.
-    pub within: Option<Duration>,
-    /// The run ends once no half interval of CPU time is wider, as a share; `None` if widths do not end it.
-    pub until: Option<f64>,
-    /// Data connections per node.
-    pub connections: usize,
-    /// Rows per page.
-    pub page_size: i32,
     /// Consistency of every statement.
     pub consistency: Consistency,
-    /// The client's own time limit per statement, in milliseconds.
-    pub request_timeout_ms: Option<u64>,
     /// Equal settings or the drivers' own.
     pub settings: Settings,
     /// Who answers.
     pub target: Target,
     /// For an existing cluster.
     pub access: Access,
-    /// The datacenter whose nodes get the statements; `None` for the nodes of all.
-    pub datacenter: Option<String>,
-    /// The replicas that the scenarios' keyspaces have been given; `None` for those of their schemas.
-    pub replication: Option<Replication>,
-    /// Whether keyspaces of an existing cluster may be there before, and stay; else they are the run's own, and dropped at its end.
-    pub keep: bool,
-    /// Chooses the order of keys and of contenders.
-    pub seed: u64,
-    /// Whether the user named the contenders.
-    pub named: bool,
-    /// The contenders as they are named if one of them, such as `scylla@all`, stands for many releases; else empty.
-    pub releases: Vec<String>,
-    /// Whether only counts are wanted: the timing cells are there for what is counted in them.
-    pub exact: bool,
-    /// The contender that ratios are taken against, as it is written; `None` for the first driver that is there.
-    pub reference: Option<String>,
-    /// Further arguments of `cqldyno serve`, for example how it batches answers.
-    pub serve_arguments: Vec<String>,
     /// How long a worker may take for each step.
     pub deadlines: Deadlines,
-    /// Resident memory above which a worker is ended; `None` for no limit.
-    pub memory_limit_bytes: Option<u64>,
     /// The run folder; `None` for one below `cqldyno-runs/` named after the start.
     pub out: Option<PathBuf>,
+}
+
+impl Deref for Plan {
+    type Target = PlanInfo;
+
+    fn deref(&self) -> &PlanInfo {
+        &self.info
+    }
+}
+
+impl DerefMut for Plan {
+    fn deref_mut(&mut self) -> &mut PlanInfo {
+        &mut self.info
+    }
 }
 
 /// A plan that cannot be carried out.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
-    /// Nobody is asked, or nothing.
     #[error("a run needs at least one {0}; name one")]
     Nothing(&'static str),
-    /// A number that must be at least 1.
     #[error("{0} was set to 0; use 1 or more")]
     Zero(&'static str),
-    /// A scenario that cannot be submitted in its way.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
     /// Response times at a rate, submitted in a way that keeps none.
@@ -158,19 +116,16 @@ pub enum PlanError {
          slots"
     )]
     NoRate(String, Submit),
-    /// A scenario or an arrangement of one name twice.
     #[error("the {0} {1} is asked for twice; name it once")]
     Twice(&'static str, String),
     /// A reference that is not among the contenders, and who is.
     #[error("the reference {0:?} is none of the contenders: {1}; name one of them")]
     NoReference(String, String),
-    /// More in flight than a worker has slots.
     #[error("--concurrency {} was asked for, and at most {} can be in flight; ask for fewer", .0, whole(MOST_IN_FLIGHT as f64))]
     Concurrency(usize),
     /// A point of a sweep that a scenario never reaches: what it is called, the most that it has in flight, and what was asked for.
     #[error("the scenario {0} has at most {1} in flight, and --concurrency asks for {2}; name numbers up to {1}")]
     Point(String, u64, u64),
-    /// More in flight than so many connections have stream ids.
     #[error(
         "--concurrency {} was asked for, and at most {} can be in flight over {} to a node; ask for fewer, or for more \
          --connections (up to {} in flight)",
@@ -180,7 +135,6 @@ pub enum PlanError {
         whole(MOST_IN_FLIGHT as f64)
     )]
     Streams(usize, usize),
-    /// More connections than a client has ports.
     #[error(
         "--connections {} was asked for, and at most {} to a node are possible, because a client has no more ports to one \
          address; ask for fewer",
@@ -188,7 +142,6 @@ pub enum PlanError {
         whole(MOST_CONNECTIONS as f64)
     )]
     Ports(usize),
-    /// More connections than a process may have files open.
     #[error(
         "--connections {0} was asked for, and a process may have {1} files open here, of which {OTHER_FILES} are left for other \
          things; ask for fewer, or raise that with `ulimit -n`"
@@ -203,7 +156,6 @@ pub enum PlanError {
          so it would use one of the cluster's; create the keyspace in its schema, or give --keep"
     )]
     OthersKeyspace(String),
-    /// The count makes no workload.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
     /// An arrangement with cores of its own for a server that we do not place.
@@ -212,10 +164,8 @@ pub enum PlanError {
          cluster of yours and name its address"
     )]
     Unplaced(Arrangement, Target),
-    /// A contender that its worker cannot be.
     #[error(transparent)]
     Contender(#[from] ContenderError),
-    /// The machine does not allow an arrangement.
     #[error(transparent)]
     Placement(#[from] PlacementError),
 }
@@ -269,25 +219,16 @@ pub struct PlannedCell {
     pub attempt: u32,
     /// Statements of all its turns.
     pub count: u64,
-    /// The rounds in which it takes turns; `None` for a cell of another pass.
-    pub rounds: Option<Rounds>,
+    /// The first and the last round in which it takes turns, from 1; `None` for a cell of another pass.
+    pub rounds: Option<(u32, u32)>,
     /// Whether it lives for its turn alone, and not beside the others of its generation.
     pub apart: bool,
-}
-
-/// Rounds of a generation, from 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rounds {
-    /// The first one.
-    pub first: u32,
-    /// The last one.
-    pub last: u32,
 }
 
 impl PlannedCell {
     /// How many turns it takes.
     pub(crate) fn turns(&self) -> u32 {
-        self.rounds.map_or(1, |rounds| rounds.last - rounds.first + 1)
+        self.rounds.map_or(1, |(first, last)| last - first + 1)
     }
 }
 
@@ -296,46 +237,36 @@ impl Plan {
     /// without control or limit of time.
     pub fn new(contenders: Vec<Contender>, scenarios: Vec<Scenario>) -> Plan {
         Plan {
+            info: PlanInfo {
+                seed: 1,
+                concurrency: 1_024,
+                warmup: 20_000,
+                passes: vec![Pass::Counting],
+                connections: 1,
+                page_size: 5_000,
+                ..PlanInfo::default()
+            },
             contenders,
             scenarios,
             arrangements: vec![Arrangement { runtime: Runtime::Multi { workers: 2 }, pinned: false }],
             pin: Pin::Auto,
-            count: 250_000,
-            turns: Turns { count: 250_000, rounds: 1 },
-            total: Some(250_000),
-            whole: false,
             apart: None,
-            layouts: 0,
-            concurrency: 1_024,
-            warmup: 20_000,
-            blocks: 1,
-            passes: vec![Pass::Counting],
-            rate: None,
-            counting_count: None,
             control: false,
-            noise_share: None,
-            within: None,
-            until: None,
-            connections: 1,
-            page_size: 5_000,
             consistency: Consistency::LocalOne,
-            request_timeout_ms: None,
             settings: Settings::Equal,
             target: Target::Embedded,
             access: Access::default(),
-            datacenter: None,
-            replication: None,
-            keep: false,
-            seed: 1,
-            named: false,
-            releases: Vec::new(),
-            exact: false,
-            reference: None,
-            serve_arguments: Vec::new(),
             deadlines: Deadlines::default(),
-            memory_limit_bytes: None,
             out: None,
         }
+        .with_blocks(1, COUNTING_COUNT)
+    }
+
+    /// The plan with a change.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Plan)) -> Plan {
+        change(&mut self);
+        self
     }
 
     /// Checks what can be checked before anything is started, and gives each arrangement its cores on this machine.
@@ -355,11 +286,10 @@ impl Plan {
             ("the count", self.count == 0),
             ("the concurrency", self.concurrency == 0),
             ("the number of generations", self.blocks == 0),
-            ("the number of statements of a turn", self.turns.count == 0),
-            ("the number of rounds", self.turns.rounds == 0),
-            ("the count of a counting cell", self.counting_count == Some(0)),
+            ("the number of statements of a turn", self.turns().count == 0),
+            ("the number of rounds", self.turns().rounds == 0),
             ("the rate", self.rate == Some(0)),
-            ("the time of the run", self.within.is_some_and(|time| time.is_zero())),
+            ("the time of the run", self.within_ms == Some(0)),
             ("the number of connections", self.connections == 0),
         ];
         if let Some((what, _)) = numbers.iter().find(|(_, zero)| *zero) {
@@ -415,8 +345,8 @@ impl Plan {
             return Err(PlanError::Ports(connections));
         }
         for scenario in &self.scenarios {
-            let most = scenario.in_flight(self.concurrency);
-            let asked = scenario.point.map_or(self.concurrency, |_| most);
+            let most = self.in_flight(scenario);
+            let asked = scenario.point.map_or(self.concurrency as usize, |_| most);
             if most > MOST_IN_FLIGHT {
                 return Err(PlanError::Concurrency(asked));
             }
@@ -440,6 +370,11 @@ impl Plan {
             return Err(PlanError::Files(most, files));
         }
         Ok(())
+    }
+
+    /// The statements of the scenario in flight.
+    pub(crate) fn in_flight(&self, scenario: &Scenario) -> usize {
+        scenario.in_flight(self.concurrency as usize)
     }
 
     /// How many nodes the embedded cluster has, and what each has.
@@ -471,7 +406,9 @@ impl Plan {
 pub(crate) fn plan(contenders: &[&str], scenarios: &[&str]) -> Plan {
     let contenders = contenders.iter().map(|text| text.parse().unwrap()).collect();
     let scenarios = scenarios.iter().map(|name| cqldyno_scenarios::builtin(name).unwrap()).collect();
-    Plan { concurrency: 8, warmup: 10, seed: 7, ..Plan::new(contenders, scenarios) }.with_blocks(2, 1_000)
+    Plan::new(contenders, scenarios)
+        .with(|one| (one.concurrency, one.warmup, one.seed) = (8, 10, 7))
+        .with_blocks(2, 1_000)
 }
 
 #[cfg(test)]
@@ -487,7 +424,7 @@ mod tests {
     fn a_scenario_may_come_with_several_ways_of_submitting_and_is_refused_with_one_that_cannot() {
         let submitted = |name: &str, submit| Scenario { submit, ..cqldyno_scenarios::builtin(name).unwrap() };
         let check = |scenarios: Vec<Scenario>, passes: Vec<Pass>| {
-            let plan = Plan { scenarios, passes, ..plan(&["scylla"], &["writes"]) };
+            let plan = Plan { scenarios, ..plan(&["scylla"], &["writes"]) }.with(|one| one.passes = passes);
             plan.check(&Topology::sample(1, 1)).map(drop).map_err(|error| error.to_string())
         };
         let both = || vec![submitted("writes", Submit::Slots), submitted("writes", Submit::Stream)];
@@ -502,15 +439,16 @@ mod tests {
         let error = check(vec![submitted("batch", Submit::Spawn)], Vec::new()).unwrap_err();
         assert!(error.starts_with("the scenario batch+spawn cannot be run: the way of submitting spawn"), "{error}");
         // It has one statement in flight, however many are asked for.
-        let many = Plan { concurrency: 1 << 21, ..plan(&["scylla"], &["writes"]) };
+        let many = plan(&["scylla"], &["writes"]).with(|one| one.concurrency = 1 << 21);
         let one = Plan { scenarios: vec![submitted("writes", Submit::Sequential)], ..many };
         assert!(one.check(&Topology::sample(1, 1)).is_ok());
     }
 
     #[test]
     fn what_no_driver_could_have_in_flight_is_refused_before_anything_starts() {
-        let asked = |contender: &str, concurrency: usize, connections: usize| {
-            let plan = Plan { concurrency, connections, ..plan(&[contender], &["writes"]) };
+        let asked = |contender: &str, concurrency: u64, connections: u64| {
+            let plan = plan(&[contender], &["writes"])
+                .with(|one| (one.concurrency, one.connections) = (concurrency, connections));
             plan.check(&Topology::sample(1, 1)).map(drop).map_err(|error| error.to_string())
         };
         assert_eq!(asked("a", 32_767, 1), Ok(()));
@@ -527,17 +465,17 @@ mod tests {
             asked("noop", (1 << 20) + 1, 1).unwrap_err(),
             "--concurrency 1048577 was asked for, and at most 1,048,576 can be in flight; ask for fewer"
         );
-        let limited = Plan { concurrency: 2_000_000, ..plan(&["a"], &["connect"]) };
+        let limited = plan(&["a"], &["connect"]).with(|one| one.concurrency = 2_000_000);
         assert!(limited.check(&Topology::sample(1, 1)).is_ok(), "the scenario's own limit is lower");
         let elsewhere = Target::parse("10.0.0.1").unwrap();
-        let elsewhere = Plan { concurrency: 40_000, target: elsewhere, ..plan(&["a"], &["writes"]) };
+        let elsewhere = Plan { target: elsewhere, ..plan(&["a"], &["writes"]) }.with(|one| one.concurrency = 40_000);
         assert!(elsewhere.check(&Topology::sample(1, 1)).is_ok(), "nobody knows how many nodes it has");
     }
 
     #[test]
     fn connections_for_which_a_process_may_not_open_files_are_refused() {
-        let asked = |contender: &str, connections: usize| {
-            let plan = Plan { connections, ..plan(&[contender], &["writes"]) };
+        let asked = |contender: &str, connections: u64| {
+            let plan = plan(&[contender], &["writes"]).with(|one| one.connections = connections);
             plan.check_connections(1_024).map_err(|error| error.to_string())
         };
         assert_eq!(asked("a", 960), Ok(()));
@@ -556,13 +494,14 @@ mod tests {
         assert!(error(plan(&[], &["writes"])).contains("at least one contender"));
         assert!(error(plan(&["a"], &["writes", "writes"])).contains("writes is asked for twice"));
         assert!(
-            error(Plan { blocks: 0, ..plan(&["a"], &["writes"]) }).contains("the number of generations was set to 0")
+            error(plan(&["a"], &["writes"]).with(|one| one.blocks = 0))
+                .contains("the number of generations was set to 0")
         );
         assert!(error(plan(&["a"], &["mixed"]).with_blocks(1, 1)).contains("ask for at least 2"));
-        let uncounted = Plan { passes: Vec::new(), ..plan(&["a"], &["mixed"]) };
+        let uncounted = plan(&["a"], &["mixed"]).with(|one| one.passes = Vec::new());
         assert!(uncounted.check(&Topology::sample(1, 1)).is_ok(), "there is no counting cell to be too short");
         assert!(
-            error(Plan { reference: Some("b".to_owned()), ..plan(&["a", "c"], &["writes"]) })
+            error(plan(&["a", "c"], &["writes"]).with(|one| one.reference = Some("b".to_owned())))
                 .contains("\"b\" is none of the contenders: a, c; name one of them")
         );
         let twice = vec!["current".parse().unwrap(), "current".parse().unwrap()];

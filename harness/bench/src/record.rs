@@ -57,21 +57,10 @@ pub(crate) fn sample_run(
     let missing = Err(CellFailure::Unavailable("There is none.".to_owned()));
     cqldyno_reports::Run {
         schema: cqldyno_reports::SCHEMA_VERSION,
-        cqldyno: String::new(),
-        started: jiff::Timestamp::UNIX_EPOCH,
-        ended: None,
-        interrupted: false,
-        cut_short: None,
-        passes_left_out: Vec::new(),
-        resumed: Vec::new(),
-        command: None,
-        executable: String::new(),
         plan: plan.info(placements),
-        environment: Environment::default(),
         contenders: plan.ids().iter().zip(&plan.contenders).map(|(id, one)| row(id, one, &missing)).collect(),
         scenarios: plan.scenarios.iter().map(self::plan::scenario_info).collect(),
-        differences: Vec::new(),
         measures: crate::judge::readings::measures(),
-        checksum: None,
+        ..Default::default()
     }
 }

@@ -13,7 +13,9 @@ use std::time::{Duration, Instant};
 use cqldyno_builder::BuildError;
 use cqldyno_driver_api::DriverInfo;
 use cqldyno_meter::{available_memory, crowding, in_words};
-use cqldyno_reports::{Cell, Checksum, Contender as Row, PointInfo, Role, Run, SCHEMA_VERSION, ScenarioInfo};
+use cqldyno_reports::{
+    CONTROL_MARK, Cell, Checksum, Contender as Row, PointInfo, Role, Run, SCHEMA_VERSION, ScenarioInfo,
+};
 use cqldyno_scenarios::Scenario;
 
 use crate::cell::{CellBench, CellContext, Left, own_keyspaces};
@@ -33,7 +35,7 @@ use crate::process::introduction::Introduced;
 use crate::process::load_generator::{OtherGenerator, differences, one_build};
 use crate::process::programs::Programs;
 use crate::record::folder::{FolderError, RunFolder};
-use crate::record::plan::{CONTROL_MARK, scenario_info};
+use crate::record::plan::scenario_info;
 use crate::record::resume::{Reopened, ResumeError, reopen, same};
 use crate::record::{CROWDING, PREPARED, environment};
 use crate::run::course::{Course, Ended};
@@ -142,9 +144,8 @@ pub fn resume(
     cancel: &Cancel,
 ) -> Result<Finished, BenchError> {
     let clock = Instant::now();
-    let Reopened { folder, run: began, cells, plan, placements, torn } = reopen(folder, access)?;
-    let within = within.unwrap_or(plan.within);
-    let plan = Plan { within, ..plan };
+    let Reopened { folder, run: began, cells, mut plan, placements, torn } = reopen(folder, access)?;
+    within.into_iter().for_each(|within| plan.limit(within));
     let left_as_it_is = |run: Run, cells: Vec<Cell>, nothing_left: bool| Finished {
         run,
         cells,
@@ -237,9 +238,9 @@ impl Bench<'_> {
         }
         let apart = plan.apart.iter().flat_map(BTreeMap::values).cloned();
         let fewer = plan.scenarios.iter().filter_map(|scenario| dropped(&plan, scenario));
-        apart.chain(fewer).chain(paced(&plan)).for_each(|sentence| observer.differs(&sentence));
+        apart.chain(fewer).chain(paced(&plan)).for_each(|sentence| observer.says(&sentence));
         let reference = reference(&plan, &rows);
-        plan.reference = plan.reference.or_else(|| reference.map(|at| rows[at].id.clone()));
+        plan.reference = plan.reference.take().or_else(|| reference.map(|at| rows[at].id.clone()));
         // A run that is ended while contenders are introduced has no cells to compare.
         let has_control = plan.control && plan.blocks >= CONTROL_BLOCKS && rows.len() == plan.contenders.len();
         if let Some(at) = reference.filter(|at| has_control && !is_named_twice(&rows[*at], &rows)) {
@@ -250,12 +251,6 @@ impl Bench<'_> {
             schema: SCHEMA_VERSION,
             cqldyno: env!("CARGO_PKG_VERSION").to_owned(),
             started,
-            ended: None,
-            interrupted: false,
-            cut_short: None,
-            passes_left_out: Vec::new(),
-            resumed: Vec::new(),
-            command: None,
             executable: Executable::read(&self.programs.cqldyno).hash,
             plan: plan.info(self.placements),
             environment: environment(machine),
@@ -263,7 +258,7 @@ impl Bench<'_> {
             contenders: rows,
             differences,
             measures: measures(),
-            checksum: None,
+            ..Run::default()
         };
         Ok(Begun { plan, introduced, run, building })
     }
@@ -344,7 +339,7 @@ impl Bench<'_> {
 }
 
 /// The order of a run of those contenders that could be asked.
-fn schedule(plan: &Plan, run: &Run) -> Schedule {
+fn schedule<'a>(plan: &'a Plan, run: &Run) -> Schedule<'a> {
     // One that was named twice is counted as the others are.
     let control = run.contenders.iter().rposition(|row| row.control && row.id.ends_with(CONTROL_MARK));
     let is_there = |at: &usize| run.contenders[*at].unavailable.is_none() && Some(*at) != control;
@@ -364,7 +359,9 @@ fn scenarios(plan: &Plan, rows: &[Row], introduced: &[Result<Introduced, CellFai
     let of = |scenario: &Scenario| {
         let there = || rows.iter().zip(introduced).filter_map(|(row, found)| Some((row, found.as_ref().ok()?)));
         let said = |why: fn(&Plan, InForce, &DriverInfo, &Scenario) -> Option<String>| {
-            let of = |one: &Introduced| why(plan, one.own.in_force(plan, Some(scenario)), &one.hello.driver, scenario);
+            let of = |one: &Introduced| {
+                why(plan, one.contender.own.in_force(plan, Some(scenario)), &one.hello.driver, scenario)
+            };
             there().filter_map(|(row, one)| Some((row.id.clone(), of(one)?))).collect()
         };
         let info = scenario_info(scenario);

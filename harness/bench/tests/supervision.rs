@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use cqldyno_bench::{
     Access, Arrangement, BenchError, Cancel, CellStart, Deadlines, Finished, Observer, Plan, Programs, Silent, Stage,
-    Target, Turns, resume, run,
+    Target, resume, run,
 };
 use cqldyno_protocol::JobCredentials;
-use cqldyno_reports::{Cell, Measure, Pass, Run};
+use cqldyno_reports::{Cell, Measure, Pass, Run, TurnsInfo};
 
 /// The example `stand_in`, built beside this test.
 fn stand_in() -> PathBuf {
@@ -57,15 +57,12 @@ impl Place {
         let contenders = contenders.iter().map(|text| text.parse().unwrap()).collect();
         Plan {
             arrangements: vec!["current".parse().unwrap()],
-            concurrency: 4,
-            warmup: 0,
-            passes: Vec::new(),
-            request_timeout_ms: None,
             // Long enough for a busy machine: only workers that hang use them up.
             deadlines: Deadlines { hello: second * 30, ready: second * 30, stall: second * 30, done: second * 30 },
             out: Some(self.out()),
             ..Plan::new(contenders, vec![cqldyno_scenarios::builtin("writes").unwrap()])
         }
+        .with(|one| (one.concurrency, one.warmup, one.passes) = (4, 0, Vec::new()))
         .with_blocks(1, 1_000)
     }
 }
@@ -105,7 +102,7 @@ fn nothing_left(out: &Path) {
 #[test]
 fn an_honest_worker_has_every_measure_or_the_reason_why_not() {
     let place = Place::new(&["honest", "noop"]);
-    let finished = place.run(&Plan { passes: vec![Pass::Counting], ..place.plan(&["honest", "noop"]) });
+    let finished = place.run(&place.plan(&["honest", "noop"]).with(|one| one.passes = vec![Pass::Counting]));
     assert_eq!(finished.cells.len(), 4);
     let of = |contender: &str, pass| {
         finished.cells.iter().find(|cell| cell.contender == contender && cell.pass == pass).unwrap()
@@ -142,8 +139,13 @@ fn an_honest_worker_has_every_measure_or_the_reason_why_not() {
 /// With turns of 500 statements, in generations of two rounds.
 fn in_turns(plan: Plan) -> Plan {
     let serve_arguments = vec!["--turns".to_owned(), "2".to_owned()];
-    let turns = Turns { count: 500, rounds: 2 };
-    Plan { turns, total: None, noise_share: Some(0.1), serve_arguments, ..plan }
+    let turns = TurnsInfo { count: 500, rounds: 2 };
+    plan.with(|one| {
+        one.turns = Some(turns);
+        one.total = None;
+        one.noise_share = Some(0.1);
+        one.serve_arguments = serve_arguments;
+    })
 }
 
 #[test]
@@ -195,8 +197,8 @@ fn a_worker_that_ends_after_its_first_turn_is_a_row_with_the_reason_and_the_othe
 #[test]
 fn with_a_worker_that_takes_no_turns_contenders_live_one_after_the_other() {
     let place = Place::new(&["turnless", "honest"]);
-    let plan = Plan { blocks: 2, ..in_turns(place.plan(&["turnless", "honest"])) };
-    let finished = place.run(&Plan { serve_arguments: Vec::new(), ..plan });
+    let plan = in_turns(place.plan(&["turnless", "honest"])).with(|one| one.blocks = 2);
+    let finished = place.run(&plan.with(|one| one.serve_arguments = Vec::new()));
     let shown: Vec<_> = finished.cells.iter().map(|cell| (cell.block, cell.round, cell.counts())).collect();
     assert_eq!(shown, [(1, Some(1), true), (1, Some(1), true), (2, Some(1), true), (2, Some(1), true)]);
     assert!(finished.cells.iter().all(|cell| cell.get("verified") == Some(1_000.0)), "all of a generation in one turn");
@@ -212,7 +214,7 @@ fn with_a_worker_that_takes_no_turns_contenders_live_one_after_the_other() {
 #[test]
 fn a_run_that_was_killed_in_a_generation_starts_it_again() {
     let place = Place::new(&["honest", "other"]);
-    let finished = place.run(&Plan { blocks: 2, ..in_turns(place.plan(&["honest", "other"])) });
+    let finished = place.run(&in_turns(place.plan(&["honest", "other"])).with(|one| one.blocks = 2));
     assert_eq!(finished.cells.len(), 8);
     // As a kill leaves it: five turns on disk, and no end.
     let (file, json) = (place.out().join("cells.jsonl"), place.out().join("run.json"));
@@ -347,7 +349,10 @@ fn the_server_must_have_counted_what_the_worker_says_that_it_issued() {
     let claiming = |claim: &str| {
         let serve_arguments = vec!["--claim".to_owned(), claim.to_owned()];
         let out = Some(place.dir.path().join(claim));
-        place.run(&Plan { serve_arguments, out, ..place.plan(&["honest"]) }).cells.remove(0)
+        place
+            .run(&Plan { out, ..place.plan(&["honest"]) }.with(|one| one.serve_arguments = serve_arguments))
+            .cells
+            .remove(0)
     };
     let agreed = claiming("1000");
     assert_eq!((agreed.failed.as_deref(), agreed.void.as_deref()), (None, None));
@@ -409,7 +414,12 @@ fn a_server_that_fails_is_the_reason_of_the_row() {
     let place = Place::new(&["honest"]);
     let failure = |way: &str| {
         let (serve_arguments, out) = (vec![way.to_owned()], Some(place.dir.path().join(way)));
-        place.run(&Plan { serve_arguments, out, ..place.plan(&["honest"]) }).cells.remove(0).failed.unwrap()
+        place
+            .run(&Plan { out, ..place.plan(&["honest"]) }.with(|one| one.serve_arguments = serve_arguments))
+            .cells
+            .remove(0)
+            .failed
+            .unwrap()
     };
     let sentence = failure("--crash");
     assert!(sentence.starts_with("The embedded cluster") && sentence.contains("exited with code 9"), "{sentence}");
@@ -423,7 +433,7 @@ fn a_server_that_fails_is_the_reason_of_the_row() {
 #[test]
 fn a_server_that_is_stopped_is_the_reason_and_not_the_driver_that_waits_for_it() {
     let place = Place::new(&["hang-at-window"]);
-    let mut plan = Plan { serve_arguments: vec!["--stop".to_owned()], ..place.plan(&["hang-at-window"]) };
+    let mut plan = place.plan(&["hang-at-window"]).with(|one| one.serve_arguments = vec!["--stop".to_owned()]);
     plan.deadlines.stall = Duration::from_secs(1);
     let sentence = place.run(&plan).cells.remove(0).failed.unwrap();
     assert!(

@@ -15,16 +15,16 @@ pub struct Access {
     #[command(flatten, next_help_heading = CLUSTER)]
     pub login: Login,
     /// Encrypt; --tls-ca verifies the nodes, too
-    #[arg(long, help_heading = CLUSTER, hide_short_help = true)]
+    #[arg(long, help_heading = CLUSTER)]
     tls: bool,
     /// Encrypt, and verify nodes against the CA in a PEM file
-    #[arg(long, value_name = "FILE", help_heading = CLUSTER, hide_short_help = true)]
+    #[arg(long, value_name = "FILE", help_heading = CLUSTER)]
     tls_ca: Option<PathBuf>,
     /// Show this client certificate
-    #[arg(long, value_name = "FILE", help_heading = CLUSTER, hide_short_help = true)]
+    #[arg(long, value_name = "FILE", help_heading = CLUSTER)]
     tls_cert: Option<PathBuf>,
     /// Its key, without a passphrase
-    #[arg(long, value_name = "FILE", help_heading = CLUSTER, hide_short_help = true)]
+    #[arg(long, value_name = "FILE", help_heading = CLUSTER)]
     tls_key: Option<PathBuf>,
 }
 
@@ -41,9 +41,6 @@ impl Access {
     }
 
     /// What was given, with every file looked at.
-    ///
-    /// # Errors
-    /// When a password, a file or a flag is missing, or a file holds something else than it should.
     pub fn read(&self) -> Result<cqldyno_bench::Access> {
         let credentials = self.login.read()?;
         let client = match (&self.tls_cert, &self.tls_key) {

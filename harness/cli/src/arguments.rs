@@ -1,5 +1,8 @@
 //! The command line.
 
+use std::any::TypeId;
+use std::path::PathBuf;
+
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand};
 
@@ -7,6 +10,8 @@ use crate::command::{
     bisect, check, cluster, compare, completions, conform, doctor, drivers, history, pitfalls, pr, prices, regress,
     report, run, scenarios, serve,
 };
+
+use self::heading::{CLUSTER, LIMITS, SETUP};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -46,7 +51,7 @@ pub mod heading {
 /// A dynamometer for CQL drivers: the same load for each, and what it costs.
 #[derive(Parser)]
 #[command(name = "cqldyno", version, long_version = long_version(), after_help = EXAMPLES, styles = STYLES)]
-#[command(arg_required_else_help = true, subcommand_required = true)]
+#[command(arg_required_else_help = true, subcommand_required = true, mut_subcommands = with_own_words)]
 pub struct Arguments {
     #[command(subcommand)]
     pub command: Command,
@@ -77,6 +82,18 @@ pub enum Command {
     Doctor(doctor::Arguments),
     Conform(conform::Arguments),
     Completions(completions::Arguments),
+}
+
+/// A value that begins with a hyphen is refused in the words of its option, and what few need is in the long help alone.
+fn with_own_words(command: clap::Command) -> clap::Command {
+    command.mut_args(|option| {
+        let value = option.get_value_parser().type_id();
+        let is_text = value == TypeId::of::<String>() || value == TypeId::of::<PathBuf>() || option.is_positional();
+        let is_typed = option.get_action().takes_values() && !is_text && option.get_possible_values().is_empty();
+        let is_rare = option.get_help_heading().is_some_and(|one| [SETUP, CLUSTER, LIMITS].contains(&one));
+        let option = if is_typed { option.allow_hyphen_values(true) } else { option };
+        if is_rare { option.hide_short_help(true) } else { option }
+    })
 }
 
 fn long_version() -> &'static str {

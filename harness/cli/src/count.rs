@@ -106,6 +106,11 @@ pub fn patience(text: &str) -> Result<Duration, String> {
     time.ok_or_else(|| "write a time from 1s to a day (1440min), such as 90s or 5min".to_owned())
 }
 
+/// A text of one character at least, or the sentence.
+pub fn nonempty(sentence: &'static str) -> impl Fn(&str) -> Result<String, &'static str> + Clone {
+    move |text| if text.is_empty() { Err(sentence) } else { Ok(text.to_owned()) }
+}
+
 /// A value, or none for the word `none`.
 #[derive(Clone, Copy, Debug)]
 pub struct Limit<T>(pub Option<T>);

@@ -99,14 +99,11 @@ fn sound() -> Result<Scenario> {
 }
 
 /// The plan of the whole ladder for one contender, in so many generations of one turn of `count` statements.
-///
-/// # Errors
-/// When the program lacks the scenario that all steps begin with.
 pub fn plan(contender: Contender, arrangements: Vec<Arrangement>, count: u64, blocks: u32) -> Result<Plan> {
     let sound = sound()?;
     let scenarios = STEPS.iter().map(|step| step.scenario(&sound)).collect();
-    let plan = Plan { arrangements, passes: Vec::new(), ..Plan::new(vec![contender], scenarios) };
-    Ok(plan.with_blocks(blocks, count))
+    let plan = Plan { arrangements, ..Plan::new(vec![contender], scenarios) };
+    Ok(plan.with(|plan| plan.passes.clear()).with_blocks(blocks, count))
 }
 
 #[cfg(test)]

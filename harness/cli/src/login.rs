@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use cqldyno_protocol::JobCredentials;
 
+use crate::count::nonempty;
 use crate::outcome::usage;
 
 /// User and password.
@@ -13,27 +14,17 @@ pub struct Login {
     /// User that drivers log in as
     ///
     /// The password comes from --password-file or CQLDYNO_PASSWORD, and is never shown.
-    #[arg(long, value_name = "USER", value_parser = user, hide_short_help = true)]
+    #[arg(long, value_name = "USER", value_parser = nonempty(NO_USER))]
     user: Option<String>,
     /// Read the password from the first line of FILE
-    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    #[arg(long, value_name = "FILE")]
     password_file: Option<PathBuf>,
 }
 
-fn user(name: &str) -> Result<String, String> {
-    match name.is_empty() {
-        true => {
-            Err("a user's name has at least one character; leave --user out if the cluster asks for none".to_owned())
-        }
-        false => Ok(name.to_owned()),
-    }
-}
+const NO_USER: &str = "a user's name has at least one character; leave --user out if the cluster asks for none";
 
 impl Login {
     /// User and password; `None` without a user.
-    ///
-    /// # Errors
-    /// When one is given without the other, the file cannot be read, or the password is empty.
     pub fn read(&self) -> Result<Option<JobCredentials>> {
         let found = cqldyno_bench::credentials(self.user.as_deref(), self.password_file.as_deref()).map_err(usage)?;
         match found {

@@ -23,9 +23,6 @@ const MANY: usize = 5_000;
 const QUEUE_FULL: &str = "queue_full";
 
 /// Carries out a run, with its progress on standard error.
-///
-/// # Errors
-/// When it cannot start, or its result cannot be kept from the start.
 pub fn measure(
     quiet: bool,
     carry_out: impl FnOnce(&mut Progress, &Cancel) -> Result<Finished, BenchError>,
@@ -34,9 +31,6 @@ pub fn measure(
 }
 
 /// Works with progress on standard error until it is done, or Ctrl-C raises the flag; `ending` then says what becomes of the work.
-///
-/// # Errors
-/// Those of the work, or when signals cannot be heard.
 pub fn supervised<T>(
     quiet: bool,
     ending: &'static str,
@@ -51,9 +45,6 @@ pub fn supervised<T>(
 }
 
 /// A run that ended, with the command that repeats it.
-///
-/// # Errors
-/// The bench's; what the user can set right is one of usage.
 pub fn ended(finished: Result<Finished, BenchError>) -> Result<Finished> {
     let mut finished = finished.map_err(|error| match error {
         BenchError::Plan(error) => usage(error),
@@ -151,9 +142,6 @@ fn shows_a_limit(run: &Run, cell: &Cell) -> bool {
 }
 
 /// Writes the result into the run's folder in every format; if nothing was left to do, only files that are missing.
-///
-/// # Errors
-/// When a file cannot be written.
 pub fn keep(finished: &Finished, analysis: &Analysis) -> Result<()> {
     for exporter in EXPORTERS {
         let path = finished.folder.join(exporter.file());

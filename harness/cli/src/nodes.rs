@@ -12,27 +12,20 @@ use crate::outcome::usage;
 pub struct Nodes {
     /// Embedded nodes, on 127.0.0.1, 127.0.0.2, ... [default: 1]
     #[arg(long, value_name = "N", value_parser = count_or_none, help_heading = SETUP)]
-    #[arg(allow_hyphen_values = true, hide_short_help = true)]
     nodes: Option<u64>,
     /// Tokens of each embedded node on the Murmur3 ring, up to 256 [default: 1]
     #[arg(long, value_name = "N", value_parser = count_or_none, help_heading = SETUP)]
-    #[arg(allow_hyphen_values = true, hide_short_help = true)]
     tokens: Option<u64>,
     /// Racks of the embedded nodes, for NetworkTopologyStrategy [default: 1]
     #[arg(long, value_name = "N", value_parser = count_or_none, help_heading = SETUP)]
-    #[arg(allow_hyphen_values = true, hide_short_help = true)]
     racks: Option<u64>,
     /// Shards of each embedded node, with ScyllaDB's sharding extension [default: without it]
     #[arg(long, value_name = "N", value_parser = count_or_none, help_heading = SETUP)]
-    #[arg(allow_hyphen_values = true, hide_short_help = true)]
     shards: Option<u64>,
 }
 
 impl Nodes {
     /// The cluster that was asked for.
-    ///
-    /// # Errors
-    /// When there can be none; the error is one of usage.
     pub fn topology(&self) -> Result<Topology> {
         let of = |number: Option<u64>| number.unwrap_or(1);
         Topology::new(of(self.nodes), of(self.tokens), of(self.racks), self.shards).map_err(usage)

@@ -23,51 +23,45 @@ impl From<Outcome> for ExitCode {
         ExitCode::from(match outcome {
             Outcome::Done => 0,
             Outcome::Failed => 1,
-            Outcome::Unmeasurable => 3,
+            Outcome::Unmeasurable => OPEN,
             // As a shell reports a process that SIGINT ended: 128 + 2.
             Outcome::Interrupted => 130,
         })
     }
 }
 
-/// Wrong usage: exit code 2. Other errors end with code 1, or 3 where 1 is an answer.
+/// An error with an exit code of its own. Others end with code 1.
 #[derive(Debug)]
-struct Usage(String);
+struct Coded(u8, String);
 
-impl fmt::Display for Usage {
+/// The code of wrong usage.
+const USAGE: u8 = 2;
+/// The code of what leaves a question open where code 1 is an answer.
+const OPEN: u8 = 3;
+
+impl fmt::Display for Coded {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.0)
+        out.write_str(&self.1)
     }
 }
 
-impl std::error::Error for Usage {}
+impl std::error::Error for Coded {}
 
 /// An error of wrong usage with this text.
 pub fn usage(what: impl fmt::Display) -> anyhow::Error {
-    anyhow::Error::new(Usage(what.to_string()))
-}
-
-/// An error that leaves a question open: exit code 3.
-#[derive(Debug)]
-struct Open(&'static str);
-
-impl fmt::Display for Open {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(self.0)
-    }
+    anyhow::Error::new(Coded(USAGE, what.to_string()))
 }
 
 /// The error of a command whose code 1 is an answer: `what` is open, unless it was used wrongly or ended by the user.
-pub fn leaves_open(error: anyhow::Error, what: &'static str) -> anyhow::Error {
+pub fn leaves_open(error: anyhow::Error, what: &str) -> anyhow::Error {
     let is_ended = matches!(error.downcast_ref(), Some(BenchError::Ended));
-    if is_ended || error.is::<Usage>() { error } else { error.context(Open(what)) }
+    if is_ended || error.is::<Coded>() { error } else { error.context(Coded(OPEN, what.to_owned())) }
 }
 
 /// The exit code of an error.
 pub fn exit_code(error: &anyhow::Error) -> ExitCode {
     match error.downcast_ref() {
         Some(BenchError::Ended) => Outcome::Interrupted.into(),
-        _ if error.is::<Open>() => Outcome::Unmeasurable.into(),
-        _ => ExitCode::from(if error.is::<Usage>() { 2 } else { 1 }),
+        _ => ExitCode::from(error.downcast_ref().map_or(1, |Coded(code, _)| *code)),
     }
 }

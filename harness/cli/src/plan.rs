@@ -12,7 +12,7 @@ use cqldyno_bench::builder::Builder;
 use cqldyno_bench::{Arrangement, Contender, Deadlines, KNOWN, Pin, Plan, Programs, Target};
 use cqldyno_cluster::Answers;
 use cqldyno_driver_api::{Consistency, Settings};
-use cqldyno_reports::{LEAST_BLOCKS, Pass};
+use cqldyno_reports::{LEAST_BLOCKS, Pass, PlanInfo};
 use cqldyno_scenarios::{Replication, Scenario, Submit};
 
 use crate::access::Access;
@@ -20,15 +20,13 @@ use crate::arguments::heading::{CLUSTER, LIMITS, OUTPUT, SETUP, SIZE, WHAT};
 use crate::command::drivers::no_driver;
 use crate::command::scenarios;
 use crate::count::{
-    DAY, Limit, Numbers, bytes, count, count_or_none, duration, numbers, or_none, parts, patience, pause,
+    DAY, Limit, Numbers, bytes, count, count_or_none, duration, nonempty, numbers, or_none, parts, patience, pause,
 };
 use crate::known::Known;
 use crate::nodes::Nodes;
 use crate::outcome::usage;
 use crate::plan::releases::{Named, is_all, named};
 
-/// Statements by which passes are sized, and of a turn where a generation has one.
-const COUNT: u64 = 250_000;
 /// Statements of a turn of `--quick`: three of all drivers and scenarios fit into its time on a busy machine, too.
 const QUICK_COUNT: u64 = 100_000;
 /// Statements of a turn of a sweep where most are in flight; turns with fewer take as long.
@@ -41,8 +39,6 @@ const PAGE_SIZE: i32 = 5_000;
 const FEW_BLOCKS: u32 = 3;
 /// Generations, and statements of their only turn, of a run for publication on a cluster that is not embedded.
 const PUBLISHED: (u32, u64) = (20, 1_000_000);
-/// The arrangement of any other run.
-const ARRANGEMENT: &str = "multi:2";
 /// The arrangements of a run for publication, its orders of functions, and its passes beside the system calls.
 const PUBLISHED_ARRANGEMENTS: &str = "multi:2,current";
 const PUBLISHED_LAYOUTS: u32 = 6;
@@ -64,6 +60,8 @@ const LONG: Duration = Duration::from_secs(20 * 60);
 const QUICK: Duration = Duration::from_secs(30);
 /// The most generations of a run, against a slip of the hand.
 const MOST_BLOCKS: u32 = 100_000;
+const NO_DATACENTER: &str =
+    "a datacenter's name has at least one character; leave --datacenter out for the nodes of all";
 const TOO_MANY: &str = "a run has at most 100000 generations; ask for fewer, or for longer turns with --turn";
 
 /// What every contender is asked for.
@@ -80,14 +78,13 @@ pub struct Asked {
     /// Tokio on one thread or N. `pinned+` in front: own cores for both. Several with commas.
     #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = WHAT)]
     #[arg(default_value_if("publish", ArgPredicate::IsPresent, PUBLISHED_ARRANGEMENTS))]
-    #[arg(value_parser = str::parse::<Arrangement>, allow_hyphen_values = true)]
+    #[arg(value_parser = str::parse::<Arrangement>)]
     arrangement: Vec<Arrangement>,
     /// HOST[:PORT],..., or cassandra
     ///
     /// `embedded` is in memory. Addresses name nodes of a running cluster. `cassandra` starts Apache Cassandra 5.0 here, fetched once
     /// from Maven Central; it needs Java 11 or 17. Also cassandra:4.1; options follow: nodes=3,heap=1G,port=9042.
     #[arg(long, value_name = "NODES", value_parser = Target::parse, default_value = "embedded", help_heading = WHAT)]
-    #[arg(allow_hyphen_values = true)]
     target: Target,
     /// equal for all, or default
     ///
@@ -100,7 +97,7 @@ pub struct Asked {
     /// `slots`: a task per statement in flight. `stream`: one `buffer_unordered` per thread. `spawn`: a task per statement. Also
     /// stream-unconstrained, spawn-all, unlimited, sequential. [default: the scenario's own, else slots]
     #[arg(long, value_name = "WAY", value_delimiter = ',', help_heading = WHAT)]
-    #[arg(value_parser = str::parse::<Submit>, allow_hyphen_values = true, hide_short_help = true)]
+    #[arg(value_parser = str::parse::<Submit>, hide_short_help = true)]
     submit: Vec<Submit>,
     /// More figures: latency, syscalls, ... or all
     ///
@@ -113,22 +110,21 @@ pub struct Asked {
     #[arg(long, conflicts_with = "quick", help_heading = WHAT)]
     explain: bool,
     /// Statements per second of the latency pass, for 3 s [default: half of the slowest driver's]
-    #[arg(long, value_name = "N", value_parser = count, help_heading = WHAT)]
-    #[arg(allow_hyphen_values = true, hide_short_help = true)]
+    #[arg(long, value_name = "N", value_parser = count, help_heading = WHAT, hide_short_help = true)]
     rate: Option<u64>,
     /// Do not count system calls
     #[arg(long, help_heading = WHAT, hide_short_help = true)]
     no_counting: bool,
     /// Statements in each cell that counts system calls [default: five turns, or at most 250k]
     #[arg(long, value_name = "N", value_parser = count, conflicts_with = "no_counting", help_heading = WHAT)]
-    #[arg(allow_hyphen_values = true, hide_short_help = true)]
+    #[arg(hide_short_help = true)]
     counting_count: Option<u64>,
 
     /// About 30 s: figures, no verdicts
     #[arg(long, conflicts_with_all = ["blocks", "publish"], help_heading = SIZE)]
     quick: bool,
     /// Statements per contender, in turns, such as 10M
-    #[arg(short = 'n', long, value_name = "N", value_parser = count, help_heading = SIZE, allow_hyphen_values = true)]
+    #[arg(short = 'n', long, value_name = "N", value_parser = count, help_heading = SIZE)]
     count: Option<u64>,
     /// Issue --count in one piece, as `time` would
     #[arg(long, requires = "count", conflicts_with_all = ["quick", "publish", "blocks"], help_heading = SIZE, hide_short_help = true)]
@@ -136,10 +132,10 @@ pub struct Asked {
     /// Statements in flight, or several [default: 1024]
     ///
     /// Several, such as 1,2,4,...,8192, make a sweep: curves beside that of `floor`, and knees.
-    #[arg(short, long, value_name = "N", value_parser = numbers, help_heading = SIZE, allow_hyphen_values = true)]
+    #[arg(short, long, value_name = "N", value_parser = numbers, help_heading = SIZE)]
     concurrency: Option<Numbers>,
     /// Generations of one turn of --count each [`run`: 3]
-    #[arg(long, value_name = "N", value_parser = blocks, help_heading = SIZE, allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", value_parser = blocks, help_heading = SIZE)]
     blocks: Option<u32>,
     /// 20 minutes on multi:2 and current, with more counts
     ///
@@ -147,12 +143,12 @@ pub struct Asked {
     #[arg(long, conflicts_with_all = ["count", "blocks", "rate"], help_heading = SIZE)]
     publish: bool,
     /// Statements per turn [default: 20k, or what fits into a round of 1.5 s]
-    #[arg(long, value_name = "N", value_parser = count, help_heading = SIZE, allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", value_parser = count, help_heading = SIZE)]
     #[arg(conflicts_with_all = ["whole", "blocks", "quick"], hide_short_help = true)]
     turn: Option<u64>,
     /// Link each worker in N orders of functions, one per generation [default: 0, --publish 6]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100), help_heading = SIZE)]
-    #[arg(allow_hyphen_values = true, hide_short_help = true)]
+    #[arg(hide_short_help = true)]
     layouts: Option<u32>,
     /// With NAME@all: measure CPU time, too, in 20 minutes
     #[arg(long, help_heading = SIZE, hide_short_help = true)]
@@ -160,82 +156,72 @@ pub struct Asked {
     /// End when all CPU intervals are within WIDTH, such as 2%
     ///
     /// WIDTH is half an interval. Looks at widths from generation 8 on, never at who leads.
-    #[arg(long, value_name = "WIDTH", value_parser = width, help_heading = SIZE, allow_hyphen_values = true)]
+    #[arg(long, value_name = "WIDTH", value_parser = width, help_heading = SIZE)]
     #[arg(conflicts_with_all = ["count", "blocks", "quick"])]
     until: Option<f64>,
     /// Statements before each window, which are not measured
     #[arg(long, value_name = "N", value_parser = count_or_none, default_value = "20k", help_heading = SIZE)]
-    #[arg(allow_hyphen_values = true, hide_short_help = true)]
+    #[arg(hide_short_help = true)]
     warmup: u64,
 
     #[command(flatten)]
     nodes: Nodes,
     /// Data connections to each node, or several, such as 1,2,4 [default: 1, or one per shard]
     #[arg(long, value_name = "N", value_parser = numbers, help_heading = SETUP)]
-    #[arg(allow_hyphen_values = true, hide_short_help = true)]
     connections: Option<Numbers>,
     /// Replicas that must answer: ONE, QUORUM, LOCAL_ONE, ...
     #[arg(long, value_name = "LEVEL", value_parser = consistency, default_value = "LOCAL_ONE", help_heading = SETUP)]
-    #[arg(allow_hyphen_values = true, hide_short_help = true)]
     consistency: Consistency,
     /// Rows per page at most; a scenario may ask for fewer, +page-size=N for any number
     #[arg(long, value_name = "N", value_parser = page_size, default_value_t = PAGE_SIZE, help_heading = SETUP)]
-    #[arg(allow_hyphen_values = true, hide_short_help = true)]
     page_size: i32,
     /// The driver's own time limit per statement, such as 5s, or `none`
     #[arg(long, value_name = "TIME|none", value_parser = or_none(milliseconds), default_value = "none")]
-    #[arg(help_heading = SETUP, allow_hyphen_values = true, hide_short_help = true)]
+    #[arg(help_heading = SETUP)]
     request_timeout: Limit<u64>,
     /// Physical cores of worker and server: auto, off, or as in 2-3/0-1
     ///
     /// `auto` splits four or more cores. 2-3/0-1: the worker has cores 2 and 3.
     #[arg(long, value_name = "WORKER/SERVER", value_parser = str::parse::<Pin>, default_value = "auto")]
-    #[arg(help_heading = SETUP, allow_hyphen_values = true, hide_short_help = true)]
+    #[arg(help_heading = SETUP)]
     pin: Pin,
     /// How the embedded cluster writes answers [default: batched]
     ///
     /// `batched`: one write per read. `cassandra`: as many per write as Cassandra 5.0. COUNT: at most so many; `each`: one.
     /// `reordered`: batched in random order.
     #[arg(long, value_name = "batched|cassandra|COUNT|each|reordered", value_parser = answers, help_heading = SETUP)]
-    #[arg(allow_hyphen_values = true, hide_short_help = true)]
     answers: Option<Writing>,
     /// Delay of every answer by the embedded cluster, such as 100us [default: 0]
-    #[arg(long, value_name = "TIME", value_parser = pause_as_typed, help_heading = SETUP)]
-    #[arg(allow_hyphen_values = true, hide_short_help = true)]
+    #[arg(long, value_name = "TIME", value_parser = pause_as_typed, help_heading = SETUP, allow_hyphen_values = true)]
     delay: Option<String>,
     /// Sleep of its threads after a read of fewer than 16 requests, such as 1ms [default: 0]
-    #[arg(long, value_name = "TIME", value_parser = pause_as_typed, help_heading = SETUP)]
-    #[arg(allow_hyphen_values = true, hide_short_help = true)]
+    #[arg(long, value_name = "TIME", value_parser = pause_as_typed, help_heading = SETUP, allow_hyphen_values = true)]
     nap: Option<String>,
 
     /// Send statements to the nodes of this datacenter alone
-    #[arg(long, value_name = "NAME", value_parser = datacenter, help_heading = CLUSTER, hide_short_help = true)]
+    #[arg(long, value_name = "NAME", value_parser = nonempty(NO_DATACENTER), help_heading = CLUSTER)]
     datacenter: Option<String>,
     /// Replicas, such as 3 or dc1=3,dc2=2 [default: the scenario's]
     #[arg(long, value_name = "N|DC=N,...", value_parser = str::parse::<Replication>, help_heading = CLUSTER)]
-    #[arg(allow_hyphen_values = true, hide_short_help = true)]
     replication: Option<Replication>,
     /// Use keyspaces cqldyno_N that exist, and drop none
-    #[arg(long, help_heading = CLUSTER, hide_short_help = true)]
+    #[arg(long, help_heading = CLUSTER)]
     keep: bool,
 
     /// Share of the cores that other processes may use, or `none`
     ///
     /// Includes steal. A round above the share is left out.
     #[arg(long, value_name = "SHARE|none", value_parser = or_none(noise_share), default_value = "10%")]
-    #[arg(help_heading = LIMITS, allow_hyphen_values = true, hide_short_help = true)]
+    #[arg(help_heading = LIMITS)]
     noise_share: Limit<f64>,
     /// Seed for the order of scenarios, contenders and keys
     #[arg(long, value_name = "N", value_parser = count_or_none, default_value = "1", help_heading = LIMITS)]
-    #[arg(allow_hyphen_values = true, hide_short_help = true)]
     seed: u64,
     /// End a worker that issues nothing for this long, from 1s to a day
     #[arg(long, value_name = "TIME", value_parser = patience, default_value = "30s", help_heading = LIMITS)]
-    #[arg(allow_hyphen_values = true, hide_short_help = true)]
     stall: Duration,
     /// End a worker that uses more resident memory, such as 4G [default: no limit]
     #[arg(long, value_name = "BYTES", value_parser = bytes, help_heading = LIMITS)]
-    #[arg(allow_hyphen_values = true, hide_short_help = true)]
     memory: Option<u64>,
 
     /// Folder of the run [default: cqldyno-runs/TIME]
@@ -250,7 +236,6 @@ pub struct Conditions {
     ///
     /// Or `none`. One generation of everything always runs. --quick has 30s, --until and --publish 20min, --target none.
     #[arg(long, value_name = "TIME", value_parser = or_none(patience), help_heading = SIZE)]
-    #[arg(allow_hyphen_values = true)]
     within: Option<Limit<Duration>>,
     #[command(flatten)]
     pub access: Access,
@@ -268,9 +253,6 @@ impl Conditions {
 
 impl Asked {
     /// The plan for `contenders`, each as it was typed; `compares` says whether they are compared or one is run by itself.
-    ///
-    /// # Errors
-    /// When the arguments contradict each other; the error is one of usage.
     pub fn plan(
         &self,
         contenders: &[String],
@@ -331,70 +313,64 @@ impl Asked {
             };
             return Err(usage(format!("{flag} was given for a run of a fixed size; leave it out, or {instead}")));
         }
-        let plan =
-            Plan {
-                layouts: self.layouts.unwrap_or(if self.publish && is_open { PUBLISHED_LAYOUTS } else { 0 }),
-                contenders: each.iter().map(|text| contender(text, programs)).collect::<Result<_>>()?,
-                scenarios: self.replicated(self.submitted(
-                    scenarios.iter().map(|name| scenarios::find(name)).collect::<Result<Vec<_>>>()?.concat(),
-                ))?,
-                arrangements: match (self.arrangement.as_slice(), releases) {
-                    ([], true) => vec![EXACT_ARRANGEMENT.parse().map_err(usage)?],
-                    ([], false) => vec![ARRANGEMENT.parse().map_err(usage)?],
-                    (asked, _) => asked.to_vec(),
-                },
-                pin: self.pin.clone(),
-                count: COUNT,
-                concurrency: usize::try_from(most(in_flight)).map_err(usage)?,
-                warmup: self.warmup,
-                passes: self.passes(releases),
-                rate: self.rate,
-                counting_count: self.counting_count,
-                control: compares && !self.quick && !exact,
-                noise_share: self.noise_share.0.filter(|_| !exact),
-                within: match exact {
-                    true => conditions.within().flatten(),
-                    false => self.time_limit(conditions, compares, releases),
-                },
-                until: self.until,
-                connections: match (&self.connections, shards) {
-                    (None, Some(shards)) => shards,
-                    _ => usize::try_from(most(over)).map_err(usage)?,
-                },
-                page_size: self.page_size,
-                consistency: self.consistency,
-                request_timeout_ms: self.request_timeout.0,
-                settings: self.settings,
-                target: self.target.clone(),
-                access,
-                datacenter: self.datacenter.clone(),
-                replication: self.replication.clone(),
-                keep: self.keep,
-                seed: self.seed,
-                named: false,
-                releases: if releases { contenders.to_vec() } else { Vec::new() },
-                exact,
-                reference: reference.or(newest),
-                serve_arguments,
-                deadlines: Deadlines { stall: self.stall, ..Deadlines::default() },
-                memory_limit_bytes: self.memory,
-                out: self.out.clone(),
-                ..Plan::new(Vec::new(), Vec::new())
-            };
+        let found = each.iter().map(|text| contender(text, programs)).collect::<Result<_>>()?;
+        let scenarios = scenarios.iter().map(|name| scenarios::find(name)).collect::<Result<Vec<_>>>()?.concat();
+        let new = Plan::new(found, self.replicated(self.submitted(scenarios))?);
+        let layouts = self.layouts.or((self.publish && is_open).then_some(PUBLISHED_LAYOUTS));
+        let info = PlanInfo {
+            layouts: layouts.filter(|orders| *orders > 0),
+            concurrency: most(in_flight),
+            warmup: self.warmup,
+            passes: self.passes(releases),
+            rate: self.rate,
+            counting_count: self.counting_count.unwrap_or_default(),
+            noise_share: self.noise_share.0.filter(|_| !exact),
+            until: self.until,
+            connections: match (&self.connections, shards) {
+                (None, Some(shards)) => shards as u64,
+                _ => most(over),
+            },
+            page_size: self.page_size,
+            request_timeout_ms: self.request_timeout.0,
+            datacenter: self.datacenter.clone(),
+            replication: self.replication.as_ref().map(ToString::to_string),
+            keep: self.keep,
+            seed: self.seed,
+            releases: if releases { contenders.to_vec() } else { Vec::new() },
+            exact,
+            reference: reference.or(newest),
+            serve_arguments,
+            memory_limit_bytes: self.memory,
+            ..new.info
+        };
+        let mut plan = Plan {
+            info,
+            arrangements: match (self.arrangement.as_slice(), releases) {
+                ([], true) => vec![EXACT_ARRANGEMENT.parse().map_err(usage)?],
+                ([], false) => new.arrangements,
+                (asked, _) => asked.to_vec(),
+            },
+            pin: self.pin.clone(),
+            control: compares && !self.quick && !exact,
+            consistency: self.consistency,
+            settings: self.settings,
+            target: self.target.clone(),
+            access,
+            deadlines: Deadlines { stall: self.stall, ..Deadlines::default() },
+            out: self.out.clone(),
+            ..new
+        };
+        plan.limit(if exact { conditions.within().flatten() } else { self.time_limit(conditions, compares, releases) });
         let swept = |plan: Plan| match in_flight.len().max(over.len()) {
             1 => Ok(plan),
             _ => plan.with_sweep(in_flight, over).map_err(usage),
         };
         // The number in flight shortens turns, and places shorten generations.
-        let plan = match self.sweeps() {
-            true => swept(self.sized(plan, compares))?,
-            false => self.sized(swept(plan)?, compares),
-        };
+        let plan = if self.sweeps() { swept(self.sized(plan, compares))? } else { self.sized(swept(plan)?, compares) };
         if plan.blocks > MOST_BLOCKS {
             return Err(usage(TOO_MANY.to_owned()));
         }
-        let control = plan.control && (!self.sweeps() || plan.blocks as usize >= LEAST_BLOCKS);
-        let plan = Plan { control, ..plan };
+        let plan = plan.with(|plan| plan.control &= !self.sweeps() || plan.blocks as usize >= LEAST_BLOCKS);
         let has_default = |one: &Contender| one.own.settings.unwrap_or(plan.settings) == Settings::Default;
         if plan.datacenter.is_some() && plan.contenders.iter().any(has_default) {
             return Err(usage(
@@ -421,7 +397,7 @@ impl Asked {
         let usual = match (self.quick, self.sweeps()) {
             (true, _) => QUICK_COUNT,
             (false, true) => SWEEP_COUNT,
-            (false, false) => COUNT,
+            (false, false) => plan.count,
         };
         let plan = match (self.blocks, self.count) {
             (blocks, count) if plan.exact => plan.with_blocks(blocks.unwrap_or(EXACT.1), count.unwrap_or(EXACT.0)),
@@ -436,7 +412,7 @@ impl Asked {
             _ if self.publish => plan.with_blocks(PUBLISHED.0, PUBLISHED.1),
             _ => plan.with_blocks(FEW_BLOCKS, usual),
         };
-        Plan { whole: self.whole, ..plan }
+        plan.with(|plan| plan.whole = self.whole)
     }
 
     /// Whether all releases of a driver are compared.
@@ -503,12 +479,9 @@ impl Asked {
 
     /// Each scenario with each way of submitting that was asked for.
     fn submitted(&self, scenarios: Vec<Scenario>) -> Vec<Scenario> {
-        if self.submit.is_empty() {
-            return scenarios;
-        }
-        let ways =
-            |scenario: &Scenario| self.submit.iter().map(|way| Scenario { submit: *way, ..scenario.clone() }).collect();
-        scenarios.iter().flat_map::<Vec<Scenario>, _>(ways).collect()
+        let submitted = |way: &Submit, one: &Scenario| Scenario { submit: *way, ..one.clone() };
+        let ways = |one| self.submit.iter().map(move |way| submitted(way, one));
+        if self.submit.is_empty() { scenarios } else { scenarios.iter().flat_map(ways).collect() }
     }
 
     /// Each scenario with the replicas that were asked for.
@@ -629,16 +602,6 @@ fn consistency(text: &str) -> Result<Consistency, String> {
     serde_json::from_value(level.into()).map_err(|error| error.to_string())
 }
 
-fn datacenter(name: &str) -> Result<String, String> {
-    match name.is_empty() {
-        true => {
-            Err("a datacenter's name has at least one character; leave --datacenter out for the nodes of all"
-                .to_owned())
-        }
-        false => Ok(name.to_owned()),
-    }
-}
-
 fn noise_share(text: &str) -> Result<f64, String> {
     let share = parts(text).filter(|share| *share > 0.0 && *share <= 1.0);
     share.ok_or_else(|| "write a share above 0, at most 100%, such as 10% or 0.1".to_owned())
@@ -663,9 +626,6 @@ fn pause_as_typed(text: &str) -> Result<String, String> {
 }
 
 /// A number of generations.
-///
-/// # Errors
-/// When it is none, or too many.
 pub fn blocks(text: &str) -> Result<u32, String> {
     let blocks = u32::try_from(count(text)?).ok().filter(|blocks| *blocks <= MOST_BLOCKS);
     blocks.ok_or_else(|| TOO_MANY.to_owned())
@@ -676,9 +636,6 @@ fn page_size(text: &str) -> Result<i32, String> {
 }
 
 /// A contender whose driver is known, whether or not it is built here.
-///
-/// # Errors
-/// When there is no such driver.
 pub fn contender(text: &str, programs: &Programs) -> Result<Contender> {
     let contender: Contender = text.parse().map_err(usage)?;
     let name = contender.name();

@@ -305,24 +305,24 @@ impl Observer for Progress {
         }
     }
 
-    fn starts(&mut self, outlook: &Outlook) {
-        let Outlook { estimate, preparation, within, until, generations, turns: (rounds, count), .. } = *outlook;
+    fn starts(&mut self, outlook: &Outlook<'_>) {
+        let Outlook { estimate, preparation, generations, plan, .. } = *outlook;
         let cells = cqldyno_reports::count(outlook.cells as u64, "cell");
         let generations = (generations > 0).then(|| {
-            let [generations, rounds] = [(generations, "generation"), (rounds, "round")]
+            let [generations, rounds] = [(generations, "generation"), (plan.turns().rounds, "round")]
                 .map(|(number, noun)| cqldyno_reports::count(number.into(), noun));
-            let statements = cqldyno_reports::count(count, "statement");
+            let statements = cqldyno_reports::count(plan.statements(), "statement");
             format!("{generations} of {rounds} of {statements} of every scenario and arrangement")
         });
         let cells = Some(cells).filter(|_| generations.is_none() || outlook.cells > 0);
         let cells = generations.into_iter().chain(cells).collect::<Vec<_>>().join(" and ");
-        let within = within.map_or(String::new(), |time| {
+        let within = plan.within().map_or(String::new(), |time| {
             format!(
                 " It stops after {}: nothing starts that would not end in time. One generation of everything runs in any case.",
                 lasting(time)
             )
         });
-        let until = until.map_or(String::new(), |share| {
+        let until = plan.until.map_or(String::new(), |share| {
             format!(" From generation {LEAST_BLOCKS} on it ends once all intervals are within {} %.", percent(share))
         });
         let preparation = match preparation {
@@ -352,7 +352,7 @@ impl Observer for Progress {
         self.warn("", plain(sentence));
     }
 
-    fn differs(&mut self, sentence: &str) {
+    fn says(&mut self, sentence: &str) {
         self.say(&plain(sentence));
     }
 
@@ -365,14 +365,6 @@ impl Observer for Progress {
         let said: Vec<String> = said.map(|(number, what)| cqldyno_reports::count(number as u64, what)).collect();
         let are = if there.len() == 1 { "is" } else { "are" };
         self.say(&format!("{} {are} there already.", said.join(" and ")));
-    }
-
-    fn too_few(&mut self, sentence: &str) {
-        self.say(&plain(sentence));
-    }
-
-    fn cut_short(&mut self, sentence: &str) {
-        self.say(&plain(sentence));
     }
 
     fn cell_starts(&mut self, start: &CellStart<'_>) {

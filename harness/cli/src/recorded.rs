@@ -14,9 +14,6 @@ use crate::{repetition, terminal};
 pub const LATEST: &str = "latest";
 
 /// The path as it was given, or that of the run below `cqldyno-runs` that started last for the word `latest`.
-///
-/// # Errors
-/// When there is no such run.
 pub fn path_of(given: &Path) -> Result<PathBuf> {
     if given != Path::new(LATEST) {
         return Ok(given.to_path_buf());
@@ -34,9 +31,6 @@ pub fn path_of(given: &Path) -> Result<PathBuf> {
 }
 
 /// Reads the run in `given`, a path or the word `latest`.
-///
-/// # Errors
-/// When there is none, or it is damaged, of another version, or changed afterwards: a full sentence with the path.
 pub fn read(given: &Path) -> Result<Recorded> {
     let path = &path_of(given)?;
     let shown = path.display();

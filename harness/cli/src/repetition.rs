@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use cqldyno_reports::{Pass, Role, Run, ScenarioInfo, percent};
+use cqldyno_reports::{Pass, Run, ScenarioInfo, percent};
 use cqldyno_scenarios::{Scenario, Submit, builtin};
 
 /// The arguments after `cqldyno` that ask for the same run again. They state every value, so that no later default changes it.
@@ -12,83 +12,62 @@ use cqldyno_scenarios::{Scenario, Submit, builtin};
 fn arguments(run: &Run) -> Vec<String> {
     let plan = &run.plan;
     let is_comparison = run.contenders.len() > 1;
-    let mut all = vec![if is_comparison { "compare" } else { "run" }.to_owned()];
-    all.extend(asked(run));
-    all.extend((!plan.releases.is_empty() && !plan.exact).then(|| "--time".to_owned()));
-    all.extend(plan.whole.then(|| "--whole".to_owned()));
-    let mut flag = |name: &str, value: String| all.extend([format!("--{name}"), value]);
-    if let Some(reference) = plan.reference.as_ref().filter(|_| is_comparison) {
-        flag("reference", reference.clone());
-    }
+    let contenders =
+        if plan.releases.is_empty() { run.asked() } else { plan.releases.iter().map(String::as_str).collect() };
     let points = || run.scenarios.iter().filter_map(|scenario| scenario.point.as_ref());
     let mut names: Vec<String> = run.scenarios.iter().map(scenario).collect();
     names.dedup();
-    names.into_iter().for_each(|name| flag("scenario", name));
-    match (plan.turns, plan.total) {
-        (Some(turns), total) if turns.rounds > 1 || total.is_none_or(|all| !all.is_multiple_of(plan.blocks.into())) => {
-            total.into_iter().for_each(|all| flag("count", all.to_string()));
-            flag("turn", turns.count.to_string());
-        }
-        (turns, total) => {
-            let blocks = u64::from(plan.blocks.max(1));
-            let each = total.map(|all| all / blocks).or(turns.map(|turns| turns.count)).unwrap_or(plan.count);
-            flag("count", each.to_string());
-            if !plan.whole {
-                flag("blocks", plan.blocks.to_string());
-            }
-        }
-    }
-    if plan.turns.is_some() && !plan.exact {
-        flag("layouts", plan.layouts.unwrap_or_default().to_string());
-    }
-    flag("concurrency", numbers(points().map(|point| point.in_flight), plan.concurrency));
-    flag("warmup", plan.warmup.to_string());
-    flag("noise-share", plan.noise_share.map_or("none".to_owned(), |share| share.to_string()));
-    if plan.within_ms.is_some() || plan.turns.is_some() {
-        flag("within", milliseconds(plan.within_ms));
-    }
-    if let Some(until) = plan.until {
-        flag("until", format!("{}%", percent(until)));
-    }
+    let in_turns = |all: &u64| plan.turns().rounds > 1 || !all.is_multiple_of(plan.blocks.into());
+    let (count, turn) = match (plan.turns, plan.total) {
+        (Some(turns), total) if total.as_ref().is_none_or(in_turns) => (total, Some(turns.count)),
+        (_, total) => (Some(total.map_or(plan.turns().count, |all| all / u64::from(plan.blocks.max(1)))), None),
+    };
     let arrangements: Vec<&str> = plan.arrangements.iter().map(|one| one.id.as_str()).collect();
-    flag("arrangement", arrangements.join(","));
-    if !arrangements.iter().any(|id| id.starts_with("pinned+")) {
-        flag("pin", "off".to_owned());
-    }
-    flag("target", plan.target.id.clone());
-    flag("settings", plan.settings.clone());
+    let is_pinned = arrangements.iter().any(|id| id.starts_with("pinned+"));
     // With the settings `default` every driver keeps its own of these, and they are refused.
-    if plan.settings != "default" || run.contenders.iter().any(|one| one.id.contains("+settings=equal")) {
-        flag("connections", numbers(points().filter_map(|point| point.connections), plan.connections));
-        flag("page-size", plan.page_size.to_string());
-        flag("consistency", plan.consistency.clone());
-        flag("request-timeout", milliseconds(plan.request_timeout_ms));
-    }
-    if let Some(stall) = plan.stall_ms {
-        flag("stall", milliseconds(Some(stall)));
-    }
-    if let Some(bytes) = plan.memory_limit_bytes {
-        flag("memory", bytes.to_string());
-    }
-    if let Some(datacenter) = &plan.datacenter {
-        flag("datacenter", datacenter.clone());
-    }
-    if let Some(replication) = &plan.replication {
-        flag("replication", replication.clone());
-    }
-    flag("seed", plan.seed.to_string());
-    let more: Vec<&str> = plan.passes.iter().filter(|pass| **pass != Pass::Counting).map(|pass| pass.name()).collect();
-    if !more.is_empty() {
-        flag("pass", more.join(","));
-    }
-    if let Some(rate) = plan.rate {
-        flag("rate", rate.to_string());
-    }
-    match plan.counting_count {
-        0 => all.push("--no-counting".to_owned()),
-        count => all.extend(["--counting-count".to_owned(), count.to_string()]),
-    }
-    all.extend(plan.keep.then(|| "--keep".to_owned()));
+    let takes_settings =
+        plan.settings != "default" || run.contenders.iter().any(|one| one.id.contains("+settings=equal"));
+    let of_drivers = |value: String| takes_settings.then_some(value);
+    let more =
+        || plan.passes.iter().filter(|pass| **pass != Pass::Counting).map(|pass| pass.name()).collect::<Vec<_>>();
+    let number = |value: Option<u64>| value.map(|number| number.to_string());
+    let flags = [("reference", plan.reference.clone().filter(|_| is_comparison))];
+    let flags = flags.into_iter().chain(names.into_iter().map(|name| ("scenario", Some(name)))).chain([
+        ("count", number(count)),
+        ("turn", number(turn)),
+        ("blocks", (turn.is_none() && !plan.whole).then(|| plan.blocks.to_string())),
+        ("layouts", (plan.turns.is_some() && !plan.exact).then(|| plan.layouts.unwrap_or_default().to_string())),
+        ("concurrency", Some(numbers(points().map(|point| point.in_flight), plan.concurrency))),
+        ("warmup", Some(plan.warmup.to_string())),
+        ("noise-share", Some(plan.noise_share.map_or("none".to_owned(), |share| share.to_string()))),
+        ("within", (plan.within_ms.is_some() || plan.turns.is_some()).then(|| milliseconds(plan.within_ms))),
+        ("until", plan.until.map(|until| format!("{}%", percent(until)))),
+        ("arrangement", Some(arrangements.join(","))),
+        ("pin", (!is_pinned).then(|| "off".to_owned())),
+        ("target", Some(plan.target.id.clone())),
+        ("settings", Some(plan.settings.clone())),
+        ("connections", of_drivers(numbers(points().filter_map(|point| point.connections), plan.connections))),
+        ("page-size", of_drivers(plan.page_size.to_string())),
+        ("consistency", of_drivers(plan.consistency.clone())),
+        ("request-timeout", of_drivers(milliseconds(plan.request_timeout_ms))),
+        ("stall", plan.stall_ms.map(|stall| milliseconds(Some(stall)))),
+        ("memory", number(plan.memory_limit_bytes)),
+        ("datacenter", plan.datacenter.clone()),
+        ("replication", plan.replication.clone()),
+        ("seed", Some(plan.seed.to_string())),
+        ("pass", Some(more().join(",")).filter(|passes| !passes.is_empty())),
+        ("rate", number(plan.rate)),
+        ("counting-count", Some(plan.counting_count).filter(|count| *count > 0).map(|count| count.to_string())),
+    ]);
+    let flags = flags.filter_map(|(name, value)| Some([format!("--{name}"), value?])).flatten();
+    let switch = |word: &str, is_on: bool| is_on.then(|| word.to_owned());
+    let command = if is_comparison { "compare" } else { "run" };
+    let mut all: Vec<String> = std::iter::once(command).chain(contenders).map(str::to_owned).collect();
+    all.extend(switch("--time", !plan.releases.is_empty() && !plan.exact));
+    all.extend(switch("--whole", plan.whole));
+    all.extend(flags);
+    all.extend(switch("--no-counting", plan.counting_count == 0));
+    all.extend(switch("--keep", plan.keep));
     all.extend(plan.serve_arguments.iter().cloned());
     all
 }
@@ -121,21 +100,6 @@ fn scenario(info: &ScenarioInfo) -> String {
         true => name.clone(),
         false => name.replacen(&asked.name, &format!("{}.json", asked.name), 1),
     }
-}
-
-/// The contenders as they were asked for: without the control, and without the number of one that was named twice.
-fn asked(run: &Run) -> Vec<String> {
-    if !run.plan.releases.is_empty() {
-        return run.plan.releases.clone();
-    }
-    let mut ids: Vec<&str> = Vec::new();
-    let mut asked = Vec::new();
-    for one in run.contenders.iter().filter(|one| !one.control || one.role != Role::Driver) {
-        let first = one.id.rsplit_once('#').map(|(first, _)| first).filter(|first| ids.contains(first));
-        asked.push(first.unwrap_or(&one.id).to_owned());
-        ids.push(&one.id);
-    }
-    asked
 }
 
 /// The numbers of a sweep, each once; without any the plan's own.

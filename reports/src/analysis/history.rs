@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use cqldyno_statistics::Level;
 use serde::Serialize;
 
-use crate::check::conditions;
+use crate::check::{Conditions, conditions, differing};
 use crate::measure::{
     ALLOCATIONS_PER_STATEMENT, CALLGRIND_INSTRUCTIONS, CPU_PER_STATEMENT, PROCESSOR_INSTRUCTIONS,
     SYSCALLS_PER_STATEMENT, THROUGHPUT,
@@ -196,9 +196,6 @@ struct Member<'a> {
     notes: &'a [String],
 }
 
-/// Names and values that are equal for a group.
-type Conditions = Vec<(String, String)>;
-
 impl History {
     /// Of named runs; `left_out` are those that could not be read.
     pub fn new(by: By, runs: &[(String, Recorded)], left_out: Vec<LeftOut>) -> History {
@@ -248,7 +245,7 @@ fn colour(groups: &mut [Group]) {
 /// What must be equal for two runs to share a line: the conditions of a check against a baseline, and the count.
 fn under(run: &Run) -> Conditions {
     let plan = &run.plan;
-    let mut all: Conditions = conditions(run).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    let mut all = conditions(run);
     all.push((
         "the count".to_owned(),
         format!("{}, {} before the window", count(plan.statements(), "statement"), whole(plan.warmup as f64)),
@@ -257,10 +254,9 @@ fn under(run: &Run) -> Conditions {
 }
 
 fn apart(before: &[(String, String)], now: &[(String, String)]) -> String {
-    let differs = before.iter().zip(now).filter(|(before, now)| before != now);
-    let parts: Vec<String> = differs
-        .map(|((name, was), (_, is))| format!("{name} was {} and is {} here", crate::plain(was), crate::plain(is)))
-        .collect();
+    let said =
+        |[name, was, is]: [&str; 3]| format!("{name} was {} and is {} here", crate::plain(was), crate::plain(is));
+    let parts: Vec<String> = differing(before, now).into_iter().map(said).collect();
     format!("These runs are not joined with the earlier ones, because {}.", parts.join("; "))
 }
 

@@ -243,8 +243,8 @@ pub(crate) fn summed(
         for id in ids {
             let pass = run.measure(id).map_or_else(|| pass_of(here, id), |known| known.pass);
             let (rows, figures) = contenders.iter().map(|mine| mine.row(run, rounds, place, id, pass)).unzip();
-            let mut table =
-                Table { rows, figures, disturbed: disturbed.clone(), missing, withheld, logs: BTreeMap::new() };
+            let disturbed = disturbed.clone();
+            let mut table = Table { rows, figures, disturbed, missing, withheld, ..Table::default() };
             // A meter with verdicts is a family of comparisons, and any other table is one by itself; its figures are needed no longer.
             if !JUDGED.contains(id) {
                 compare(run, reference, &mut [&mut table]);
@@ -450,7 +450,7 @@ fn pass_of(cells: &[&Cell], id: &str) -> Pass {
 }
 
 /// The middle value, or the mean of the two middle ones.
-pub(crate) fn median(values: &mut [f64]) -> Option<f64> {
+pub fn median(values: &mut [f64]) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
     match values {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
+use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -16,8 +17,11 @@ pub const SCHEMA_VERSION: u32 = 2;
 /// The oldest version that is read.
 const OLDEST_VERSION: u32 = 1;
 
+/// Ends the id and the label of a control that nobody named.
+pub const CONTROL_MARK: &str = "#control";
+
 /// A comparison: what was asked, of whom, on what machine. `run.json` of a run folder.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Run {
     /// The version of the result model, [`SCHEMA_VERSION`] of the program that wrote it.
@@ -98,6 +102,19 @@ impl Run {
         serde_json::from_str(text).map_err(ModelError::NotARun)
     }
 
+    /// The contenders as they were asked for: without the control, and without the number of one that was named twice.
+    pub fn asked(&self) -> Vec<&str> {
+        let all = self.contenders.iter().map(|row| row.id.as_str());
+        let ids: Vec<&str> = all.filter(|id| !id.ends_with(CONTROL_MARK)).collect();
+        let mut asked = ids.clone();
+        for (at, id) in ids.iter().enumerate() {
+            // A path may have a number sign of its own.
+            let first = id.rsplit_once('#').map(|(first, _)| first).filter(|first| ids[..at].contains(first));
+            asked[at] = first.unwrap_or(id);
+        }
+        asked
+    }
+
     /// The contender of that id.
     pub fn contender(&self, id: &str) -> Option<&Contender> {
         self.contenders.iter().find(|contender| contender.id == id)
@@ -123,7 +140,7 @@ pub enum ModelError {
 }
 
 /// What was asked for, equal for all contenders.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PlanInfo {
     /// Chooses the order of keys and of contenders.
@@ -249,6 +266,21 @@ pub struct TurnsInfo {
 }
 
 impl PlanInfo {
+    /// The turns of a generation; a cell counts as a turn in the only round.
+    pub fn turns(&self) -> TurnsInfo {
+        self.turns.unwrap_or(TurnsInfo { count: self.count, rounds: 1 })
+    }
+
+    /// The run's time limit.
+    pub fn within(&self) -> Option<Duration> {
+        self.within_ms.map(Duration::from_millis)
+    }
+
+    /// Sets the run's time limit.
+    pub fn limit(&mut self, within: Option<Duration>) {
+        self.within_ms = within.and_then(|time| u64::try_from(time.as_millis()).ok());
+    }
+
     /// What repeats, in one word: a block of cells, or a generation of turns.
     pub fn repeated(&self) -> &'static str {
         if self.turns.is_some() { "generation" } else { "block" }
@@ -261,16 +293,14 @@ impl PlanInfo {
 
     /// Statements of a timing cell, or of a turn: the longest one of a total.
     pub fn statements(&self) -> u64 {
-        self.turns.map_or(self.count, |turns| self.issued_in(self.blocks).div_ceil(turns.rounds.max(1).into()))
+        self.issued_in(self.blocks).div_ceil(self.turns().rounds.max(1).into())
     }
 
     /// Statements of each contender in the generation with this number, from 1, before the limits of its scenario.
     pub fn issued_in(&self, generation: u32) -> u64 {
-        match (self.turns, self.total) {
-            (None, _) => self.count,
-            (Some(turns), None) => turns.count.saturating_mul(turns.rounds.into()),
-            (Some(_), Some(total)) => share(total, self.blocks, generation),
-        }
+        let TurnsInfo { count, rounds } = self.turns();
+        let total = self.total.filter(|_| self.turns.is_some());
+        total.map_or(count.saturating_mul(rounds.into()), |total| share(total, self.blocks, generation))
     }
 }
 
@@ -298,7 +328,7 @@ pub struct ArrangementInfo {
 }
 
 /// Who answered.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TargetInfo {
     /// `embedded` or the addresses, as on the command line.

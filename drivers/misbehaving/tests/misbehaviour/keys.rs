@@ -79,7 +79,8 @@ fn texts_blobs_and_uuids_of_a_primary_key_differ_from_row_to_row() {
         let scenarios = vec![Scenario::from_toml(scenario, "keys").unwrap()];
         let count = if rate.is_some() { 5_000 } else { 40_000 };
         let passes = rate.map(|_| Pass::Latency).into_iter().collect();
-        let plan = Plan { scenarios, rate, passes, ..place.plan("writes", &["floor"]) }.with_blocks(1, count);
+        let plan = Plan { scenarios, ..place.plan("writes", &["floor"]) };
+        let plan = plan.with(|plan| (plan.rate, plan.passes) = (rate, passes)).with_blocks(1, count);
         assert_eq!(place.run(&plan)[0].measures["verified"].get(), Some(count as f64));
     }
 }

@@ -1,19 +1,13 @@
 //! A driver that stands still now and then: its pauses are in the response times, whatever it says of itself.
 
 use crate::place::{Place, misbehaving};
-use cqldyno_bench::Plan;
 use cqldyno_reports::{Cell, Pass};
 
 /// The cell of `misbehaving+how=HOW` at 20,000 inserts a second for 1.2 s, in which one whole pause lies.
 fn at_rate(how: &str) -> (Cell, String) {
     let place = Place::new();
-    let plan = Plan {
-        concurrency: 8,
-        rate: Some(20_000),
-        passes: vec![Pass::Latency],
-        ..place.plan("writes", &["floor", how])
-    }
-    .with_blocks(1, 6_000);
+    let plan = place.plan("writes", &["floor", how]).with_blocks(1, 6_000);
+    let plan = plan.with(|plan| (plan.concurrency, plan.rate, plan.passes) = (8, Some(20_000), vec![Pass::Latency]));
     let cells = place.run(&plan).into_iter().filter(|cell| cell.step.as_deref() == Some("rate"));
     let cell = misbehaving(cells.collect());
     let log = std::fs::read_to_string(place.path().join("out").join(&cell.files["hdr"])).unwrap();
@@ -40,7 +34,7 @@ fn a_driver_that_pauses_is_charged_for_what_should_have_started_meanwhile() {
 #[test]
 fn the_same_client_without_pauses_has_every_figure_of_every_step() {
     let place = Place::new();
-    let plan = Plan { passes: vec![Pass::Latency], ..place.plan("mixed", &["floor", "honestly"]) };
+    let plan = place.plan("mixed", &["floor", "honestly"]).with(|plan| plan.passes = vec![Pass::Latency]);
     let cells: Vec<Cell> = place.run(&plan).into_iter().filter(|cell| cell.pass == Pass::Latency).collect();
     assert_eq!(cells.len(), 2 * 5);
     for cell in &cells {

@@ -49,15 +49,13 @@ impl Place {
         let minute = Duration::from_secs(60);
         Plan {
             arrangements: vec!["multi:2".parse().unwrap()],
-            concurrency: 64,
-            // As many statements as the driver behaves for.
-            warmup: 500,
-            passes: Vec::new(),
             // Long enough for a busy machine: only workers that hang use them up.
             deadlines: Deadlines { hello: minute, ready: minute, stall: minute, done: minute },
             out: Some(self.dir.path().join("out")),
             ..Plan::new(contenders.iter().map(contender).collect(), vec![cqldyno_scenarios::builtin(scenario).unwrap()])
         }
+        // As many statements before the window as the driver behaves for.
+        .with(|plan| (plan.concurrency, plan.warmup, plan.passes) = (64, 500, Vec::new()))
         .with_blocks(1, 5_000)
     }
 

@@ -1,17 +1,18 @@
 //! What a driver does between its turns, or in one of them, is told, and the others go on.
 
 use crate::place::Place;
-use cqldyno_bench::{Plan, Turns};
-use cqldyno_reports::Cell;
+use cqldyno_reports::{Cell, TurnsInfo};
 
 /// The turns of `misbehaving+how=HOW`; the honest one beside it is not disturbed.
 fn turns(how: &str) -> Vec<Cell> {
-    turns_of(how, Turns { count: 2_000, rounds: 3 }, None)
+    turns_of(how, TurnsInfo { count: 2_000, rounds: 3 }, None)
 }
 
-fn turns_of(how: &str, turns: Turns, memory_limit_bytes: Option<u64>) -> Vec<Cell> {
+fn turns_of(how: &str, turns: TurnsInfo, memory_limit_bytes: Option<u64>) -> Vec<Cell> {
     let place = Place::new();
-    let plan = Plan { turns, total: None, memory_limit_bytes, ..place.plan("reads", &["honestly", how]) };
+    let plan = place.plan("reads", &["honestly", how]).with(|plan| {
+        (plan.turns, plan.total, plan.memory_limit_bytes) = (Some(turns), None, memory_limit_bytes);
+    });
     let cells = place.run(&plan);
     let (mine, others): (Vec<Cell>, Vec<Cell>) =
         cells.into_iter().partition(|cell| cell.contender != "misbehaving+how=honestly");
@@ -21,7 +22,7 @@ fn turns_of(how: &str, turns: Turns, memory_limit_bytes: Option<u64>) -> Vec<Cel
 
 #[test]
 fn cpu_time_that_is_hidden_in_each_turn_voids_the_sum_of_them() {
-    let turns = turns_of("hides-cpu-time", Turns { count: 40_000, rounds: 8 }, None);
+    let turns = turns_of("hides-cpu-time", TurnsInfo { count: 40_000, rounds: 8 }, None);
     let why = turns.last().unwrap().void.clone().unwrap();
     assert!(why.contains("Over all its turns: The worker says that it used"), "{why}");
 }
@@ -29,7 +30,7 @@ fn cpu_time_that_is_hidden_in_each_turn_voids_the_sum_of_them() {
 #[test]
 fn a_turn_is_charged_with_cpu_time_that_is_shifted_to_its_edges() {
     for rounds in [1, 3] {
-        for turn in turns_of("shifts-cpu-time", Turns { count: 40_000, rounds }, None) {
+        for turn in turns_of("shifts-cpu-time", TurnsInfo { count: 40_000, rounds }, None) {
             let [cpu, after, each] =
                 ["cpu", "cpu_after_turn", "cpu_per_statement"].map(|id| turn.get(id).unwrap_or_default());
             assert!(((cpu - after) * 1e6 / 40_000.0 + after * 1e6 / 40_000.0 - each).abs() < 1e-6, "{turn:?}");
@@ -70,7 +71,7 @@ fn a_driver_that_breaks_in_its_second_turn_has_its_first_one_and_the_reason() {
 
 #[test]
 fn a_driver_that_breaks_or_grows_while_others_take_their_turns_is_said_to_have_slept() {
-    let long = Turns { count: 200_000, rounds: 3 };
+    let long = TurnsInfo { count: 200_000, rounds: 3 };
     for (how, limit, what) in [
         ("exits-asleep", None, " exited with code 7"),
         ("grows-asleep", Some(32 << 20), "MiB resident, more than the limit of 32.0 MiB, and was ended"),

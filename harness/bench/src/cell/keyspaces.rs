@@ -34,7 +34,7 @@ pub(super) fn suffix(plan: &Plan, run: &Run, contender: usize) -> String {
 }
 
 /// The run's own keyspaces, each with its CREATE.
-pub(crate) fn own_keyspaces(plan: &Plan, run: &Run, schedule: &Schedule) -> BTreeMap<String, String> {
+pub(crate) fn own_keyspaces(plan: &Plan, run: &Run, schedule: &Schedule<'_>) -> BTreeMap<String, String> {
     let mut all = BTreeMap::new();
     if !has_own(plan) {
         return all;
@@ -50,7 +50,7 @@ pub(crate) fn own_keyspaces(plan: &Plan, run: &Run, schedule: &Schedule) -> BTre
 }
 
 /// The cells of contenders that send something.
-fn sending<'a>(run: &'a Run, schedule: &'a Schedule) -> impl Iterator<Item = PlannedCell> + 'a {
+fn sending(run: &Run, schedule: &Schedule<'_>) -> impl Iterator<Item = PlannedCell> {
     let cells = schedule.first_attempts(schedule.blocks());
     cells.filter(|cell| run.contenders[cell.contender].role != Role::Noop)
 }

@@ -71,7 +71,7 @@ impl<'a> Setup<'a> {
                 None => return Err(CellFailure::Machine("its tables would be those of others, too".to_owned())),
             };
         }
-        scenario.page_size = introduced.own.page_size(plan, &scenario);
+        scenario.page_size = introduced.contender.own.page_size(plan, &scenario);
         let workload = Workload::new(&scenario, load.count, load.warmup, plan.seed)
             .map_err(|error| CellFailure::Machine(error.to_string()))?;
         let placement = &placements[planned.arrangement];
@@ -142,7 +142,7 @@ impl<'a> Setup<'a> {
 
     pub(super) fn job(&self, mode: Mode, nodes: &[SocketAddr]) -> Job {
         let plan = self.bench.context.plan;
-        let own = self.introduced.own.in_force(plan, Some(&self.scenario));
+        let own = self.introduced.contender.own.in_force(plan, Some(&self.scenario));
         let mut scenario = Scenario { point: None, ..self.scenario.clone() };
         if mode != Mode::ReadBack {
             // Nobody else need know what is read back.
@@ -170,7 +170,7 @@ impl<'a> Setup<'a> {
             page_size: self.scenario.page_size.map_or(plan.page_size, u32::cast_signed),
             request_timeout_ms: own.request_timeout_ms,
             settings: own.settings,
-            options: self.introduced.options.clone(),
+            options: self.introduced.contender.options.clone(),
             progress_ms: PROGRESS_MS,
         }
     }

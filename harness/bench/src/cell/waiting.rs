@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 use cqldyno_driver_api::Settings;
 use cqldyno_meter::{Asleep, Attachment, Outcome, Seen, Window, cpu_disagreement, process_cpu_ns};
 use cqldyno_protocol::{Done, End, Ready, Steady};
-use cqldyno_reports::{Cell, Pass, Series, Setting};
+use cqldyno_reports::{Cell, Pass, Series, Setting, sentence};
 use cqldyno_scenarios::Operation;
 use tempfile::TempDir;
 
@@ -22,7 +22,7 @@ use crate::judge::readings::{
 use crate::judge::{Evidence, ReadBack};
 use crate::plan::pass::Shape;
 use crate::process::failure::CellFailure;
-use crate::process::introduction::{sentence, setting};
+use crate::process::introduction::setting;
 use crate::process::worker::Worker;
 use crate::record::folder::file_stem;
 
@@ -281,7 +281,7 @@ impl Setup<'_> {
         ready: &Ready,
         served: &Served<'_>,
     ) -> Evidence<'e> {
-        let own = self.introduced.own.in_force(self.bench.context.plan, Some(&self.scenario));
+        let own = self.introduced.contender.own.in_force(self.bench.context.plan, Some(&self.scenario));
         let nodes = served.nodes().len().max(1) as u64;
         let due = ready.connections.unwrap_or(own.connections) as u64;
         let connecting = self.load.shape == Shape::Connecting;
@@ -311,7 +311,7 @@ impl Setup<'_> {
     ) -> Cell {
         let Turn { asked, end, done, counted, connections, .. } = turn;
         let folder = self.bench.context.folder;
-        let own = self.introduced.own.in_force(self.bench.context.plan, Some(&self.scenario));
+        let own = self.introduced.contender.own.in_force(self.bench.context.plan, Some(&self.scenario));
         let redact = |text: &str| self.bench.redaction.apply(text);
 
         let taken = outcome.readings.iter().filter(|reading| reading.measure.is_taken_in(cell.pass));

@@ -42,48 +42,30 @@ pub enum Check {
 }
 
 impl Check {
-    /// All of them.
-    pub const ALL: [Check; 17] = [
-        Check::Hello,
-        Check::Order,
-        Check::Refusal,
-        Check::Ready,
-        Check::Window,
-        Check::Done,
-        Check::Count,
-        Check::Rows,
-        Check::Connections,
-        Check::Histogram,
-        Check::Operations,
-        Check::Stop,
-        Check::Time,
-        Check::Rate,
-        Check::Turns,
-        Check::Exit,
-        Check::Parent,
+    /// All of them, in their order, each with its name in a word.
+    pub const ALL: [(Check, &'static str); 17] = [
+        (Check::Hello, "hello"),
+        (Check::Order, "order"),
+        (Check::Refusal, "refusal"),
+        (Check::Ready, "ready"),
+        (Check::Window, "window"),
+        (Check::Done, "done"),
+        (Check::Count, "count"),
+        (Check::Rows, "rows"),
+        (Check::Connections, "connections"),
+        (Check::Histogram, "histogram"),
+        (Check::Operations, "operations"),
+        (Check::Stop, "stop"),
+        (Check::Time, "time"),
+        (Check::Rate, "rate"),
+        (Check::Turns, "turns"),
+        (Check::Exit, "exit"),
+        (Check::Parent, "parent"),
     ];
 
     /// Its name in a word.
     pub fn name(self) -> &'static str {
-        match self {
-            Check::Hello => "hello",
-            Check::Order => "order",
-            Check::Refusal => "refusal",
-            Check::Ready => "ready",
-            Check::Window => "window",
-            Check::Done => "done",
-            Check::Count => "count",
-            Check::Rows => "rows",
-            Check::Connections => "connections",
-            Check::Histogram => "histogram",
-            Check::Operations => "operations",
-            Check::Stop => "stop",
-            Check::Time => "time",
-            Check::Rate => "rate",
-            Check::Turns => "turns",
-            Check::Exit => "exit",
-            Check::Parent => "parent",
-        }
+        Check::ALL[self as usize].1
     }
 }
 
@@ -130,7 +112,7 @@ impl Findings {
 
     /// Every check with what was found.
     pub(super) fn into_all(mut self) -> Vec<(Check, Found)> {
-        Check::ALL.into_iter().map(|check| (check, self.0.remove(&check).unwrap_or(Found::NotReached))).collect()
+        Check::ALL.into_iter().map(|(check, _)| (check, self.0.remove(&check).unwrap_or(Found::NotReached))).collect()
     }
 }
 

@@ -28,7 +28,7 @@ pub(crate) fn asked(plan: &Plan, scenario: &Scenario) -> Option<String> {
     let limits = &scenario.limits;
     let asked = plan.issued_in(1);
     let (count, warmup, concurrency) =
-        (limits.count(asked), limits.warmup(plan.warmup), scenario.in_flight(plan.concurrency));
+        (limits.count(asked), limits.warmup(plan.warmup), plan.in_flight(scenario) as u64);
     if scenario.point.is_some() || (count, warmup, concurrency) != (asked, plan.warmup, plan.concurrency) {
         sentences.push(format!(
             "The {} leaves a generation {} statements after {} to warm up, {} in flight.",
@@ -44,7 +44,7 @@ pub(crate) fn asked(plan: &Plan, scenario: &Scenario) -> Option<String> {
 /// What the scenario's limits leave of the numbers that were asked for, as a sentence, if that is less. A sweep says it by its points.
 pub(crate) fn dropped(plan: &Plan, scenario: &Scenario) -> Option<String> {
     let asked = plan.issued_in(1);
-    let in_flight = (scenario.in_flight(plan.concurrency) as u64, plan.concurrency as u64);
+    let in_flight = (plan.in_flight(scenario) as u64, plan.concurrency);
     let in_all = plan.total.filter(|total| *total < plan.count);
     let (count, what) = match in_all {
         Some(total) => ((total, plan.count), "statements"),
@@ -70,19 +70,15 @@ pub(crate) fn paced(plan: &Plan) -> Option<String> {
 
 /// The statements that this worker has in flight over so many `connections` per node, if they are fewer than the plan's.
 pub(crate) fn own_concurrency(plan: &Plan, connections: usize, hello: &Hello) -> Option<usize> {
-    let own = hello.driver.in_flight_per_connection? * connections * nodes(plan);
-    (own < plan.concurrency).then_some(own)
-}
-
-fn nodes(plan: &Plan) -> usize {
-    plan.target.nodes()
+    let own = hello.driver.in_flight_per_connection? * connections * plan.target.nodes();
+    (own < plan.concurrency as usize).then_some(own)
 }
 
 /// Why some statements of a point of a sweep wait within this driver, as a full sentence, if so.
 pub(crate) fn waits(plan: &Plan, own: InForce, driver: &DriverInfo, scenario: &Scenario) -> Option<String> {
     let room = driver.queue_per_connection?;
-    let asked = scenario.in_flight(plan.concurrency);
-    (asked > room * own.connections * nodes(plan)).then(|| {
+    let asked = plan.in_flight(scenario);
+    (asked > room * own.connections * plan.target.nodes()).then(|| {
         format!(
             "its channel to each connection takes {} requests by default, and others wait for room",
             whole(room as f64)
@@ -92,10 +88,10 @@ pub(crate) fn waits(plan: &Plan, own: InForce, driver: &DriverInfo, scenario: &S
 
 /// Why this driver cannot be asked this scenario, as a full sentence, if so.
 pub(crate) fn left_out(plan: &Plan, own: InForce, driver: &DriverInfo, scenario: &Scenario) -> Option<String> {
-    let asked = scenario.in_flight(plan.concurrency);
+    let asked = plan.in_flight(scenario);
     let settings = own.settings;
     let each = driver.in_flight_per_connection.filter(|_| scenario.point.is_some());
-    if let Some(most) = each.map(|each| each * own.connections * nodes(plan)).filter(|most| *most < asked) {
+    if let Some(most) = each.map(|each| each * own.connections * plan.target.nodes()).filter(|most| *most < asked) {
         return Some(format!(
             "It blocks, so it can have {} in flight over its connections, and {} were asked for; ask for more --connections.",
             count(most as u64, "statement"),
@@ -165,7 +161,7 @@ mod tests {
         assert!(batch.contains("20,000 statements after"), "{batch}");
         let few = of("connect", 5).unwrap();
         let less = |name: &str, count, concurrency| {
-            let plan = Plan { concurrency, ..plan(&["floor"], &[name]) }.with_blocks(1, count);
+            let plan = plan(&["floor"], &[name]).with(|one| one.concurrency = concurrency).with_blocks(1, count);
             dropped(&plan, &plan.scenarios[0])
         };
         assert_eq!(
@@ -176,7 +172,7 @@ mod tests {
             less("connect", 10, 64).unwrap(),
             "The limits of the scenario connect leave 1 in flight instead of 64."
         );
-        let total = Plan { concurrency: 1, ..plan(&["floor"], &["connect"]) }.with_total(100_000, None);
+        let total = plan(&["floor"], &["connect"]).with(|one| one.concurrency = 1).with_total(100_000, None);
         assert_eq!(
             dropped(&total, &total.scenarios[0]).unwrap(),
             "The limits of the scenario connect leave 100 statements instead of 100,000."
@@ -184,7 +180,7 @@ mod tests {
         assert_eq!(less("writes", 100_000, 1_024).or(less("batch", 20_000, 64)), None);
         let paced = |count, rate| {
             let passes = vec![Pass::Latency];
-            paced(&Plan { count, rate, passes, ..plan(&["floor"], &["writes"]) })
+            paced(&plan(&["floor"], &["writes"]).with(|one| (one.count, one.rate, one.passes) = (count, rate, passes)))
         };
         let said = "At 1 statement per second the latency pass starts 3, whatever --count says: it lasts up to 3 s.";
         assert_eq!(paced(100_000, Some(1)).as_deref(), Some(said));
@@ -259,7 +255,7 @@ mod tests {
         .unwrap();
         let of = |concurrency, connections, target: &str| {
             let target = Target::parse(target).unwrap();
-            let plan = Plan { concurrency, target, ..plan(&["a"], &["writes"]) };
+            let plan = Plan { target, ..plan(&["a"], &["writes"]) }.with(|one| one.concurrency = concurrency);
             assert_eq!(left_out(&plan, in_force(&plan), &hello.driver, &plan.scenarios[0]), None);
             own_concurrency(&plan, connections, &hello)
         };
@@ -276,7 +272,7 @@ mod tests {
         )
         .unwrap();
         let of = |settings, concurrency, name: &str| {
-            let plan = Plan { settings, concurrency, ..plan(&["a"], &[name]) };
+            let plan = Plan { settings, ..plan(&["a"], &[name]) }.with(|one| one.concurrency = concurrency);
             left_out(&plan, in_force(&plan), &hello.driver, &plan.scenarios[0])
         };
         assert_eq!(of(Settings::Default, 8_192, "writes"), None);
@@ -298,7 +294,7 @@ mod tests {
             );
             serde_json::from_str(&text).unwrap()
         };
-        let plan = Plan { concurrency: 4_096, ..plan(&["a"], &["writes"]) };
+        let plan = plan(&["a"], &["writes"]).with(|one| one.concurrency = 4_096);
         let plan = plan.with_sweep(&[4, 4_096], &[1, 4]).unwrap();
         let said = |hello: &Hello, why: fn(&Plan, InForce, &DriverInfo, &Scenario) -> Option<String>| {
             let of = |one| why(&plan, Own::default().in_force(&plan, Some(one)), &hello.driver, one);

@@ -53,7 +53,7 @@ impl Own {
         let point = scenario.and_then(|scenario| usize::try_from(scenario.point?.connections?).ok());
         InForce {
             settings: self.settings.unwrap_or(plan.settings),
-            connections: self.connections.or(point).unwrap_or(plan.connections),
+            connections: self.connections.or(point).unwrap_or(plan.connections as usize),
             request_timeout_ms: self.timeout_ms.unwrap_or(plan.request_timeout_ms),
         }
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use cqldyno_reports::Pass;
 use cqldyno_scenarios::{LoadPart, Operation, Scenario, Statement, Workload};
+use jiff::SignedDuration;
 
 use crate::plan::pass::{Cost, Shape};
 use crate::plan::schedule::Schedule;
@@ -60,15 +61,14 @@ struct Ended {
 /// Estimates cells of one plan.
 #[derive(Debug)]
 pub(crate) struct Estimate<'a> {
-    plan: &'a Plan,
-    schedule: &'a Schedule,
+    schedule: &'a Schedule<'a>,
     ended: BTreeMap<Key, Ended>,
 }
 
 impl<'a> Estimate<'a> {
     /// Guesses only.
-    pub(crate) fn new(plan: &'a Plan, schedule: &'a Schedule) -> Estimate<'a> {
-        Estimate { plan, schedule, ended: BTreeMap::new() }
+    pub(crate) fn new(schedule: &'a Schedule<'a>) -> Estimate<'a> {
+        Estimate { schedule, ended: BTreeMap::new() }
     }
 
     /// Learns how long `cells` took together, of which each is taken to have had its share.
@@ -123,7 +123,8 @@ impl<'a> Estimate<'a> {
         if cell.count == 0 {
             return Guess::default();
         }
-        let (plan, scenario, step) = (self.plan, &self.plan.scenarios[cell.scenario], self.schedule.step(cell));
+        let (plan, step) = (self.schedule.plan, self.schedule.step(cell));
+        let scenario = &plan.scenarios[cell.scenario];
         let warmup = scenario.limits.warmup(step.load.warmup);
         let workload = Workload::new(scenario, cell.count, warmup, plan.seed);
         let loaded = workload.map_or(0, |workload| workload.load().iter().map(LoadPart::rows).sum::<u64>()) as f64;
@@ -159,7 +160,7 @@ impl Guess {
 impl Plan {
     /// Guessed seconds per statement.
     pub(crate) fn statement_seconds(&self, scenario: &Scenario) -> f64 {
-        self.statement(scenario, self.concurrency).seconds(1.0)
+        self.statement(scenario, self.concurrency as usize).seconds(1.0)
     }
 
     /// A statement with so many asked for in flight.
@@ -208,8 +209,8 @@ fn key(cell: &PlannedCell) -> Key {
 
 /// How long the embedded cluster holds each answer back at most, from `--delay` and `--nap` of its arguments.
 pub(crate) fn delay(arguments: &[String]) -> Duration {
-    let of = |flag: &str| argument(arguments, flag).unwrap_or_default();
-    time(of("--delay")) + time(of("--nap"))
+    let of = |flag| Duration::try_from(argument(arguments, flag)?.parse::<SignedDuration>().ok()?).ok();
+    ["--delay", "--nap"].into_iter().filter_map(of).sum()
 }
 
 /// What follows a flag of the embedded cluster's arguments.
@@ -217,26 +218,12 @@ pub(crate) fn argument<'a>(arguments: &'a [String], flag: &str) -> Option<&'a st
     arguments.iter().skip_while(|argument| *argument != flag).nth(1).map(String::as_str)
 }
 
-/// A time as it is typed; none for no time.
-fn time(text: &str) -> Duration {
-    let unit_at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(unit_at);
-    let seconds = match unit {
-        "ns" => 1e-9,
-        "us" => 1e-6,
-        "ms" => 1e-3,
-        "min" => 60.0,
-        _ => 1.0,
-    };
-    number.parse().ok().and_then(|number: f64| Duration::try_from_secs_f64(number * seconds).ok()).unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::plan::plan;
 
-    fn scheduled(plan: &Plan) -> (Schedule, Vec<PlannedCell>) {
+    fn scheduled(plan: &Plan) -> (Schedule<'_>, Vec<PlannedCell>) {
         let everybody: Vec<usize> = (0..plan.contenders.len()).collect();
         let schedule = Schedule::new(plan, &everybody, None, &|_| true);
         let cells = schedule.first_attempts(schedule.blocks()).collect();
@@ -247,14 +234,14 @@ mod tests {
     fn what_ended_cells_took_takes_the_place_of_the_guess() {
         let plan = plan(&["scylla", "noop"], &["writes", "reads"]);
         let (schedule, cells) = scheduled(&plan);
-        let mut estimate = Estimate::new(&plan, &schedule);
+        let mut estimate = Estimate::new(&schedule);
         let before = estimate.of(cells.clone());
         let first = estimate.of([cells[0]]);
         estimate.ended(&cells[..1], first * 10);
         assert!(estimate.of([cells[0]]).abs_diff(first * 10) < Duration::from_millis(1));
         let timing =
             |estimate: &Estimate<'_>| estimate.of(cells.iter().copied().filter(|cell| cell.pass == Pass::Timing));
-        let guessed = timing(&Estimate::new(&plan, &schedule));
+        let guessed = timing(&Estimate::new(&schedule));
         assert!(timing(&estimate) > guessed * 9, "the others are taken to be slower, too");
         let whole = estimate.of(cells.clone());
         assert!(whole > before * 4 && whole < before * 9, "but not what it takes to begin counting");
@@ -265,11 +252,11 @@ mod tests {
     #[test]
     fn after_the_first_round_a_run_takes_what_its_cells_took_whoever_they_are() {
         let plan = plan(&["scylla", "noop", "other"], &["writes", "rows"]).with_blocks(12, 1_000);
-        let plan = Plan { passes: Vec::new(), ..plan };
+        let plan = plan.with(|one| one.passes = Vec::new());
         let (schedule, cells) = scheduled(&plan);
         let took =
             |cell: &PlannedCell| Duration::from_millis(10 + 700 * cell.contender as u64 + 90 * cell.scenario as u64);
-        let mut estimate = Estimate::new(&plan, &schedule);
+        let mut estimate = Estimate::new(&schedule);
         let (round, rest) = cells.split_at(6);
         round.iter().for_each(|cell| estimate.ended(&[*cell], took(cell)));
         let expected: Duration = rest.iter().map(took).sum();
@@ -280,7 +267,7 @@ mod tests {
     fn no_contender_is_guessed_to_be_faster_than_another() {
         let plan = plan(&["scylla", "noop", "other"], &["writes"]);
         let (schedule, cells) = scheduled(&plan);
-        let estimate = Estimate::new(&plan, &schedule);
+        let estimate = Estimate::new(&schedule);
         let guesses: Vec<Duration> = cells[..3].iter().map(|cell| estimate.of([*cell])).collect();
         assert!(guesses.iter().all(|guess| *guess == guesses[0]), "{guesses:?}");
     }
@@ -290,25 +277,25 @@ mod tests {
         let seconds = |plan: Plan, scenario| {
             let plan = Plan { scenarios: vec![cqldyno_scenarios::builtin(scenario).unwrap()], ..plan };
             let (schedule, cells) = scheduled(&plan);
-            Estimate::new(&plan, &schedule).of([cells[0]]).as_secs_f64()
+            Estimate::new(&schedule).of([cells[0]]).as_secs_f64()
         };
-        let many = Plan { concurrency: 1_024, ..plan(&["scylla"], &["writes"]) }.with_blocks(1, 10_000_000);
+        let many = plan(&["scylla"], &["writes"]).with(|one| one.concurrency = 1_024).with_blocks(1, 10_000_000);
         assert!(seconds(many.clone(), "reads") > seconds(many, "writes") + 1.0);
-        let few = Plan { concurrency: 1_024, ..plan(&["scylla"], &["writes"]) }.with_blocks(1, 10_000);
+        let few = plan(&["scylla"], &["writes"]).with(|one| one.concurrency = 1_024).with_blocks(1, 10_000);
         assert!(seconds(few.clone(), "batch") > 2.0 * seconds(few.clone(), "writes"));
-        let one = Plan { concurrency: 1, ..few };
+        let one = few.with(|one| one.concurrency = 1);
         assert!((0.8..1.0).contains(&seconds(one.clone(), "writes")));
-        let delayed = Plan { serve_arguments: vec!["--delay".to_owned(), "10ms".to_owned()], ..one };
+        let delayed = one.with(|one| one.serve_arguments = vec!["--delay".to_owned(), "10ms".to_owned()]);
         assert!((100.0..102.0).contains(&seconds(delayed, "writes")));
     }
 
     #[test]
     fn cells_of_latency_take_what_their_own_numbers_in_flight_their_rate_and_held_back_answers_make_of_them() {
         let serve_arguments = vec!["--delay".to_owned(), "5ms".to_owned()];
-        let plan =
-            Plan { passes: vec![Pass::Latency], count: 20_000, serve_arguments, ..plan(&["scylla"], &["writes"]) };
+        let plan = plan(&["scylla"], &["writes"])
+            .with(|one| (one.passes, one.count, one.serve_arguments) = (vec![Pass::Latency], 20_000, serve_arguments));
         let (schedule, cells) = scheduled(&plan);
-        let mut estimate = Estimate::new(&plan, &schedule);
+        let mut estimate = Estimate::new(&schedule);
         let latency: Vec<PlannedCell> = cells.iter().copied().filter(|cell| cell.pass == Pass::Latency).collect();
         let seconds = |estimate: &Estimate<'_>, at: usize| estimate.of([latency[at]]).as_secs_f64();
         // At the rate, 10,000 and a tenth with 1 in flight, 20,000 with 16, and sessions of some answers each.
@@ -330,6 +317,6 @@ mod tests {
         let plan = plan(&["scylla"], &["writes"]);
         let schedule = Schedule::new(&plan, &[0], None, &|pass| pass == Pass::Timing);
         let counting = schedule.first_attempts(schedule.blocks()).filter(|cell| cell.pass == Pass::Counting);
-        assert_eq!(Estimate::new(&plan, &schedule).of(counting), Duration::ZERO);
+        assert_eq!(Estimate::new(&schedule).of(counting), Duration::ZERO);
     }
 }

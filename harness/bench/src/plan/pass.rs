@@ -61,7 +61,7 @@ impl Step {
         Step {
             name: None,
             doing,
-            load: Load { count, warmup: plan.warmup, concurrency: plan.concurrency, shape: Shape::Closed },
+            load: Load { count, warmup: plan.warmup, concurrency: plan.concurrency as usize, shape: Shape::Closed },
             at_half: false,
             executes_only: false,
             cost: Cost { seconds: 0.0, factor: 1.0 },
@@ -97,13 +97,9 @@ pub(crate) struct Start {
 
 impl Start {
     pub(crate) fn deadlines(&self, usual: Deadlines) -> Deadlines {
-        let patience = self.patience.max(1);
-        Deadlines {
-            hello: usual.hello * patience,
-            ready: usual.ready * patience,
-            stall: usual.stall * patience,
-            done: usual.done * patience,
-        }
+        let Deadlines { hello, ready, stall, done } = usual;
+        let [hello, ready, stall, done] = [hello, ready, stall, done].map(|time| time * self.patience.max(1));
+        Deadlines { hello, ready, stall, done }
     }
 }
 
@@ -200,8 +196,10 @@ pub(crate) fn kind(pass: Pass) -> PassKind {
 impl Plan {
     /// Statements of a cell that counts system calls.
     pub(crate) fn counted(&self) -> u64 {
-        let usual = self.turns.count.saturating_mul(5).min(COUNTING_COUNT);
-        self.counting_count.unwrap_or(self.count.min(usual))
+        match self.counting_count {
+            0 => self.turns().count.saturating_mul(5).min(COUNTING_COUNT).min(self.count),
+            asked => asked,
+        }
     }
 }
 

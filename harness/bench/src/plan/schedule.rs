@@ -11,12 +11,12 @@ use std::ops::RangeInclusive;
 
 use cqldyno_protocol::Runtime;
 use cqldyno_reports::{Cell, LEAST_BLOCKS, Pass, Role, Run};
-use cqldyno_scenarios::{Limits, Operation, Scenario, Statement};
+use cqldyno_scenarios::Operation;
 
 use crate::plan::pass::{Step, kind};
 use crate::plan::shuffle::shuffle;
 use crate::plan::turns::has_enough;
-use crate::plan::{Plan, PlannedCell, Rounds};
+use crate::plan::{Plan, PlannedCell};
 
 /// How often a run with intervals counts the system calls of each contender, and one of all releases allocations, too: how threads wake each other
 /// differs from process to process.
@@ -60,40 +60,35 @@ impl Group {
 
 /// What is run, in which order.
 #[derive(Clone, Debug)]
-pub(crate) struct Schedule {
-    seed: u64,
+pub(crate) struct Schedule<'a> {
+    pub(crate) plan: &'a Plan,
     blocks: Vec<Block>,
     /// The steps of every pass.
     steps: BTreeMap<Pass, Vec<Step>>,
     contenders: Vec<usize>,
     control: Option<usize>,
-    rounds: u32,
-    /// The statements of each contender, generation by generation.
-    issued: Vec<u64>,
     /// The scenarios whose contenders live one after the other.
     apart: BTreeSet<usize>,
     /// Who is there for scale only, and takes one turn of a generation.
     scale: BTreeSet<usize>,
-    /// Of each scenario, with whether all of its statements are EXECUTEs.
-    scenarios: Vec<(Limits, bool)>,
     /// Who is not asked what: contender and scenario.
     left_out: BTreeSet<(usize, usize)>,
 }
 
-impl Schedule {
+impl<'a> Schedule<'a> {
     /// The schedule of `plan` for the contenders with index in `available`, and for the control's index: the control has timing cells
     /// only. `allowed` says which passes the machine allows; cells of others have no statements.
     pub(crate) fn new(
-        plan: &Plan,
+        plan: &'a Plan,
         available: &[usize],
         control: Option<usize>,
         allowed: &dyn Fn(Pass) -> bool,
-    ) -> Schedule {
+    ) -> Schedule<'a> {
         let mut blocks = Vec::new();
         // A block of nobody would never be done.
         if !available.is_empty() {
             let laps = |numbers: RangeInclusive<u32>| numbers.flat_map(|number| lap(plan, number, Pass::Timing));
-            let before = if plan.within.is_some() { plan.blocks.min(1) } else { plan.blocks };
+            let before = if plan.within_ms.is_some() { plan.blocks.min(1) } else { plan.blocks };
             blocks.extend(laps(1..=before));
             for pass in &plan.passes {
                 let again = match pass {
@@ -112,22 +107,17 @@ impl Schedule {
             true => (pass, (kind(pass).steps)(plan)),
             false => (pass, vec![Step::nothing(plan)]),
         };
-        let executes = |statement: &Statement| statement.operation == Operation::Execute;
-        let scenario = |scenario: &Scenario| (scenario.limits, scenario.statements.iter().all(executes));
         let ids = plan.ids();
         let is_scale =
             |who: &usize| plan.contenders[*who].role() != Role::Driver && plan.reference.as_ref() != Some(&ids[*who]);
         Schedule {
-            seed: plan.seed,
+            plan,
             blocks,
             steps: passes.map(steps).collect(),
             contenders,
             control,
-            rounds: plan.turns.rounds,
-            issued: (1..=plan.blocks).map(|number| plan.issued_in(number)).collect(),
             apart: (0..plan.scenarios.len()).filter(|at| plan.why_apart(&plan.scenarios[*at]).is_some()).collect(),
             scale: (0..plan.contenders.len()).filter(is_scale).collect(),
-            scenarios: plan.scenarios.iter().map(scenario).collect(),
             left_out: BTreeSet::new(),
         }
     }
@@ -154,7 +144,7 @@ impl Schedule {
         let takes_part =
             |who: &usize| (times || Some(*who) != self.control) && !self.left_out.contains(&(*who, block.scenario));
         let mut order: Vec<usize> = self.contenders.iter().copied().filter(takes_part).collect();
-        shuffle(&mut order, self.seed, &place(block, attempt, 0));
+        shuffle(&mut order, self.plan.seed, &place(block, attempt, 0));
         let cell = |contender: &usize, step: usize, count| PlannedCell {
             contender: *contender,
             scenario: block.scenario,
@@ -167,18 +157,20 @@ impl Schedule {
             rounds: None,
             apart: false,
         };
-        let (limits, executes) = self.scenarios[block.scenario];
+        let scenario = &self.plan.scenarios[block.scenario];
+        let limits = &scenario.limits;
         if times {
             let (apart, rounds) = (self.apart.contains(&block.scenario), self.rounds_of(block));
-            let count = limits.count(self.issued.get(block.number as usize - 1).copied().unwrap_or_default());
+            let count = limits.count(self.plan.issued_in(block.number));
             let in_turns = |who: &usize| {
                 let one = block.number % rounds + 1;
-                let (first, last) = if self.scale.contains(who) { (one, one) } else { (1, rounds) };
+                let taken = if self.scale.contains(who) { (one, one) } else { (1, rounds) };
                 // Who takes one turn of a generation takes it for all: a short one would be mostly edges.
-                PlannedCell { rounds: Some(Rounds { first, last }), apart, ..cell(who, 0, count) }
+                PlannedCell { rounds: Some(taken), apart, ..cell(who, 0, count) }
             };
             return order.iter().map(in_turns).collect();
         }
+        let executes = scenario.statements.iter().all(|statement| statement.operation == Operation::Execute);
         let steps = self.steps[&block.pass].iter().enumerate().filter(|(_, step)| executes || !step.executes_only);
         let order = &order;
         steps.flat_map(|(at, step)| order.iter().map(move |who| cell(who, at, limits.count(step.load.count)))).collect()
@@ -186,7 +178,7 @@ impl Schedule {
 
     /// The rounds of a generation. Who lives for one turn alone takes it for all.
     fn rounds_of(&self, block: &Block) -> u32 {
-        if self.apart.contains(&block.scenario) { 1 } else { self.rounds }
+        if self.apart.contains(&block.scenario) { 1 } else { self.plan.turns().rounds }
     }
 
     /// The same cells, those together that take turns.
@@ -196,9 +188,10 @@ impl Schedule {
             return cells.into_iter().map(Group::alone).collect();
         }
         let order = |round: u32| {
-            let takes_part = |cell: &PlannedCell| cell.rounds.is_some_and(|of| (of.first..=of.last).contains(&round));
+            let takes_part =
+                |cell: &PlannedCell| cell.rounds.is_some_and(|(first, last)| (first..=last).contains(&round));
             let mut order: Vec<usize> = (0..cells.len()).filter(|at| takes_part(&cells[*at])).collect();
-            shuffle(&mut order, self.seed, &place(block, attempt, round));
+            shuffle(&mut order, self.plan.seed, &place(block, attempt, round));
             order
         };
         let rounds = (1..=self.rounds_of(block)).map(order).collect();
@@ -231,7 +224,7 @@ impl Schedule {
     }
 
     /// The first attempt at every cell of `blocks`.
-    pub(crate) fn first_attempts<'a>(&'a self, blocks: &'a [Block]) -> impl Iterator<Item = PlannedCell> + 'a {
+    pub(crate) fn first_attempts(&self, blocks: &[Block]) -> impl Iterator<Item = PlannedCell> {
         blocks.iter().flat_map(|block| self.cells(block, 1))
     }
 }
@@ -262,18 +255,20 @@ fn lap(plan: &Plan, number: u32, pass: Pass) -> Vec<Block> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::turns::Turns;
     use crate::plan::{COUNTING_COUNT, plan};
+    use cqldyno_reports::TurnsInfo;
     use std::collections::BTreeSet;
 
     fn six() -> Plan {
         let arrangements = vec!["current".parse().unwrap(), "multi:2".parse().unwrap()];
-        Plan { blocks: 12, arrangements, ..plan(&["scylla", "floor", "noop"], &["writes", "reads", "mixed"]) }
+        Plan { arrangements, ..plan(&["scylla", "floor", "noop"], &["writes", "reads", "mixed"]) }
+            .with(|one| one.blocks = 12)
     }
 
     #[test]
     fn every_contender_runs_once_a_block_and_every_block_once_a_lap() {
-        let schedule = Schedule::new(&six(), &[0, 1, 2], Some(3), &|_| true);
+        let six = six();
+        let schedule = Schedule::new(&six, &[0, 1, 2], Some(3), &|_| true);
         assert_eq!(schedule.blocks().len(), 15 * 6);
         for (nth, lap) in schedule.blocks().chunks(6).enumerate() {
             let places: BTreeSet<_> = lap.iter().map(|block| (block.scenario, block.arrangement)).collect();
@@ -291,8 +286,9 @@ mod tests {
 
     #[test]
     fn everybody_takes_a_turn_in_each_round_in_another_order_and_who_is_there_for_scale_in_one() {
-        let turns = Turns { count: 50, rounds: 3 };
-        let schedule = Schedule::new(&Plan { turns, total: None, ..six() }, &[0, 1, 2], Some(3), &|_| true);
+        let turns = TurnsInfo { count: 50, rounds: 3 };
+        let open = six().with(|one| (one.turns, one.total) = (Some(turns), None));
+        let schedule = Schedule::new(&open, &[0, 1, 2], Some(3), &|_| true);
         let mut orders = BTreeSet::new();
         let mut scale = BTreeSet::new();
         for block in schedule.blocks().iter().filter(|block| block.pass == Pass::Timing) {
@@ -319,7 +315,7 @@ mod tests {
     fn instructions_are_counted_on_one_thread_alone_if_that_is_an_arrangement() {
         let counted = |arrangements: &[&str]| {
             let arrangements = arrangements.iter().map(|one| one.parse().unwrap()).collect();
-            let plan = Plan { arrangements, passes: vec![Pass::Counting, Pass::Instructions], ..six() };
+            let plan = Plan { arrangements, ..six() }.with(|one| one.passes = vec![Pass::Counting, Pass::Instructions]);
             let schedule = Schedule::new(&plan, &[0], None, &|_| true);
             let of =
                 |pass| schedule.blocks().iter().filter(move |block| block.pass == pass).map(|block| block.arrangement);
@@ -332,7 +328,7 @@ mod tests {
     #[test]
     fn a_run_with_intervals_counts_system_calls_in_three_processes_and_the_rest_once() {
         let counted = |blocks| {
-            let plan = Plan { passes: vec![Pass::Counting, Pass::Allocations], ..six() }.with_blocks(blocks, 50);
+            let plan = six().with(|one| one.passes = vec![Pass::Counting, Pass::Allocations]).with_blocks(blocks, 50);
             let schedule = Schedule::new(&plan, &[0, 1, 2], Some(3), &|_| true);
             let of = |pass| schedule.blocks().iter().filter(move |block| block.pass == pass);
             let cells = of(Pass::Counting).flat_map(|block| schedule.cells(block, 1));
@@ -367,7 +363,8 @@ mod tests {
 
     #[test]
     fn who_cannot_do_a_scenario_has_no_cells_of_it_and_a_block_of_nobody_is_none() {
-        let mut schedule = Schedule::new(&six(), &[0, 1, 2], Some(3), &|_| true);
+        let six = six();
+        let mut schedule = Schedule::new(&six, &[0, 1, 2], Some(3), &|_| true);
         let before = schedule.blocks().len();
         schedule.leave_out([(2, 0), (0, 1), (1, 1), (2, 1)].into());
         assert_eq!(schedule.blocks().len(), before - 2 * 3, "the control alone is not counted");
@@ -405,7 +402,7 @@ mod tests {
         assert_eq!(order(&plan, 5, 1), order(&plan, 5, 1));
         let all = |plan: &Plan, attempt| (0..72).map(|nth| order(plan, nth, attempt)).collect::<Vec<_>>();
         assert_ne!(all(&plan, 1), all(&plan, 2));
-        assert_ne!(all(&plan, 1), all(&Plan { seed: 8, ..plan.clone() }, 1));
+        assert_ne!(all(&plan, 1), all(&plan.clone().with(|one| one.seed = 8), 1));
         let laps: Vec<Vec<(usize, usize)>> = Schedule::new(&plan, &[0], None, &|_| true)
             .blocks()
             .chunks(6)
@@ -428,7 +425,7 @@ mod tests {
         let mut plan = plan(&["scylla"], &["writes"]);
         plan = plan.with_blocks(2, 10_000_000);
         assert_eq!((last(&plan, true), last(&plan, false)), (COUNTING_COUNT, 0));
-        plan.counting_count = Some(1_000_000);
+        plan.counting_count = 1_000_000;
         assert_eq!((last(&plan, true), last(&plan, false)), (1_000_000, 0));
         plan.passes.clear();
         assert!(Schedule::new(&plan, &[0], None, &|_| true).blocks().iter().all(|block| block.pass == Pass::Timing));
@@ -436,7 +433,7 @@ mod tests {
 
     #[test]
     fn a_step_that_makes_no_sense_of_a_scenario_is_left_out_of_it() {
-        let plan = Plan { passes: vec![Pass::Latency], ..plan(&["scylla"], &["writes", "batch"]) };
+        let plan = plan(&["scylla"], &["writes", "batch"]).with(|one| one.passes = vec![Pass::Latency]);
         let schedule = Schedule::new(&plan, &[0], None, &|_| true);
         let names = |scenario: usize| -> Vec<&str> {
             let is = |cell: &PlannedCell| cell.pass == Pass::Latency && cell.scenario == scenario;

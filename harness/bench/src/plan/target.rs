@@ -48,13 +48,11 @@ pub enum TargetError {
         "the target {0:?} was asked for and is no address ({1}); write `embedded`, `cassandra` or HOST[:PORT][,HOST[:PORT]]..."
     )]
     NotAnAddress(String, String),
-    /// A user without a password.
     #[error(
         "the user {0:?} was given without a password; set the environment variable {PASSWORD_VARIABLE} or name a file with \
          --password-file"
     )]
     NoPassword(String),
-    /// The password file cannot be read.
     #[error("the password file {0} cannot be read: {1}; it holds the password in its first line")]
     PasswordFile(String, io::Error),
     /// A password with a mark of its encoding, and where it comes from.
@@ -62,7 +60,6 @@ pub enum TargetError {
         "{0} begins with a byte order mark (BOM), which would be a part of the password; save the password as UTF-8 without BOM"
     )]
     ByteOrderMark(String),
-    /// A password without a user.
     #[error("a password file was given without a user; name the user with --user")]
     NoUser,
     /// A target with addresses that accept no connection, each with what the system said.
@@ -71,16 +68,13 @@ pub enum TargetError {
          addresses and ports at which its nodes listen for CQL"
     )]
     NobodyListens(String, String),
-    /// There is no Cassandra.
     #[error(transparent)]
     Cassandra(#[from] CassandraError),
-    /// There is no place for one.
     #[error(transparent)]
     Cache(#[from] BuildError),
     /// A Cassandra that cannot be warmed up, and why.
     #[error("Apache Cassandra was started and could not be warmed up: {0}")]
     WarmUp(String),
-    /// The cluster refused user or password, as the sentence says.
     #[error("{0}")]
     Refused(String),
     /// The cluster answered before, and no longer does, as the clause says.

@@ -1,24 +1,16 @@
-//! How long turns are, and how many a generation has.
+//! How long turns are, and how many a generation has. Its contenders are alive at once, each with a node of its own; in each round every
+//! one takes a turn, in shuffled order, while the others sleep.
 //!
 //! Fresh processes of one executable differ by some percent, whatever they do, so an interval needs several generations. Short
 //! generations give more of them, and each pays for its start and its warm-up.
 
 use std::collections::BTreeMap;
 
-use cqldyno_reports::{Analysis, Cell, CountedRounds, LEAST_BLOCKS, Pass, Run, memory, share};
+use cqldyno_reports::{Analysis, Cell, CountedRounds, LEAST_BLOCKS, Pass, Run, TurnsInfo, memory};
 use cqldyno_scenarios::{Column, Operation, Scenario, Workload};
 
 use crate::plan::Plan;
 use crate::plan::target::Target;
-
-/// The turns of a generation. Its contenders are alive at once, each with a node of its own; while one takes a turn the others sleep.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Turns {
-    /// Statements of a turn at most.
-    pub count: u64,
-    /// Rounds of a generation: in each every contender takes a turn, in shuffled order.
-    pub rounds: u32,
-}
 
 /// Generations for intervals of some percent.
 pub const BLOCKS: u32 = 12;
@@ -50,20 +42,20 @@ const CONTENDER_BYTES: u64 = 64 << 20;
 impl Plan {
     /// As many generations as there is time for, with turns of `count` statements, or of as many as a round has time for.
     #[must_use]
-    pub fn with_turns(mut self, count: Option<u64>) -> Plan {
+    pub fn with_turns(self, count: Option<u64>) -> Plan {
         let (places, takers) = (self.scenarios.len() * self.arrangements.len(), self.takers());
         let count = count.unwrap_or(self.turn());
         let (least, most) = ROUNDS;
         // Generations make intervals narrow, not rounds, and a Cassandra takes its time for each.
         let unlimited = if matches!(self.target, Target::Cassandra(_)) { least } else { most };
-        let rounds = self.within.map_or(unlimited, |within| {
+        let rounds = self.within().map_or(unlimited, |within| {
             let generation = within.as_secs_f64() * SHARE / (f64::from(BLOCKS) * places.max(1) as f64);
             let round = takers as f64 * (count as f64 * self.slowest() * SLOWER + WITNESS_SECONDS) + TAIL_SECONDS;
             (((generation - (takers + 1) as f64 * START_SECONDS) / round) as u32).clamp(least, most)
         });
-        let is_open = self.within.is_some() || self.until.is_some();
-        self.blocks = if is_open { MOST_GENERATIONS } else { BLOCKS };
-        Plan { turns: Turns { count, rounds }, total: None, ..self }
+        let is_open = self.within_ms.is_some() || self.until.is_some();
+        let blocks = if is_open { MOST_GENERATIONS } else { BLOCKS };
+        self.in_turns(count, rounds, None, blocks)
     }
 
     /// `count` statements of each contender in all, in turns of at most `turn`, or of as many as a round has time for.
@@ -76,22 +68,19 @@ impl Plan {
         // Generations make intervals narrow, not rounds.
         let rounds = (turns / LEAST_BLOCKS as u32).clamp(1, ROUNDS.1);
         let blocks = turns.div_ceil(rounds);
-        Plan { count: asked, turns: Turns { count: turn, rounds }, total: Some(count), blocks, ..self }
+        self.in_turns(turn, rounds, Some(count), blocks).with(|plan| plan.count = asked)
     }
 
     /// `blocks` generations of one round, each with a turn of `count` statements.
     #[must_use]
     pub fn with_blocks(self, blocks: u32, count: u64) -> Plan {
         let total = Some(count.saturating_mul(blocks.into()));
-        Plan { count, turns: Turns { count, rounds: 1 }, total, blocks, ..self }
+        self.in_turns(count, 1, total, blocks).with(|plan| plan.count = count)
     }
 
-    /// The statements of each contender in the generation with this number, before the limits of its scenario.
-    pub(crate) fn issued_in(&self, generation: u32) -> u64 {
-        match self.total {
-            Some(total) => share(total, self.blocks, generation),
-            None => self.turns.count.saturating_mul(self.turns.rounds.into()),
-        }
+    fn in_turns(mut self, count: u64, rounds: u32, total: Option<u64>, blocks: u32) -> Plan {
+        (self.turns, self.total, self.blocks) = (Some(TurnsInfo { count, rounds }), total, blocks);
+        self
     }
 
     /// Statements of a turn for which a round has time, in two digits, which are exact enough.
@@ -197,24 +186,27 @@ mod tests {
 
     #[test]
     fn a_turn_has_as_many_statements_as_a_short_round_has_time_for() {
-        let many = |concurrency| Plan { concurrency, ..plan(&["a", "b", "c"], &["writes", "reads"]) };
-        let turn = |plan: Plan| plan.with_turns(None).turns.count;
+        let many = |concurrency| plan(&["a", "b", "c"], &["writes", "reads"]).with(|one| one.concurrency = concurrency);
+        let turn = |plan: Plan| plan.with_turns(None).turns().count;
         assert_eq!(turn(many(1_024)), TURN_COUNT);
         let few = turn(many(1));
         assert!((1_000..5_000).contains(&few) && few.is_multiple_of(100), "{few}");
-        let delayed = Plan { serve_arguments: ["--delay", "60s"].map(str::to_owned).to_vec(), ..many(8) };
+        let delayed = many(8).with(|one| one.serve_arguments = ["--delay", "60s"].map(str::to_owned).to_vec());
         assert_eq!(turn(delayed), 1);
-        assert_eq!(many(1).with_turns(Some(7)).turns.count, 7);
+        assert_eq!(many(1).with_turns(Some(7)).turns().count, 7);
     }
 
     #[test]
     fn a_generation_has_fewer_rounds_where_time_is_short_and_many_places_share_it() {
         let within = |seconds, scenarios: &[&str]| {
             let within = Some(Duration::from_secs(seconds));
-            let planned = Plan { within, concurrency: 1_024, ..plan(&["a", "b", "c", "floor"], scenarios) };
+            let planned = plan(&["a", "b", "c", "floor"], scenarios).with(|one| {
+                one.limit(within);
+                one.concurrency = 1_024;
+            });
             planned.with_turns(None)
         };
-        let rounds = |seconds, scenarios: &[&str]| within(seconds, scenarios).turns.rounds;
+        let rounds = |seconds, scenarios: &[&str]| within(seconds, scenarios).turns().rounds;
         assert_eq!(rounds(300, &["writes", "reads", "mixed"]), 8);
         assert_eq!(rounds(40, &["writes", "reads", "mixed"]), 2);
         assert!(rounds(70, &["writes"]) > rounds(70, &["writes", "reads"]));
@@ -225,11 +217,14 @@ mod tests {
     #[test]
     fn a_total_is_issued_to_the_last_statement_in_eight_generations_or_more_if_there_are_as_many_turns() {
         let of = |count, turn| {
-            let plan = Plan { concurrency: 1_024, ..plan(&["a", "b"], &["writes"]) }.with_total(count, turn);
+            let plan = plan(&["a", "b"], &["writes"]).with(|one| one.concurrency = 1_024).with_total(count, turn);
             let issued: Vec<u64> = (1..=plan.blocks).map(|number| plan.issued_in(number)).collect();
             assert_eq!(issued.iter().sum::<u64>(), count);
-            assert!(issued.iter().all(|one| one.div_ceil(plan.turns.rounds.into()) <= plan.turns.count), "{issued:?}");
-            (plan.blocks, plan.turns.rounds)
+            assert!(
+                issued.iter().all(|one| one.div_ceil(plan.turns().rounds.into()) <= plan.turns().count),
+                "{issued:?}"
+            );
+            (plan.blocks, plan.turns().rounds)
         };
         assert_eq!(of(10_000_000, None), (63, 8));
         assert_eq!(of(2_000_000, None), (13, 8));
@@ -240,7 +235,7 @@ mod tests {
         let limited = plan(&["a"], &["connect"]).with_total(100_000, Some(100_000));
         assert_eq!((limited.total, limited.blocks), (Some(limited.scenarios[0].limits.count(100_000)), 1));
         let blocks = plan(&["a"], &["writes"]).with_blocks(3, 20_000);
-        assert_eq!((blocks.total, blocks.issued_in(2), blocks.turns.rounds), (Some(60_000), 20_000, 1));
+        assert_eq!((blocks.total, blocks.issued_in(2), blocks.turns().rounds), (Some(60_000), 20_000, 1));
     }
 
     #[test]

@@ -1,14 +1,13 @@
 //! Who a contender is: its worker starts, says `hello`, and is ended.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use cqldyno_builder::{BuildError, Built, Order, Version};
 use cqldyno_protocol::Hello;
-use cqldyno_reports::{Contender as Row, Library, Setting};
+use cqldyno_reports::{Contender as Row, Library, Setting, sentence};
 
 use crate::plan::Deadlines;
-use crate::plan::contender::{Contender, ContenderError, Own};
+use crate::plan::contender::{Contender, ContenderError};
 use crate::process::cancel::Cancel;
 use crate::process::child::{Launch, file_name};
 use crate::process::executable::Executable;
@@ -23,12 +22,8 @@ pub(crate) struct Introduced {
     pub program: PathBuf,
     /// The folder in which the dynamic loader looks first.
     pub library_folder: Option<PathBuf>,
-    /// Options of the adapter.
-    pub options: BTreeMap<String, String>,
-    /// Values of the run that it has instead.
-    pub own: Own,
-    /// The allocator that is built in, if it is not the system's.
-    pub allocator: Option<String>,
+    /// As it was asked for.
+    pub contender: Contender,
     /// The worker's file as it was.
     pub executable: Executable,
     /// What it says of itself.
@@ -152,19 +147,8 @@ impl Reception<'_> {
         let launch =
             Launch { library_folder: library_folder.clone(), ..Launch::new(&self.programs.cqldyno, &program, log) };
         let hello = hello(launch, self.deadlines, self.cancel)?;
-        let (options, own) = (contender.options.clone(), contender.own);
-        let allocator = contender.order.own_allocator().map(str::to_owned);
-        Ok(Introduced {
-            program,
-            library_folder,
-            options,
-            own,
-            allocator,
-            executable,
-            hello,
-            built: None,
-            layouts: Vec::new(),
-        })
+        let contender = contender.clone();
+        Ok(Introduced { program, library_folder, contender, executable, hello, built: None, layouts: Vec::new() })
     }
 
     /// Asks the worker for its `hello` that was built for the contender, or says why there is none; `instead` is what the one that is
@@ -209,14 +193,6 @@ fn hello(launch: Launch<'_>, deadlines: Deadlines, cancel: &Cancel) -> Result<He
     let (_worker, hello) =
         WorkerAtGate::start(launch, Bounds { deadlines, memory_bytes: None, cancel, transcript: None })?.open()?;
     Ok(hello)
-}
-
-/// A message as a full sentence.
-pub(crate) fn sentence(message: &str) -> String {
-    let mut characters = message.chars();
-    let first = characters.next().map(|first| first.to_uppercase().collect::<String>()).unwrap_or_default();
-    let end = if message.ends_with('.') { "" } else { "." };
-    format!("{first}{}{end}", characters.as_str())
 }
 
 /// The contender as results hold it.
@@ -335,12 +311,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_becomes_a_sentence() {
-        assert_eq!(sentence("there is none; do this"), "There is none; do this.");
-        assert_eq!(sentence("Done."), "Done.");
-    }
-
-    #[test]
     fn a_label_has_the_options_that_the_driver_does_not_speak_of_itself() {
         let mut hello: Hello = serde_json::from_str(
             r#"{"protocol":2,"driver":{"name":"a","version":"1","variant":"lib=b-2","libraries":[],"capabilities":[],"caveats":[]},
@@ -352,9 +322,7 @@ mod tests {
         let introduced = Introduced {
             program: "cqldyno-driver-a".into(),
             library_folder: None,
-            options: BTreeMap::new(),
-            own: Own::default(),
-            allocator: None,
+            contender: contender.clone(),
             executable: Executable::default(),
             hello: hello.clone(),
             built: None,

@@ -107,9 +107,6 @@ impl RunFolder {
     }
 
     /// Writes `run.json`, whole or not at all, and waits until it is on the disk.
-    ///
-    /// # Errors
-    /// When the system refuses.
     pub fn write_run(&self, run: &Run) -> Result<(), FolderError> {
         let path = self.path.join(RUN);
         let beside = self.path.join(RUN_IN_PART);
@@ -129,23 +126,11 @@ impl RunFolder {
     /// When the system refuses, as a full disk does; the file then is as it was before.
     pub fn append(&self, cell: &Cell) -> Result<(), FolderError> {
         let path = self.path.join(CELLS);
-        let write = || -> io::Result<()> {
-            let line = to_json(cell, false)?;
-            let before = self.cells.metadata()?.len();
-            let written = (&self.cells).write_all(&line).and_then(|()| self.cells.sync_data());
-            if written.is_err() {
-                // A part of a line that stays all the same is dropped when the run goes on.
-                let _ = self.cells.set_len(before);
-            }
-            written
-        };
-        write().map_err(|error| FolderError::Io(path.clone(), error))
+        let written = to_json(cell, false).and_then(|line| append(&self.cells, &line));
+        written.map(drop).map_err(|error| FolderError::Io(path, error))
     }
 
     /// Cuts `cells.jsonl` down to its first `bytes`.
-    ///
-    /// # Errors
-    /// When the system refuses.
     pub(crate) fn cut(&self, bytes: u64) -> Result<(), FolderError> {
         let cut = self.cells.set_len(bytes).and_then(|()| self.cells.sync_data());
         cut.map_err(|error| FolderError::Io(self.path.join(CELLS), error))
@@ -153,9 +138,6 @@ impl RunFolder {
 
     /// Keeps a meter's file as `KIND/NAME.EXTENSION` and waits until it is on the disk, so that the cell's line never lacks it. Returns
     /// its name in results.
-    ///
-    /// # Errors
-    /// When the system refuses.
     pub fn write_artifact(&self, name: &str, artifact: &Artifact) -> Result<String, FolderError> {
         let relative = format!("{}/{name}.{}", artifact.kind, artifact.extension);
         let (folder, path) = (self.path.join(artifact.kind), self.path.join(&relative));
@@ -172,31 +154,19 @@ impl RunFolder {
 
     /// Appends a meter's file to `KIND/turns.EXTENSION`, in which all turns are, and waits until it is on the disk. Returns its name in
     /// results.
-    ///
-    /// # Errors
-    /// When the system refuses.
     pub(crate) fn append_artifact(&self, artifact: &Artifact) -> Result<String, FolderError> {
         let relative = format!("{}/turns.{}", artifact.kind, artifact.extension);
         let path = self.path.join(&relative);
         let write = || -> io::Result<()> {
             let folder = self.path.join(artifact.kind);
             fs::create_dir_all(&folder)?;
-            let mut file = OpenOptions::new().create(true).append(true).open(&path)?;
-            let before = file.metadata()?.len();
-            let written = file.write_all(&artifact.bytes).and_then(|()| file.sync_data());
-            if written.is_err() {
-                let _ = file.set_len(before);
-            }
-            written?;
-            if before == 0 { sync_folder(&folder) } else { Ok(()) }
+            let file = OpenOptions::new().create(true).append(true).open(&path)?;
+            if append(&file, &artifact.bytes)? == 0 { sync_folder(&folder) } else { Ok(()) }
         };
         write().map(|()| relative).map_err(|error| FolderError::Io(path.clone(), error))
     }
 
     /// Keeps a copy of a worker's lock file. Returns its name in results.
-    ///
-    /// # Errors
-    /// When the system refuses.
     pub(crate) fn keep_lock_file(&self, id: &str, lock_file: &Path) -> Result<String, FolderError> {
         let name = format!("{LOCKS}/{}.lock", file_stem(id));
         let path = self.path.join(&name);
@@ -228,6 +198,17 @@ fn has_only_ours(path: &Path) -> bool {
         entry.is_ok_and(|entry| entry.file_name().to_str().is_some_and(is_passed_over))
     };
     fs::read_dir(path).map_or(true, |mut entries| entries.all(is_ours))
+}
+
+/// Appends to the file, whole or not at all, and waits until that is on the disk. Returns how long the file was.
+fn append(mut file: &File, bytes: &[u8]) -> io::Result<u64> {
+    let before = file.metadata()?.len();
+    let written = file.write_all(bytes).and_then(|()| file.sync_data());
+    if written.is_err() {
+        // A part of a line that stays all the same is dropped when the run goes on.
+        let _ = file.set_len(before);
+    }
+    written.map(|()| before)
 }
 
 /// Waits until the folder's entries are on the disk: a file that was renamed is found under its new name afterwards.

@@ -4,62 +4,30 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use cqldyno_driver_api::Settings;
-use cqldyno_reports::{ArrangementInfo, Pass, PlanInfo, PointInfo, Run, ScenarioInfo, TargetInfo, TurnsInfo};
+use cqldyno_reports::{ArrangementInfo, CONTROL_MARK, Pass, PlanInfo, PointInfo, Run, ScenarioInfo, TargetInfo};
 use cqldyno_scenarios::Scenario;
 use sha2::{Digest, Sha256};
 
 use crate::plan::contender::Contender;
 use crate::plan::placement::{Pin, Placement};
 use crate::plan::target::{Access, Target};
-use crate::plan::turns::Turns;
 use crate::plan::{Deadlines, Plan};
-
-/// Ends the id and the label of a control that nobody named.
-pub(crate) const CONTROL_MARK: &str = "#control";
 
 impl Plan {
     /// The form that results hold; never a password or a user.
     pub(crate) fn info(&self, placements: &[Placement]) -> PlanInfo {
         let embedded = self.target.is_embedded();
         PlanInfo {
-            seed: self.seed,
-            count: self.count,
-            turns: Some(TurnsInfo { count: self.turns.count, rounds: self.turns.rounds }),
-            total: self.total,
-            whole: self.whole,
-            passes: self.passes.clone(),
-            rate: self.rate,
             counting_count: if self.passes.contains(&Pass::Counting) { self.counted() } else { 0 },
-            concurrency: self.concurrency as u64,
-            layouts: Some(self.layouts).filter(|layouts| *layouts > 0),
-            blocks: self.blocks,
-            noise_share: self.noise_share,
             most_attempts: 1,
-            within_ms: self.within.and_then(|time| u64::try_from(time.as_millis()).ok()),
-            until: self.until,
-            without_turns: None,
-            warmup: self.warmup,
-            connections: self.connections as u64,
-            page_size: self.page_size,
             consistency: self.consistency.to_string(),
-            request_timeout_ms: self.request_timeout_ms,
             settings: match self.settings {
                 Settings::Equal => "equal".to_owned(),
                 Settings::Default => "default".to_owned(),
             },
-            named: self.named,
-            releases: self.releases.clone(),
-            exact: self.exact,
-            reference: self.reference.clone(),
-            serve_arguments: self.serve_arguments.clone(),
             stall_ms: u64::try_from(self.deadlines.stall.as_millis()).ok(),
-            memory_limit_bytes: self.memory_limit_bytes,
             with_user: self.access.credentials.is_some(),
             tls: self.access.tls_info(),
-            datacenter: self.datacenter.clone(),
-            replication: self.replication.as_ref().map(ToString::to_string),
-            keep: self.keep,
-            keyspaces: Vec::new(),
             arrangements: placements.iter().map(|placement| placement.info(embedded)).collect(),
             target: TargetInfo {
                 id: self.target.to_string(),
@@ -74,6 +42,7 @@ impl Plan {
                 },
                 embedded,
             },
+            ..self.info.clone()
         }
     }
 
@@ -108,81 +77,36 @@ impl Plan {
         let info = &run.plan;
         let wrong = |what: &str, found: &dyn std::fmt::Debug| format!("its {what} {found:?} is none of this version's");
         let named = |text: &str| serde_json::Value::String(text.to_owned());
-        let contenders = contenders(run).map_err(|id| wrong("contender", &id))?;
+        let contender = |id: &str| id.parse::<Contender>().map_err(|_| wrong("contender", &id));
+        let contenders = run.asked().into_iter().map(contender).collect::<Result<_, String>>()?;
         let scenarios = run.scenarios.iter().map(scenario).collect::<Result<Vec<Scenario>, String>>()?;
         let placements: Vec<Placement> = info
             .arrangements
             .iter()
             .map(|one| placement(one, info.target.embedded).ok_or_else(|| wrong("arrangement", &one.id)))
             .collect::<Result<_, String>>()?;
-        // No version that had cells can be gone on with by this one.
-        let cell = Turns { count: info.count, rounds: 1 };
         let plan = Plan {
             arrangements: placements.iter().map(|placement| placement.arrangement).collect(),
             pin: Pin::Off,
-            count: info.count,
-            turns: info.turns.map_or(cell, |TurnsInfo { count, rounds }| Turns { count, rounds }),
-            total: info.total,
-            whole: info.whole,
             apart: Some(run.scenarios.iter().filter_map(|one| Some((one.name.clone(), one.apart.clone()?))).collect()),
-            concurrency: usize::try_from(info.concurrency).map_err(|_| wrong("concurrency", &info.concurrency))?,
-            warmup: info.warmup,
-            layouts: info.layouts.unwrap_or_default(),
-            blocks: info.blocks,
-            passes: match info.passes.as_slice() {
-                // An earlier version had no other.
-                [] => (info.counting_count > 0).then_some(Pass::Counting).into_iter().collect(),
-                told => told.to_vec(),
-            },
-            rate: info.rate,
-            counting_count: Some(info.counting_count).filter(|count| *count > 0),
             control: run.contenders.iter().any(|row| row.id.ends_with(CONTROL_MARK)),
-            noise_share: info.noise_share,
-            within: info.within_ms.map(Duration::from_millis),
-            until: info.until,
-            connections: usize::try_from(info.connections).map_err(|_| wrong("connections", &info.connections))?,
-            page_size: info.page_size,
             consistency: serde_json::from_value(named(&info.consistency))
                 .map_err(|_| wrong("consistency", &info.consistency))?,
-            request_timeout_ms: info.request_timeout_ms,
             settings: serde_json::from_value(named(&info.settings)).map_err(|_| wrong("settings", &info.settings))?,
             target: Target::parse(&info.target.id).map_err(|_| wrong("target", &info.target.id))?,
             access,
-            datacenter: info.datacenter.clone(),
-            replication: info
-                .replication
-                .as_ref()
-                .map(|text| text.parse().map_err(|_| wrong("replication", text)))
-                .transpose()?,
-            keep: info.keep,
-            seed: info.seed,
-            named: info.named,
-            releases: info.releases.clone(),
-            exact: info.exact,
-            reference: info.reference.clone(),
-            serve_arguments: info.serve_arguments.clone(),
             deadlines: Deadlines {
                 stall: info.stall_ms.map_or(Deadlines::default().stall, Duration::from_millis),
                 ..Deadlines::default()
             },
-            memory_limit_bytes: info.memory_limit_bytes,
+            info: info.clone(),
             ..Plan::new(contenders, scenarios)
         };
+        // An earlier version had no other pass, and did not name it.
+        let counted = (plan.passes.is_empty() && plan.counting_count > 0).then_some(Pass::Counting);
+        let plan = plan.with(|plan| plan.passes.extend(counted));
         Ok((plan, placements))
     }
-}
-
-/// The contenders that were asked for: without the control, and without the number of one that was named twice.
-fn contenders(run: &Run) -> Result<Vec<Contender>, String> {
-    let mut ids: Vec<&str> = Vec::new();
-    let mut contenders = Vec::new();
-    for row in run.contenders.iter().filter(|row| !row.id.ends_with(CONTROL_MARK)) {
-        // A path may have a number sign of its own.
-        let first = row.id.rsplit_once('#').map(|(first, _)| first).filter(|first| ids.contains(first));
-        contenders.push(first.unwrap_or(&row.id).parse().map_err(|_| row.id.clone())?);
-        ids.push(&row.id);
-    }
-    Ok(contenders)
 }
 
 fn scenario(info: &ScenarioInfo) -> Result<Scenario, String> {
@@ -229,6 +153,8 @@ fn scenario_hash(scenario: &Scenario) -> String {
 
 #[cfg(test)]
 mod tests {
+    use cqldyno_reports::TurnsInfo;
+
     use super::*;
     use crate::plan::plan;
     use crate::plan::topology::Topology;
@@ -238,36 +164,40 @@ mod tests {
     fn a_plan_is_read_back_from_its_run() {
         let asked = Plan {
             arrangements: vec!["current".parse().unwrap(), "pinned+multi:3".parse().unwrap()],
-            counting_count: Some(77),
-            noise_share: Some(0.25),
-            layouts: 4,
-            turns: Turns { count: 50_000, rounds: 5 },
-            total: Some(1_000_000),
-            whole: true,
             apart: Some([("mixed".to_owned(), "No memory.".to_owned())].into()),
-            within: Some(Duration::from_secs(300)),
-            until: Some(0.025),
             settings: Settings::Default,
             consistency: cqldyno_driver_api::Consistency::EachQuorum,
-            request_timeout_ms: None,
-            datacenter: Some("dc1".to_owned()),
-            replication: Some("dc1=3".parse().unwrap()),
-            keep: true,
-            releases: vec!["cassandra-cpp@all".to_owned()],
-            exact: true,
-            reference: Some("noop".to_owned()),
-            serve_arguments: vec!["--answers".to_owned(), "each".to_owned()],
-            memory_limit_bytes: Some(1 << 30),
             deadlines: Deadlines { stall: Duration::from_secs(7), ..Deadlines::default() },
             ..plan(&["cassandra-cpp+lib=/opt/a#2", "noop", "noop"], &["writes", "mixed"])
-        };
+        }
+        .with(|one| {
+            one.counting_count = 77;
+            one.noise_share = Some(0.25);
+            one.layouts = Some(4);
+            one.turns = Some(TurnsInfo { count: 50_000, rounds: 5 });
+            one.total = Some(1_000_000);
+            one.whole = true;
+            one.limit(Some(Duration::from_secs(300)));
+            one.until = Some(0.025);
+            one.datacenter = Some("dc1".to_owned());
+            one.replication = Some("dc1=3".to_owned());
+            one.keep = true;
+            one.releases = vec!["cassandra-cpp@all".to_owned()];
+            one.exact = true;
+            one.reference = Some("noop".to_owned());
+            one.serve_arguments = vec!["--answers".to_owned(), "each".to_owned()];
+            one.memory_limit_bytes = Some(1 << 30);
+        });
         let placements = asked.check(&Topology::sample(4, 1)).unwrap();
         let mut run = sample_run(&asked, &placements);
         run.scenarios[1].apart = Some("No memory.".to_owned());
         let text = serde_json::to_string(&run).unwrap();
         let (found, places) = Plan::of_run(&Run::from_json(&text).unwrap(), Access::default()).unwrap();
         assert_eq!(places, placements);
-        assert_eq!(format!("{found:?}"), format!("{:?}", Plan { pin: Pin::Off, ..asked }));
+        assert_eq!(
+            format!("{found:?}"),
+            format!("{:?}", Plan { pin: Pin::Off, info: asked.info(&placements), ..asked })
+        );
         assert_eq!(run.contenders[2].id, "noop#2");
     }
 

@@ -46,7 +46,7 @@ pub(crate) struct Ended {
 /// A run, as far as its order goes.
 pub(crate) struct Course<'a> {
     pub plan: &'a Plan,
-    pub schedule: &'a Schedule,
+    pub schedule: &'a Schedule<'a>,
     pub run: &'a Run,
     pub clock: &'a dyn Clock,
 }
@@ -62,8 +62,8 @@ impl Course<'_> {
     ) -> Ended {
         let is_left = |block: &&Block| self.next_attempt(&there, block).is_some();
         let mut left: Vec<Block> = self.schedule.blocks().iter().filter(is_left).copied().collect();
-        let pace = Estimate::new(self.plan, self.schedule);
-        let mut limit = Limit::new(self.plan.within, self.clock, pace, self.lap());
+        let pace = Estimate::new(self.schedule);
+        let mut limit = Limit::new(self.plan.within(), self.clock, pace, self.lap());
         let of_blocks = |limit: &Limit<'_>, blocks: &[Block]| limit.time_of(self.schedule.first_attempts(blocks));
         // A lap under way is finished first, so that all tables have as many generations.
         let mut cut_short = None;
@@ -75,12 +75,10 @@ impl Course<'_> {
         let (timing, others): (Vec<Block>, Vec<Block>) = fitting.iter().partition(|block| block.pass == Pass::Timing);
         let generations = timing.iter().map(|block| block.number).collect::<BTreeSet<u32>>().len() as u32;
         let cells = self.schedule.first_attempts(&others).count();
-        let turns = (self.plan.turns.rounds, self.run.plan.statements());
         let preparation = executor.preparation();
         let certain = of_blocks(&limit, &one_lap(&left).copied().collect::<Vec<_>>());
         let estimate = preparation + limit.left(certain, of_blocks(&limit, &fitting).saturating_sub(certain));
-        let Plan { within, until, .. } = *self.plan;
-        observer.starts(&Outlook { cells, generations, turns, estimate, preparation, within, until });
+        observer.starts(&Outlook { cells, generations, plan: self.plan, estimate, preparation });
 
         let passes_left_out = Vec::new();
         let mut ended = Ended { cells: there, complete: false, cut_short, passes_left_out, trouble: None };
@@ -99,14 +97,14 @@ impl Course<'_> {
         while let Some(block) = left.get(at).copied() {
             if begins_another_lap(&left, at) && !replace(&mut looked_ahead, true) {
                 let too_few = self.too_few(&left[at..], &limit).into_iter().chain(self.without_cores(&ended.cells));
-                too_few.for_each(|sentence| observer.too_few(&sentence));
+                too_few.for_each(|sentence| observer.says(&sentence));
             }
             let is_over = || has_enough(self.run, &ended.cells) || !self.has_time_for(1, &left[at..], &limit);
             if begins_another_lap(&left, at) && is_over() {
                 let cut_short = self.cut_short(&left[at..], &limit);
                 // Of an open run as many generations run as fit.
-                if !self.is_open() || (cut_short.blocks as usize) < LEAST_BLOCKS {
-                    observer.cut_short(&self.without_laps(&cut_short));
+                if !self.plan.is_open() || (cut_short.blocks as usize) < LEAST_BLOCKS {
+                    observer.says(&self.without_laps(&cut_short));
                 }
                 ended.cut_short = Some(cut_short);
                 let others = left.split_off(at).into_iter().filter(|block| block.pass != Pass::Timing);
@@ -172,12 +170,12 @@ impl Course<'_> {
     ) {
         let (out, rest): (Vec<Block>, Vec<Block>) = left.drain(at..).partition(|block| block.pass == pass);
         left.extend(rest);
-        observer.cut_short(&format!(
+        observer.says(&format!(
             "The rest of the pass {} is left out: it would take about {}, and the run has {}. Go on with `cqldyno compare --resume DIR`, \
              or give it more time with --within.",
             pass.name(),
             lasting(limit.time_of(self.schedule.first_attempts(&out))),
-            lasting(self.plan.within.unwrap_or_default())
+            lasting(self.plan.within().unwrap_or_default())
         ));
         ended.passes_left_out.push(pass);
     }
@@ -206,7 +204,7 @@ impl Course<'_> {
 
     /// Those of `left` that there is time for and that are wanted besides `cells`, as far as is known now.
     fn fitting(&self, left: &[Block], cells: &[Cell], limit: &Limit<'_>) -> Vec<Block> {
-        if self.plan.within.is_none() {
+        if self.plan.within_ms.is_none() {
             return left.to_vec();
         }
         let most = wanted(self.run, cells).min(self.plan.blocks);
@@ -219,7 +217,7 @@ impl Course<'_> {
 
     /// Says, while the user can still do something, that there will be too few blocks for an interval; the laps `left` are to come.
     fn too_few(&self, left: &[Block], limit: &Limit<'_>) -> Option<String> {
-        let (within, most) = (self.plan.within?, self.plan.blocks);
+        let (within, most) = (self.plan.within()?, self.plan.blocks);
         let there = left.first()?.number.saturating_sub(1);
         if !self.wants_interval() {
             return None;
@@ -232,7 +230,7 @@ impl Course<'_> {
             format!(
                 "There is time for about {blocks}{} generations within {}, and an interval needs {LEAST_BLOCKS}. Let the run end, or \
                  end it with Ctrl-C, and go on with `cqldyno compare --resume DIR`.",
-                if self.is_open() { String::new() } else { format!(" of {most}") },
+                if self.plan.is_open() { String::new() } else { format!(" of {most}") },
                 lasting(within)
             )
         })
@@ -257,7 +255,7 @@ impl Course<'_> {
         let missing: Vec<Block> = left.iter().filter(|block| block.pass == Pass::Timing).copied().collect();
         let milliseconds = |time: Duration| (time.as_secs_f64() * 1_000.0).round() as u64;
         CutShort {
-            within_ms: milliseconds(self.plan.within.unwrap_or_default()),
+            within_ms: milliseconds(self.plan.within().unwrap_or_default()),
             blocks: left.first().map_or(0, |block| block.number.saturating_sub(1)),
             missing_ms: milliseconds(limit.time_of(self.schedule.first_attempts(&missing))),
         }
@@ -265,7 +263,7 @@ impl Course<'_> {
 
     /// Why further laps are not run.
     fn without_laps(&self, cut_short: &CutShort) -> String {
-        let ran = match self.is_open() {
+        let ran = match self.plan.is_open() {
             true => count(cut_short.blocks.into(), "generation"),
             false => {
                 format!("{} of {}", whole(cut_short.blocks.into()), count(self.plan.blocks.into(), "generation"))
@@ -277,11 +275,6 @@ impl Course<'_> {
         };
         let within = lasting(Duration::from_millis(cut_short.within_ms));
         format!("There was time for {ran} within {within}{needed}.")
-    }
-
-    /// Whether as many generations run as there is time for.
-    fn is_open(&self) -> bool {
-        self.plan.total.is_none()
     }
 
     /// Runs every cell of the block once, of another pass only those that end in time; whether the run goes on.

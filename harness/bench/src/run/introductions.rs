@@ -5,14 +5,14 @@ use std::time::{Duration, Instant};
 
 use cqldyno_builder::{BuildError, Builder, Built, Order, Watch};
 use cqldyno_driver_api::{Capability, DriverInfo};
-use cqldyno_reports::{BuiltOnDemand, Contender as Row, Role};
+use cqldyno_reports::{BuiltOnDemand, Contender as Row, Role, sentence};
 
 use crate::plan::asked::{left_out, own_concurrency};
 use crate::plan::contender::Contender;
 use crate::plan::{Plan, PlanError};
 use crate::process::cancel::Cancel;
 use crate::process::failure::CellFailure;
-use crate::process::introduction::{Introduced, Reception, Sought, own_build, row, sentence};
+use crate::process::introduction::{Introduced, Reception, Sought, own_build, row};
 use crate::process::load_generator::own_generator;
 use crate::process::programs::{KNOWN, Programs};
 use crate::record::folder::{RunFolder, file_stem};
@@ -95,7 +95,7 @@ pub(super) fn introductions(
                 other.and_then(|other| found.in_other_order(other)).map_err(without_layouts)
             };
             // Only those that are built from adapters of ours.
-            let wanted = if has_layouts(contender, &found) { plan.layouts } else { 0 };
+            let wanted = if has_layouts(contender, &found) { plan.layouts.unwrap_or_default() } else { 0 };
             let layouts = (1..=wanted).map(&mut layout).collect::<Result<_, _>>()?;
             Ok(Introduced { layouts, ..found })
         });
@@ -105,7 +105,7 @@ pub(super) fn introductions(
         }
         let mut row = row(id, contender, &found);
         row.in_flight = found.as_ref().ok().and_then(|found| {
-            let connections = found.own.in_force(plan, None).connections;
+            let connections = found.contender.own.in_force(plan, None).connections;
             // A sweep leaves out what it cannot have in flight.
             let own = own_concurrency(plan, connections, &found.hello).filter(|_| !plan.is_sweep());
             own.map(|own| own as u64)

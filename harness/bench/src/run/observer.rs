@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use cqldyno_builder::Progress;
-use cqldyno_reports::{Cell, Contender, Pass, Run};
+use cqldyno_reports::{Cell, Contender, Pass, PlanInfo, Run};
 
 use crate::cell::Stage;
 
@@ -38,21 +38,17 @@ pub struct CellStart<'a> {
 
 /// A run that is about to start, or to go on.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Outlook {
+pub struct Outlook<'a> {
     /// Cells that are to be run, besides generations.
     pub cells: usize,
     /// Generations that are to be run of every scenario and arrangement; at most so many.
     pub generations: u32,
-    /// The rounds of each, and the statements of a turn.
-    pub turns: (u32, u64),
+    /// What was asked for.
+    pub plan: &'a PlanInfo,
     /// How long they take: a rough guess, because nothing is measured yet.
     pub estimate: Duration,
     /// The part of it in which the server is started and warmed up.
     pub preparation: Duration,
-    /// The time of the run; `None` for no limit.
-    pub within: Option<Duration>,
-    /// It ends before if no half interval is wider than this share.
-    pub until: Option<f64>,
 }
 
 /// A run between two generations.
@@ -87,76 +83,43 @@ pub enum Building {
 }
 
 /// Hears what a run does. Every method may be left out.
+#[expect(unused_variables, reason = "nothing is heard by default")]
 pub trait Observer {
     /// Several workers are not beside cqldyno: those that are to be built, and how many more the cache seems to have.
-    fn to_build(&mut self, labels: &[String], cached: usize) {
-        let _ = (labels, cached);
-    }
+    fn to_build(&mut self, labels: &[String], cached: usize) {}
 
     /// A worker is built for the contender `label`, before anything is measured.
-    fn builds(&mut self, label: &str, building: Building) {
-        let _ = (label, building);
-    }
+    fn builds(&mut self, label: &str, building: Building) {}
 
-    /// The run is not quite what was asked for, as the sentence says.
-    fn differs(&mut self, sentence: &str) {
-        let _ = sentence;
-    }
+    /// The run is not quite what was asked for, or has too little time for some of it, as the sentence says.
+    fn says(&mut self, sentence: &str) {}
 
     /// A contender was asked who it is, or could not be.
-    fn contender(&mut self, contender: &Contender) {
-        let _ = contender;
-    }
+    fn contender(&mut self, contender: &Contender) {}
 
     /// The server is fetched, started or warmed up, as the sentence says.
-    fn prepares(&mut self, sentence: &str) {
-        let _ = sentence;
-    }
+    fn prepares(&mut self, sentence: &str) {}
 
     /// The run ended and left something behind on the cluster, as the sentence says.
-    fn leaves(&mut self, sentence: &str) {
-        let _ = sentence;
-    }
+    fn leaves(&mut self, sentence: &str) {}
 
     /// The run is about to start, or to go on.
-    fn starts(&mut self, outlook: &Outlook) {
-        let _ = outlook;
-    }
+    fn starts(&mut self, outlook: &Outlook<'_>) {}
 
     /// A run goes on: what is there, and a sentence if one of the cells was cut off.
-    fn resumes(&mut self, there: &[Cell], dropped: Option<&str>) {
-        let _ = (there, dropped);
-    }
-
-    /// There is too little time for an interval, as the sentence says.
-    fn too_few(&mut self, sentence: &str) {
-        let _ = sentence;
-    }
-
-    /// There is too little time for all rounds, as the sentence says.
-    fn cut_short(&mut self, sentence: &str) {
-        let _ = sentence;
-    }
+    fn resumes(&mut self, there: &[Cell], dropped: Option<&str>) {}
 
     /// A cell is about to run.
-    fn cell_starts(&mut self, cell: &CellStart<'_>) {
-        let _ = cell;
-    }
+    fn cell_starts(&mut self, cell: &CellStart<'_>) {}
 
     /// The running cell is at this stage, or further within it.
-    fn stage(&mut self, stage: Stage) {
-        let _ = stage;
-    }
+    fn stage(&mut self, stage: Stage) {}
 
     /// A generation of one scenario in one arrangement has ended, and nothing is measured before this returns.
-    fn generation_ended(&mut self, so_far: &SoFar<'_>) {
-        let _ = so_far;
-    }
+    fn generation_ended(&mut self, so_far: &SoFar<'_>) {}
 
     /// A cell, or the last turn of a contender, has ended, well or not; `left` is what the rest of the run will take.
-    fn cell_ended(&mut self, cell: &Cell, left: Duration) {
-        let _ = (cell, left);
-    }
+    fn cell_ended(&mut self, cell: &Cell, left: Duration) {}
 }
 
 /// Hears nothing.

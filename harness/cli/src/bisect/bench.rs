@@ -66,9 +66,10 @@ impl Bench<'_> {
     pub fn compare(&mut self, log: &Log, places: &[usize], runs: &str, ratio: Option<f64>) -> Result<Compares> {
         let meter = log.asked.meter;
         if meter == Searched::Cpu {
-            let until = ratio.map(|ratio| ((ratio - 1.0).abs() / 3.0).clamp(WIDTHS.0, WIDTHS.1));
-            let within = Some(Duration::from_secs(log.asked.within_s));
-            let plan = Plan { until, ..Plan { within, ..plan(log, places, runs)? }.with_turns(None) };
+            let mut plan = plan(log, places, runs)?;
+            plan.limit(Some(Duration::from_secs(log.asked.within_s)));
+            let mut plan = plan.with_turns(None);
+            plan.until = ratio.map(|ratio| ((ratio - 1.0).abs() / 3.0).clamp(WIDTHS.0, WIDTHS.1));
             return self.run(&plan, |analysis| Ok(Compared::of_times(analysis, meter.figures(analysis)?)));
         }
         let mut rows = Vec::new();
@@ -91,11 +92,8 @@ impl Bench<'_> {
     }
 
     /// What the second of two versions has more of than the first, as a sentence; `None` if it cannot be measured.
-    ///
-    /// # Errors
-    /// When a run cannot be made.
     pub fn explain(&mut self, log: &Log, pair: [usize; 2], runs: &str) -> Result<Option<String>> {
-        let plan = Plan { passes: EXPLAINING_PASSES.to_vec(), ..plan(log, &pair, runs)? };
+        let plan = plan(log, &pair, runs)?.with(|plan| plan.passes = EXPLAINING_PASSES.to_vec());
         let told = self.run(&plan, |analysis| {
             let [cheaper, dearer] = analysis.run().contenders.as_slice() else { return Ok(None) };
             Ok(analysis.places().find_map(|place| explanation(analysis, place, dearer, cheaper)))
@@ -125,9 +123,6 @@ impl Bench<'_> {
 }
 
 /// The one scenario of a search.
-///
-/// # Errors
-/// When there is none of that name, or several.
 pub fn scenario(name: &str) -> Result<Scenario> {
     let mut found = scenarios::find(name)?;
     match (found.pop(), found.is_empty()) {
@@ -148,17 +143,12 @@ fn plan(log: &Log, places: &[usize], runs: &str) -> Result<Plan> {
     let asked = &log.asked;
     let contenders = places.iter().map(|place| contender(log, *place)).collect::<Result<Vec<_>>>()?;
     let reference = contenders.first().map(ToString::to_string);
-    Ok(Plan {
-        arrangements: vec![asked.arrangement.parse().map_err(usage)?],
-        counting_count: Some(asked.count),
-        concurrency: usize::try_from(asked.concurrency).map_err(usage)?,
-        passes: asked.meter.pass().into_iter().collect(),
-        noise_share: Some(NOISE_SHARE),
-        reference,
-        out: Some(log.folder().join(Path::new(runs))),
-        ..Plan::new(contenders, vec![scenario(&asked.scenario)?])
-    }
-    .with_blocks(1, asked.count))
+    let mut plan = Plan::new(contenders, vec![scenario(&asked.scenario)?]);
+    plan.arrangements = vec![asked.arrangement.parse().map_err(usage)?];
+    (plan.counting_count, plan.concurrency) = (asked.count, asked.concurrency);
+    (plan.passes, plan.noise_share) = (asked.meter.pass().into_iter().collect(), Some(NOISE_SHARE));
+    (plan.reference, plan.out) = (reference, Some(log.folder().join(Path::new(runs))));
+    Ok(plan.with_blocks(1, asked.count))
 }
 
 /// Passes on what a run of a search shows: builds, what is missing, and on a terminal the running cell.
@@ -176,10 +166,7 @@ impl Observer for Hushed<'_> {
     }
 
     fn cell_starts(&mut self, start: &CellStart<'_>) {
-        match terminal::draws_progress() {
-            true => self.progress.cell_starts(start),
-            false => self.progress.runs(start),
-        }
+        if terminal::draws_progress() { self.progress.cell_starts(start) } else { self.progress.runs(start) }
     }
 
     fn stage(&mut self, stage: Stage) {

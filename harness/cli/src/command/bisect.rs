@@ -65,7 +65,7 @@ pub struct Arguments {
     scenario: String,
     /// Runtime: current or multi:N
     #[arg(long, value_name = "NAME", default_value = "current", help_heading = WHAT, requires = "driver")]
-    #[arg(value_parser = str::parse::<Arrangement>, allow_hyphen_values = true)]
+    #[arg(value_parser = str::parse::<Arrangement>)]
     arrangement: Arrangement,
     /// Name what the dearer version does more of
     #[arg(long, help_heading = WHAT)]

@@ -42,10 +42,10 @@ pub struct Arguments {
     /// How much more a contender may cost
     ///
     /// The check fails only if the whole interval lies beyond it.
-    #[arg(long, value_name = "SHARE", value_parser = share, default_value = "5%", allow_hyphen_values = true)]
+    #[arg(long, value_name = "SHARE", value_parser = share, default_value = "5%")]
     threshold: f64,
     /// Fail if the run could not have found this difference
-    #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "against", allow_hyphen_values = true)]
+    #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "against")]
     require_power: Option<f64>,
     /// Judge against this contender [default: the run's reference]
     #[arg(long, value_name = "CONTENDER", conflicts_with = "against")]

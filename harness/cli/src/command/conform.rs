@@ -36,7 +36,7 @@ pub struct Arguments {
     #[arg(long, value_name = "KEY=VALUE", value_parser = option)]
     option: Vec<(String, String)>,
     /// End a worker that issues nothing for this long, from 1s to a day
-    #[arg(long, value_name = "TIME", value_parser = patience, default_value = "30s", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", value_parser = patience, default_value = "30s")]
     stall: Duration,
     /// Make this check only, such as turns
     #[arg(long, value_name = "CHECK", value_parser = check(), hide_possible_values = true)]
@@ -97,8 +97,8 @@ fn shown(executable: &Path, found: &Conformity, width: usize) -> String {
 
 /// Takes the name of a check.
 fn check() -> impl TypedValueParser<Value = Check> {
-    let named = |name: String| Check::ALL.into_iter().find(|check| check.name() == name);
-    PossibleValuesParser::new(Check::ALL.map(Check::name))
+    let named = |name: String| Check::ALL.into_iter().find_map(|(check, known)| (known == name).then_some(check));
+    PossibleValuesParser::new(Check::ALL.map(|(_, name)| name))
         .try_map(move |name| named(name).ok_or("there is no such check"))
 }
 

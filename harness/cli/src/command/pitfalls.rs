@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use clap::ArgAction;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use cqldyno_bench::{Arrangement, Plan, Programs, run as carry_out};
+use cqldyno_bench::{Arrangement, Programs, run as carry_out};
 
 use crate::arguments::heading::{OUTPUT, SIZE};
 use crate::count::count;
@@ -37,15 +37,13 @@ pub struct Arguments {
     contender: String,
     /// Runtimes, such as multi:2,current: a table for each
     #[arg(long, value_name = "NAME,...", default_value = "multi:2", value_delimiter = ',', help_heading = SIZE)]
-    #[arg(value_parser = str::parse::<Arrangement>, allow_hyphen_values = true)]
+    #[arg(value_parser = str::parse::<Arrangement>)]
     arrangement: Vec<Arrangement>,
     /// Statements per cell; one at a time at most 20k
     #[arg(short = 'n', long, value_name = "N", value_parser = count, default_value = COUNT, help_heading = SIZE)]
-    #[arg(allow_hyphen_values = true)]
     count: u64,
     /// Runs of every step; the table has their medians
     #[arg(long, value_name = "N", value_parser = blocks, default_value = "3", help_heading = SIZE)]
-    #[arg(allow_hyphen_values = true)]
     blocks: u32,
     /// table or json
     #[arg(long, value_name = "FORMAT", default_value = "table", help_heading = OUTPUT, hide_possible_values = true)]
@@ -62,8 +60,8 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let programs = Programs::find().context("the program does not know where it lies")?;
     let contender = contender(&arguments.contender, &programs)?;
-    let plan = ladder::plan(contender, arguments.arrangement.clone(), arguments.count, arguments.blocks)?;
-    let plan = Plan { out: arguments.out.clone(), ..plan };
+    let mut plan = ladder::plan(contender, arguments.arrangement.clone(), arguments.count, arguments.blocks)?;
+    plan.out = arguments.out.clone();
     let mut finished = measure(arguments.quiet, |progress, cancel| carry_out(&plan, &programs, progress, cancel))?;
     let Arguments { contender, count, blocks, .. } = arguments;
     let arrangements: Vec<String> = arguments.arrangement.iter().map(ToString::to_string).collect();

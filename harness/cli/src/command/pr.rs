@@ -56,7 +56,7 @@ pub struct Arguments {
     ///
     /// Counts are steadiest on `current`, which is one thread.
     #[arg(long, value_name = "NAME", default_value = "current", help_heading = WHAT)]
-    #[arg(value_parser = str::parse::<Arrangement>, allow_hyphen_values = true)]
+    #[arg(value_parser = str::parse::<Arrangement>)]
     arrangement: Arrangement,
     /// Judge counts only, in less time
     ///
@@ -105,9 +105,8 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let scenarios = scenarios::named(&arguments.scenario)?;
     let out = change.folder(arguments.out.as_deref())?;
     let time = (!arguments.exact).then_some(arguments.within);
-    let plan = |scenarios, time, seed, part: &str| Plan {
-        out: Some(out.join(part)),
-        ..change.plan(scenarios, arguments.arrangement, time, seed)
+    let plan = |scenarios, time, seed, part: &str| {
+        change.plan(scenarios, arguments.arrangement, time, seed).with(|plan| plan.out = Some(out.join(part)))
     };
     // An interrupted run has no comment.
     let ending = "Ending: what is finished is kept and not judged.";

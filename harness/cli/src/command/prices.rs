@@ -51,7 +51,7 @@ pub struct Arguments {
     scenario: Vec<String>,
     /// Runtime: current or multi:N
     #[arg(long, value_name = "NAME", default_value = "multi:2", help_heading = WHAT)]
-    #[arg(value_parser = str::parse::<Arrangement>, allow_hyphen_values = true)]
+    #[arg(value_parser = str::parse::<Arrangement>)]
     arrangement: Arrangement,
     /// Only these settings, as KEY=VALUE
     #[arg(long, value_name = "KEY=VALUE", help_heading = WHAT)]
@@ -182,22 +182,15 @@ fn measured(
         others.retain(|other| other.check(Settings::Equal).is_ok());
     }
     let scenarios = scenarios::named(&arguments.scenario)?;
-    let plan = Plan {
-        arrangements: vec![arguments.arrangement],
-        concurrency: usize::try_from(arguments.concurrency).map_err(usage)?,
-        passes: PASSES.to_vec(),
-        control: true,
-        noise_share: Some(NOISE_SHARE),
-        reference: Some(given),
-        out: arguments.out.clone(),
-        ..Plan::new(std::iter::once(base).chain(others).collect(), scenarios)
-    };
+    let mut plan = Plan::new(std::iter::once(base).chain(others).collect(), scenarios);
+    (plan.arrangements, plan.concurrency) = (vec![arguments.arrangement], arguments.concurrency);
+    (plan.passes, plan.control, plan.noise_share) = (PASSES.to_vec(), true, Some(NOISE_SHARE));
+    (plan.reference, plan.out) = (Some(given), arguments.out.clone());
     let plan = match arguments.blocks {
         Some(blocks) => plan.with_blocks(blocks, arguments.count),
-        None => Plan { within: Some(arguments.within), ..plan }.with_turns(Some(TURN_COUNT)),
+        None => plan.with(|plan| plan.limit(Some(arguments.within))).with_turns(Some(TURN_COUNT)),
     };
-    let finished = measure(arguments.quiet, |progress, cancel| carry_out(&plan, programs, progress, cancel))?;
-    kept(finished)
+    kept(measure(arguments.quiet, |progress, cancel| carry_out(&plan, programs, progress, cancel))?)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! `cqldyno run`: one contender by itself.
 
 use anyhow::{Context, Result};
-use cqldyno_bench::{Plan, Programs, run as carry_out};
+use cqldyno_bench::{Programs, run as carry_out};
 
 use crate::arguments::heading::OUTPUT;
 use crate::format::{Format, explained, formats, names};
@@ -41,8 +41,8 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let Arguments { contender, asked, conditions, detail, format } = arguments;
     let programs = Programs::find().context("the program does not know where it lies")?;
-    let plan = asked.plan(std::slice::from_ref(contender), None, conditions, &programs, false)?;
-    let plan = Plan { named: true, ..plan };
+    let mut plan = asked.plan(std::slice::from_ref(contender), None, conditions, &programs, false)?;
+    plan.named = true;
     let finished = measure(conditions.quiet, |progress, cancel| {
         asked.remark().into_iter().for_each(|remark| progress.say(remark));
         carry_out(&plan, &programs, progress, cancel)

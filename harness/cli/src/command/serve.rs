@@ -32,32 +32,32 @@ pub struct Arguments {
     #[arg(long, value_name = "ADDRESS", value_parser = loopback, default_value = "127.0.0.1")]
     address: Ipv4Addr,
     /// Port to listen on; 0 takes a free one
-    #[arg(long, value_name = "PORT", value_parser = port, default_value = "9042", allow_hyphen_values = true)]
+    #[arg(long, value_name = "PORT", value_parser = port, default_value = "9042")]
     port: u16,
     #[command(flatten)]
     nodes: Nodes,
     #[command(flatten, next_help_heading = SETUP)]
     login: Login,
     /// Delay each answer by this long, such as 100us
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "0", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "0")]
     delay: Duration,
     /// Sleep this long after a read of fewer than 16 requests
     ///
     /// Idle threads that sleep are slow with few statements in flight, and fast with many. `compare --concurrency 1,2,4,...,8192`
     /// flags this anomaly.
-    #[arg(long, value_name = "TIME", value_parser = pause, default_value = "0", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", value_parser = pause, default_value = "0")]
     nap: Duration,
     /// How answers are written: batched, each, reordered or COUNT
     ///
     /// `batched` answers all requests of one read with one write. `each` makes one write per answer. `reordered` is batched in
     /// random order. COUNT limits the answers per write.
-    #[arg(long, value_name = "HOW", default_value = "batched", allow_hyphen_values = true)]
+    #[arg(long, value_name = "HOW", default_value = "batched")]
     answers: Answers,
     /// Rows to reserve memory for in the first table, such as 10M
-    #[arg(long, value_name = "N", value_parser = count_or_none, default_value = "0", allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", value_parser = count_or_none, default_value = "0")]
     expect_rows: u64,
     /// Threads that serve connections [default: one per core]
-    #[arg(long, value_name = "N", value_parser = threads, allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<usize>,
     /// Take commands as lines of JSON on standard input, and answer on standard output
     #[arg(long, hide = true)]

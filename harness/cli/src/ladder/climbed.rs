@@ -1,7 +1,7 @@
 //! What a run found for every step of the ladder.
 
 use anyhow::Result;
-use cqldyno_reports::{Cell, ErrorLine, Pass, Run, measure};
+use cqldyno_reports::{Cell, ErrorLine, Pass, Run, measure, median};
 
 use super::{RIGHT, STEPS, Step, sound};
 
@@ -59,7 +59,7 @@ fn missing(run: &Run, label: &str, cells: &[&Cell]) -> String {
 }
 
 fn figures(cells: &[&Cell]) -> Option<Figures> {
-    let of = |id: &str| median(cells.iter().filter_map(|cell| cell.get(id)).collect());
+    let of = |id: &str| median(&mut cells.iter().filter_map(|cell| cell.get(id)).collect::<Vec<_>>());
     let most = cells.iter().max_by_key(|cell| cell.errors())?;
     let is_void = |cell: &&&Cell| cell.errors() == 0;
     Some(Figures {
@@ -70,13 +70,6 @@ fn figures(cells: &[&Cell]) -> Option<Figures> {
         errors: most.error_kinds.clone(),
         void: cells.iter().filter(is_void).find_map(|cell| cell.void.clone()),
     })
-}
-
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let upper = *values.get(values.len() / 2)?;
-    let lower = *values.get((values.len() - 1) / 2)?;
-    Some(lower.midpoint(upper))
 }
 
 impl Climbed {

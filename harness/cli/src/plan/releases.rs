@@ -19,9 +19,6 @@ pub struct Named {
 }
 
 /// Puts the releases in the place of `NAME@all`. A release that is named, too, is there once.
-///
-/// # Errors
-/// When there is no such driver, or no adapter that other releases could be built from.
 pub fn named(asked: &[String], programs: &Programs) -> Result<Named> {
     let mut found = Named { contenders: Vec::new(), newest: None };
     for text in asked {

@@ -48,9 +48,6 @@ pub struct Side {
 
 impl Change {
     /// From `base` to `head` in the repository that `folder` belongs to; without a `driver` the one whose crate it has.
-    ///
-    /// # Errors
-    /// When there is no such commit, or no such driver; the error is one of usage.
     pub fn find(programs: &Programs, folder: &Path, driver: Option<&str>, [base, head]: [&str; 2]) -> Result<Change> {
         let builder = Builder::find(&programs.cqldyno).map_err(usage)?;
         if base == WORKING_TREE {
@@ -108,19 +105,13 @@ impl Change {
     /// The plan of a run. With `time` contenders take turns for so long; without it counts alone are taken.
     pub fn plan(&self, scenarios: Vec<Scenario>, arrangement: Arrangement, time: Option<Duration>, seed: u64) -> Plan {
         let contenders = [&self.base, &self.base, &self.head, &self.head].map(|side| side.contender.clone());
-        let plan = Plan {
-            arrangements: vec![arrangement],
-            count: COUNT,
-            counting_count: Some(COUNT),
-            passes: PASSES.to_vec(),
-            reference: Some(self.base.contender.to_string()),
-            named: true,
-            seed,
-            ..Plan::new(contenders.to_vec(), scenarios)
-        };
+        let mut plan = Plan { arrangements: vec![arrangement], ..Plan::new(contenders.to_vec(), scenarios) };
+        (plan.count, plan.counting_count, plan.passes) = (COUNT, COUNT, PASSES.to_vec());
+        (plan.reference, plan.named, plan.seed) = (Some(self.base.contender.to_string()), true, seed);
+        plan.limit(time);
         match time {
             None => plan.with_blocks(1, COUNT),
-            Some(_) => Plan { within: time, noise_share: Some(NOISE_SHARE), ..plan }.with_turns(None),
+            Some(_) => plan.with(|plan| plan.noise_share = Some(NOISE_SHARE)).with_turns(None),
         }
     }
 

@@ -15,32 +15,24 @@ use crate::plan::NOISE_SHARE;
 const BY_NAME: &str = "syscalls:";
 
 /// The plan of the run. With `exact` it has one generation and no flame graphs: counts need no more.
-///
-/// # Errors
-/// When something in it cannot be read; the error is one of usage.
 pub fn plan(trial: &Trial, exact: bool, out: PathBuf) -> Result<Plan> {
     let contenders =
         trial.contenders.iter().map(|text| text.parse::<Contender>().map_err(usage)).collect::<Result<Vec<_>>>()?;
     let most = trial.concurrency.last().copied().unwrap_or(1);
-    let new = Plan::new(contenders, scenarios(trial)?);
+    let mut plan = Plan::new(contenders, scenarios(trial)?);
     let meters: Vec<&String> = trial.expectations.iter().map(|expected| &expected.meter).collect();
     let read = meters.iter().map(|meter| pass_of(trial, meter)).collect::<Result<Vec<Pass>>>()?;
     let judged = meters.iter().zip(read).filter(|(meter, _)| !exact || is_exact(meter)).map(|(_, pass)| pass);
     let asked = trial.passes.iter().map(|name| named(trial, name)).collect::<Result<Vec<Pass>>>()?;
     let asked = asked.into_iter().filter(|pass| !(exact && *pass == Pass::Flamegraph));
     let needed: Vec<Pass> = judged.chain(asked).collect();
-    Ok(Plan {
-        arrangements: vec![trial.arrangement.parse().map_err(usage)?],
-        concurrency: usize::try_from(most).map_err(usage)?,
-        passes: Pass::ALL.into_iter().filter(|pass| *pass != Pass::Timing && needed.contains(pass)).collect(),
-        control: !exact,
-        noise_share: (!exact).then_some(NOISE_SHARE),
-        reference: reference(trial),
-        serve_arguments: trial.delay.iter().flat_map(|time| ["--delay".to_owned(), time.clone()]).collect(),
-        out: Some(out),
-        ..new
-    }
-    .with_blocks(if exact { 1 } else { trial.blocks }, trial.count))
+    plan.arrangements = vec![trial.arrangement.parse().map_err(usage)?];
+    plan.concurrency = most;
+    plan.passes = Pass::ALL.into_iter().filter(|pass| *pass != Pass::Timing && needed.contains(pass)).collect();
+    (plan.control, plan.noise_share) = (!exact, (!exact).then_some(NOISE_SHARE));
+    plan.serve_arguments = trial.delay.iter().flat_map(|time| ["--delay".to_owned(), time.clone()]).collect();
+    (plan.reference, plan.out) = (reference(trial), Some(out));
+    Ok(plan.with_blocks(if exact { 1 } else { trial.blocks }, trial.count))
 }
 
 /// The contender before, as its id is.

@@ -82,8 +82,7 @@ pub fn asked(trial: &Trial) -> String {
 pub fn meter(expected: &Expected) -> String {
     let at = expected.at.map(|at| format!("{} in flight", whole(at as f64)));
     let place: Vec<String> = expected.submit.iter().map(ToString::to_string).chain(at).collect();
-    let meter = &expected.meter;
-    if place.is_empty() { meter.clone() } else { format!("{meter} ({})", place.join(", ")) }
+    if place.is_empty() { expected.meter.clone() } else { format!("{} ({})", expected.meter, place.join(", ")) }
 }
 
 fn figures(judgement: &Judgement) -> String {

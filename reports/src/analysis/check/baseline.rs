@@ -8,13 +8,28 @@ use crate::quantity::{three_digits, whole};
 use crate::text::{count, plain};
 use crate::{Analysis, Contender, Recorded, Role, Run, SummaryRow, Verdict};
 
+/// What runs must have in common, by what it is called.
+pub(crate) type Conditions = Vec<(String, String)>;
+
+/// The names of which both lists have a value, and not the same one, with both values.
+pub(crate) fn differing<'a>(was: &'a [(String, String)], is: &'a [(String, String)]) -> Vec<[&'a str; 3]> {
+    let mut found = Vec::new();
+    for (name, was) in was {
+        let other = is.iter().find(|(other, _)| other == name);
+        found.extend(other.filter(|(_, is)| is != was).map(|(_, is)| [name.as_str(), was, is]));
+    }
+    found
+}
+
 impl Judgement {
     /// Judges all drivers by their counts against an earlier run. Times are never compared across runs.
     ///
     /// # Errors
     /// When the runs were made under other conditions, have nothing in common, or lack a contender that was asked for.
     pub fn against(recorded: &Recorded, baseline: &Recorded, check: &Check) -> Result<Judgement, CheckError> {
-        let differences = differences(&baseline.run, &recorded.run);
+        let (was, is) = (environment(&baseline.run), environment(&recorded.run));
+        let said = |[what, was, is]: [&str; 3]| format!("{what} was {} then and is {} now", plain(was), plain(is));
+        let differences: Vec<String> = differing(&was, &is).into_iter().map(said).collect();
         if !differences.is_empty() {
             return Err(CheckError::OtherEnvironment(differences.join("; ")));
         }
@@ -126,7 +141,7 @@ fn unsteadiness(row: &SummaryRow, recorded: &Recorded, rows: [&[SummaryRow]; 2])
 }
 
 /// What must be equal for the figures of two runs to be comparable, apart from the scenarios.
-pub fn conditions(run: &Run) -> Vec<(&'static str, String)> {
+pub fn conditions(run: &Run) -> Conditions {
     let plan = &run.plan;
     let asked = format!(
         "{} in flight, {}, {} settings, {}, pages of {}, {}",
@@ -140,7 +155,7 @@ pub fn conditions(run: &Run) -> Vec<(&'static str, String)> {
     // A cluster that is not ours says the same of itself wherever it is.
     let target = if plan.target.embedded { plan.target.about.clone() } else { plan.target.id.clone() };
     let served = if plan.serve_arguments.is_empty() { "as it does".to_owned() } else { plan.serve_arguments.join(" ") };
-    vec![
+    let all = [
         ("the processor", run.environment.cpu.clone()),
         ("the number of cores", run.environment.cores.to_string()),
         ("the kernel", run.environment.kernel.clone()),
@@ -148,23 +163,21 @@ pub fn conditions(run: &Run) -> Vec<(&'static str, String)> {
         ("the target", target),
         ("what was asked", asked),
         ("the server's way of answering", served),
-    ]
+    ];
+    all.map(|(name, value)| (name.to_owned(), value)).into()
 }
 
-/// All differences that make the counts of two runs incomparable, as parts of a sentence.
-fn differences(then: &Run, now: &Run) -> Vec<String> {
-    let all = |run: &Run| {
-        let mut all = conditions(run);
-        all.extend([
-            ("the number of statements", statements(run)),
-            ("the list of scenarios", scenarios(run)),
-            ("the list of arrangements", arrangements(run)),
-            ("the load generator", run.load_generators()),
-        ]);
-        all
-    };
-    let pairs = all(then).into_iter().zip(all(now)).filter(|((_, was), (_, is))| was != is);
-    pairs.map(|((what, was), (_, is))| format!("{what} was {} then and is {} now", plain(&was), plain(&is))).collect()
+/// The same for counts, which must all be equal.
+fn environment(run: &Run) -> Conditions {
+    let mut all = conditions(run);
+    let more = [
+        ("the number of statements", statements(run)),
+        ("the list of scenarios", scenarios(run)),
+        ("the list of arrangements", arrangements(run)),
+        ("the load generator", run.load_generators()),
+    ];
+    all.extend(more.map(|(name, value)| (name.to_owned(), value)));
+    all
 }
 
 fn statements(run: &Run) -> String {
@@ -175,7 +188,7 @@ fn statements(run: &Run) -> String {
 }
 
 /// The scenarios with their hashes.
-pub fn scenarios(run: &Run) -> String {
+pub(crate) fn scenarios(run: &Run) -> String {
     let hashes = run.scenarios.iter().map(|one| format!("{} {}", one.name, one.hash.get(..12).unwrap_or(&one.hash)));
     hashes.collect::<Vec<_>>().join(", ")
 }

@@ -1,12 +1,9 @@
 //! Whether runs have one plan: the same question to the same contenders. Machines may differ.
 
-use crate::check::{conditions, scenarios};
+use crate::check::{Conditions, conditions, differing, scenarios};
 use crate::quantity::whole;
 use crate::text::{list, plain};
 use crate::{Analysis, Contender, Run};
-
-/// What runs of one plan have in common, by what it is called.
-type Fields = Vec<(String, String)>;
 
 /// Refuses runs of other plans, and a run that was named twice.
 ///
@@ -29,11 +26,10 @@ pub(super) fn same(named: &[(String, Analysis)]) -> Result<(), String> {
     let (first, known) = (&named[0].0, fields(&named[0].1));
     for (name, other) in &named[1..] {
         let found = fields(other);
-        let differs = known.iter().filter_map(|(what, was)| {
-            let is = found.iter().find(|(name, _)| name == what).map(|(_, is)| is)?;
-            let said = |text: &String| if text.is_empty() { "unknown".to_owned() } else { plain(text) };
-            (was != is).then(|| format!("{what} ({} and {})", said(was), said(is)))
-        });
+        let said = |text: &str| if text.is_empty() { "unknown".to_owned() } else { plain(text) };
+        let differs = differing(&known, &found)
+            .into_iter()
+            .map(|[what, was, is]| format!("{what} ({} and {})", said(was), said(is)));
         let differs: Vec<String> = differs.chain(builds(&named[0].1, other)).collect();
         if !differs.is_empty() {
             return Err(format!(
@@ -48,14 +44,14 @@ pub(super) fn same(named: &[(String, Analysis)]) -> Result<(), String> {
 }
 
 /// Everything but the machine, the time, and how much was run of it.
-fn fields(analysis: &Analysis) -> Fields {
+fn fields(analysis: &Analysis) -> Conditions {
     let run = analysis.run;
     let plan = &run.plan;
     let mut labels: Vec<&str> = run.contenders.iter().map(|one| one.label.as_str()).collect();
     labels.sort_unstable();
     let arrangements: Vec<&str> = plan.arrangements.iter().map(|one| one.id.as_str()).collect();
     let of_what = if plan.turns.is_some() { "turn" } else { "cell" };
-    let mut all = vec![
+    let own = [
         ("the contenders", labels.join(", ")),
         ("the reference", analysis.reference().map_or(String::new(), |one| one.label.clone())),
         ("the scenarios", scenarios(run)),
@@ -65,16 +61,17 @@ fn fields(analysis: &Analysis) -> Fields {
         ("the orders of functions", plan.layouts.unwrap_or_default().to_string()),
         ("cqldyno's version", run.cqldyno.clone()),
     ];
+    let mut all: Conditions = own.map(|(name, value)| (name.to_owned(), value)).into();
     // Of an existing cluster only the kind matters: every machine may have its own.
     let of_machine = ["the processor", "the number of cores", "the kernel", "the target"];
-    all.extend(conditions(run).into_iter().filter(|(name, _)| !of_machine.contains(name)));
-    all.push(("the target", plan.target.about.clone()));
-    let contenders = run.contenders.iter().flat_map(of_contender);
-    all.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(contenders).collect()
+    all.extend(conditions(run).into_iter().filter(|(name, _)| !of_machine.contains(&name.as_str())));
+    all.push(("the target".to_owned(), plan.target.about.clone()));
+    all.extend(run.contenders.iter().flat_map(of_contender));
+    all
 }
 
 /// What a contender is made of.
-fn of_contender(one: &Contender) -> Fields {
+fn of_contender(one: &Contender) -> Conditions {
     let libraries = one.libraries.iter().map(|library| format!("{} {}", library.name, library.version));
     let of = [
         ("the libraries", libraries.collect::<Vec<_>>().join(", ")),

@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn a_machine_has_a_cell_for_each_way_to_count() {
-        let plan = Plan { count: 1_000_000, ..plan(&["scylla"], &["writes"]) };
+        let plan = plan(&["scylla"], &["writes"]).with(|one| one.count = 1_000_000);
         let ways = [PROCESSOR_COUNTERS.probe(), CALLGRIND.probe()];
         let steps = (INSTRUCTIONS.steps)(&plan);
         assert_eq!(steps.len(), ways.iter().filter(|way| way.is_ok()).count());
@@ -74,12 +74,12 @@ mod tests {
 
     #[test]
     fn callgrind_runs_the_worker_with_few_statements_and_more_time() {
-        let plan = Plan { count: 1_000_000, warmup: 20_000, ..plan(&["scylla"], &["writes"]) };
+        let plan = plan(&["scylla"], &["writes"]).with(|one| (one.count, one.warmup) = (1_000_000, 20_000));
         let (own, valgrind) = (by_processor(&plan), under_callgrind(&plan));
         assert_eq!((own.load.count, own.load.warmup), (COUNTING_COUNT, 20_000));
         assert_eq!((valgrind.load.count, valgrind.load.warmup), (CALLGRIND_COUNT, CALLGRIND_WARMUP));
         assert!((own.start)(Path::new("/scratch")).in_front.is_empty());
         assert!(!(valgrind.start)(Path::new("/scratch")).in_front.is_empty());
-        assert_eq!(under_callgrind(&Plan { count: 500, ..plan }).load.count, 500);
+        assert_eq!(under_callgrind(&plan.with(|one| one.count = 500)).load.count, 500);
     }
 }

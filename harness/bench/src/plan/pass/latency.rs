@@ -122,19 +122,19 @@ mod tests {
             cell("cdrs-tokio", "multi:2", 10_000.0),
             cell("noop", "current", 10_000.0),
         ];
-        let plan = Plan { count: 250_000, ..plan(&["scylla", "cdrs-tokio", "noop"], &["writes"]) };
+        let plan = plan(&["scylla", "cdrs-tokio", "noop"], &["writes"]).with(|one| one.count = 250_000);
         let load = rate(&plan, &cells).unwrap();
         assert_eq!((load.shape, load.count), (Shape::AtRate(150_000), 450_000));
-        let asked = rate(&Plan { rate: Some(1_234), ..plan.clone() }, &cells).unwrap();
+        let asked = rate(&plan.clone().with(|one| one.rate = Some(1_234)), &cells).unwrap();
         assert_eq!((asked.shape, asked.count), (Shape::AtRate(1_234), 3_702));
-        let short = rate(&Plan { count: 1_000, ..plan.clone() }, &cells).unwrap();
+        let short = rate(&plan.clone().with(|one| one.count = 1_000), &cells).unwrap();
         assert_eq!((short.shape, short.count), (Shape::AtRate(150_000), 4_000));
         assert_eq!(rate(&plan, &cells[5..]), None, "no driver has a throughput here");
     }
 
     #[test]
     fn the_other_steps_have_their_own_number_in_flight_and_end_with_sessions() {
-        let plan = Plan { count: 250_000, warmup: 20_000, ..plan(&["scylla"], &["writes"]) };
+        let plan = plan(&["scylla"], &["writes"]).with(|one| (one.count, one.warmup) = (250_000, 20_000));
         let names: Vec<_> = steps(&plan).iter().map(|step| step.name.unwrap()).collect();
         assert_eq!(names, ["rate", "1", "16", "256", "connect"]);
         for (nth, in_flight, count, warmup) in

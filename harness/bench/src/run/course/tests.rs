@@ -7,9 +7,8 @@ use crate::cell::Stage;
 use crate::plan::plan;
 use crate::plan::schedule::Group;
 use crate::plan::topology::Topology;
-use crate::plan::turns::Turns;
 use crate::record::sample_run;
-use cqldyno_reports::{Analysis, Measure, RoundCores, Unit, measure};
+use cqldyno_reports::{Analysis, Measure, RoundCores, TurnsInfo, Unit, measure};
 
 /// A clock that stands still until somebody moves it.
 #[derive(Default)]
@@ -91,7 +90,7 @@ impl Executed<'_> {
             arrangement: self.run.plan.arrangements[cell.arrangement].id.clone(),
             block: cell.block,
             round: cell.rounds.map(|_| round),
-            more: failed.is_none() && cell.rounds.is_some_and(|rounds| round < rounds.last),
+            more: failed.is_none() && cell.rounds.is_some_and(|(_, last)| round < last),
             pass: cell.pass,
             attempt: cell.attempt,
             measures: measures.into_iter().chain(cpu).map(|(id, value)| (id.to_owned(), value)).collect(),
@@ -124,19 +123,17 @@ impl Observer for Heard {
     fn cell_ended(&mut self, _: &Cell, _: Duration) {
         self.ended += 1;
     }
-    fn too_few(&mut self, sentence: &str) {
-        self.too_few.push(sentence.to_owned());
-    }
-    fn cut_short(&mut self, sentence: &str) {
-        self.cut_short.push(sentence.to_owned());
+    fn says(&mut self, sentence: &str) {
+        let is_cut = ["The rest of the pass", "There was time"].iter().any(|words| sentence.starts_with(words));
+        if is_cut { &mut self.cut_short } else { &mut self.too_few }.push(sentence.to_owned());
     }
 }
 
 fn asked() -> Plan {
-    Plan { noise_share: Some(0.1), ..plan(&["scylla", "noop"], &["writes", "reads"]) }
+    plan(&["scylla", "noop"], &["writes", "reads"]).with(|one| one.noise_share = Some(0.1))
 }
 
-fn sample(plan: &Plan) -> (Schedule, Run) {
+fn sample(plan: &Plan) -> (Schedule<'_>, Run) {
     let mut run = sample_run(plan, &plan.check(&Topology::sample(1, 1)).unwrap());
     run.environment.cores = 64;
     let everybody: Vec<usize> = (0..plan.contenders.len()).collect();
@@ -171,7 +168,8 @@ fn kept(
 #[test]
 fn a_failed_cell_is_kept_and_the_others_go_on() {
     let (ended, seen, heard) = go(&asked(), Vec::new(), |executor| executor.failing = 0);
-    let (schedule, _) = sample(&asked());
+    let asked = asked();
+    let (schedule, _) = sample(&asked);
     let all: Vec<PlannedCell> = schedule.first_attempts(schedule.blocks()).collect();
     assert!(seen.len() == all.len() && all.iter().all(|one| seen.contains(one)), "{seen:?}");
     assert_eq!((ended.cells.len(), heard.ended, heard.stages, ended.complete), (12, 12, 8, true));
@@ -186,8 +184,8 @@ const SECOND: Duration = Duration::from_secs(1);
 fn within(seconds: u64) -> Plan {
     let within = Some(SECOND * u32::try_from(seconds).unwrap());
     // So many statements that a cell that counts is taken to last as long as a turn.
-    let plan = Plan { passes: vec![Pass::Syscalls], counting_count: Some(10_000_000), ..asked() };
-    Plan { within, ..plan.with_blocks(12, 10_000_000) }
+    let plan = asked().with(|one| (one.passes, one.counting_count) = (vec![Pass::Syscalls], 10_000_000));
+    plan.with_blocks(12, 10_000_000).with(|one| one.limit(within))
 }
 
 fn a_second(executor: &mut Executed<'_>) {
@@ -216,7 +214,7 @@ fn a_run_that_is_given_a_time_leaves_the_last_rounds_out_whole_and_ends_within_i
 #[test]
 fn a_time_that_is_too_short_for_an_interval_is_said_after_the_first_round() {
     // As above, where 41 s are enough for 8 blocks.
-    let compared = |seconds| Plan { reference: Some("scylla".to_owned()), ..within(seconds) };
+    let compared = |seconds| within(seconds).with(|one| one.reference = Some("scylla".to_owned()));
     let (ended, _, heard) = go(&compared(37), Vec::new(), a_second);
     assert_eq!(ended.cut_short.unwrap().blocks, 7);
     assert_eq!(
@@ -235,8 +233,8 @@ fn a_time_that_is_too_short_for_an_interval_is_said_after_the_first_round() {
     none(&compared(1));
     let said = &go(&compared(1), Vec::new(), a_second).2.cut_short;
     assert!(said.last().unwrap().ends_with("within 1 s, and an interval needs 8."), "{said:?}");
-    none(&Plan { blocks: 7, ..compared(20) });
-    none(&Plan { within: None, ..compared(20) });
+    none(&compared(20).with(|one| one.blocks = 7));
+    none(&compared(20).with(|one| one.limit(None)));
 }
 
 #[test]
@@ -255,7 +253,7 @@ fn the_first_round_is_run_however_short_the_time_is_and_a_pass_without_room_is_l
         "what runs in any case is left, whatever the limit is"
     );
     // Gone on with, it has what was left out.
-    let (ended, seen, _) = go(&Plan { within: None, ..within(1) }, ended.cells, a_second);
+    let (ended, seen, _) = go(&within(1).with(|one| one.limit(None)), ended.cells, a_second);
     assert_eq!((blocks(&seen, Pass::Syscalls), ended.passes_left_out), (vec![4], Vec::new()));
 }
 
@@ -268,7 +266,7 @@ fn a_pass_that_takes_longer_than_its_estimate_ends_where_the_time_is_over() {
     assert_eq!((blocks(&seen, Pass::Timing), blocks(&seen, Pass::Syscalls)), (vec![4], vec![1]));
     assert_eq!((ended.complete, ended.passes_left_out), (true, vec![Pass::Syscalls]));
     assert!(heard.cut_short[0].contains("would take about 20 s, and the run has 12 s."), "{:?}", heard.cut_short);
-    let (ended, seen, _) = go(&Plan { within: None, ..within(12) }, ended.cells, slow);
+    let (ended, seen, _) = go(&within(12).with(|one| one.limit(None)), ended.cells, slow);
     assert_eq!(seen.iter().filter(|cell| cell.pass == Pass::Syscalls).count(), 4, "the block under way runs again");
     assert!(ended.complete && ended.cut_short.is_none());
 }
@@ -319,7 +317,7 @@ fn a_round_that_is_left_out_depends_on_no_figure_but_on_durations() {
 #[test]
 fn a_run_that_was_cut_short_goes_on_with_the_rounds_that_are_missing_and_may_be_cut_short_again() {
     let (first, ..) = go(&within(41), Vec::new(), a_second);
-    let all = Plan { within: None, ..within(41) };
+    let all = within(41).with(|one| one.limit(None));
     let (ended, seen, _) = go(&all, first.cells.clone(), a_second);
     let numbers: Vec<u32> = seen.iter().map(|cell| cell.block).collect();
     assert_eq!(numbers, [vec![9; 4], vec![10; 4], vec![11; 4], vec![12; 4]].concat());
@@ -369,7 +367,7 @@ fn the_time_that_is_left_falls_with_every_cell_whether_it_ends_well_or_not() {
         executor.failing = 0;
         executor.takes = Box::new(|cell| SECOND * if cell.contender == 0 { 30 } else { 1 });
     };
-    let plan = Plan { passes: vec![Pass::Syscalls], ..asked() }.with_blocks(12, 1_000);
+    let plan = asked().with(|one| one.passes = vec![Pass::Syscalls]).with_blocks(12, 1_000);
     let (_, seen, heard) = go(&plan, Vec::new(), hangs);
     let after_the_first_round = &heard.left[2..=24];
     assert!(after_the_first_round.windows(2).all(|pair| pair[1] < pair[0]), "{after_the_first_round:?}");
@@ -428,19 +426,19 @@ fn a_cell_that_cannot_be_kept_ends_the_run_and_is_still_shown() {
 
 /// Two drivers and noop, two scenarios, generations of three rounds.
 fn in_turns(within: Option<u64>) -> Plan {
-    let plan = Plan {
-        blocks: 20,
-        noise_share: Some(0.1),
-        passes: Vec::new(),
-        ..plan(&["a", "b", "noop"], &["writes", "reads"])
-    };
-    let turns = Turns { count: 50, rounds: 3 };
-    Plan { turns, total: None, within: within.map(|seconds| SECOND * u32::try_from(seconds).unwrap()), ..plan }
+    let plan = plan(&["a", "b", "noop"], &["writes", "reads"])
+        .with(|one| (one.blocks, one.noise_share, one.passes) = (20, Some(0.1), Vec::new()));
+    let turns = TurnsInfo { count: 50, rounds: 3 };
+    plan.with(|one| {
+        one.turns = Some(turns);
+        one.total = None;
+        one.limit(within.map(|seconds| SECOND * u32::try_from(seconds).unwrap()));
+    })
 }
 
 #[test]
 fn every_turn_is_kept_and_a_generation_that_broke_off_starts_again() {
-    let plan = Plan { blocks: 1, ..in_turns(None) };
+    let plan = in_turns(None).with(|one| one.blocks = 1);
     let (whole, seen, heard) = go(&plan, Vec::new(), |_| {});
     assert_eq!((seen.len(), whole.cells.len(), heard.ended), (14, 14, 6), "noop takes one turn");
     assert_eq!((heard.started, heard.of), (vec![1, 2], vec![2; 2]), "generations");
@@ -457,7 +455,7 @@ fn every_turn_is_kept_and_a_generation_that_broke_off_starts_again() {
 
 #[test]
 fn a_contender_that_fails_in_a_turn_leaves_the_others_theirs() {
-    let plan = Plan { blocks: 1, ..in_turns(None) };
+    let plan = in_turns(None).with(|one| one.blocks = 1);
     let (ended, seen, _) = go(&plan, Vec::new(), |executor| executor.failing = 0);
     assert_eq!((seen.len(), ended.complete), (10, true));
     let (schedule, run) = sample(&plan);
@@ -473,7 +471,7 @@ fn there_are_as_many_generations_as_the_time_allows_and_nobody_is_told_of_more()
     assert_eq!((heard.of.last(), heard.started.last()), (Some(&18), Some(&18)));
     let (ended, seen, _) = go(&in_turns(Some(60)), ended.cells, a_second);
     assert_eq!((seen.len(), ended.cut_short.map(|cut| cut.blocks)), (9 * 14, Some(18)), "it goes on with more");
-    let few = Plan { reference: Some("a".to_owned()), ..in_turns(Some(30)) };
+    let few = in_turns(Some(30)).with(|one| one.reference = Some("a".to_owned()));
     let said = [
         "There is time for about 4 generations within 30 s, and an interval needs 8. Let the run end, or end it with Ctrl-C, and go on \
          with `cqldyno compare --resume DIR`.",
@@ -485,7 +483,7 @@ fn there_are_as_many_generations_as_the_time_allows_and_nobody_is_told_of_more()
 
 /// With so many seconds that all generations fit, each of which takes 6 s.
 fn with_time_for_all() -> Plan {
-    Plan { blocks: 480, ..in_turns(Some(3_600)) }
+    in_turns(Some(3_600)).with(|one| one.blocks = 480)
 }
 
 fn generations(cells: &[Cell]) -> u32 {
@@ -507,7 +505,7 @@ fn rounds_that_do_not_count_are_kept_and_further_generations_make_up_for_them_wh
     assert!(ended.cells.iter().all(|cell| cell.noisy.is_none()));
     let (short, ..) = go(&in_turns(Some(60)), Vec::new(), disturbed);
     assert_eq!(generations(&short.cells), 9, "no more than fit");
-    let asked = Plan { blocks: 12, ..in_turns(None) };
+    let asked = in_turns(None).with(|one| one.blocks = 12);
     assert_eq!(generations(&go(&asked, Vec::new(), disturbed).0.cells), 12, "nor more than were asked for");
 }
 
@@ -539,6 +537,6 @@ fn most_rounds_without_their_cores_are_said_while_the_user_can_still_do_somethin
     let [said] = &heard.too_few[..] else { panic!("{:?}", heard.too_few) };
     assert!(said.starts_with("4 of 6 rounds do not count, because the cores were busy. For example "), "{said}");
     assert!(said.contains(": others used 50 % of the cores. If it stays like that, there is no verdict"), "{said}");
-    let (_, _, heard) = go(&Plan { noise_share: None, ..in_turns(Some(60)) }, Vec::new(), busy);
+    let (_, _, heard) = go(&in_turns(Some(60)).with(|one| one.noise_share = None), Vec::new(), busy);
     assert_eq!(heard.too_few, [""; 0]);
 }

@@ -26,7 +26,8 @@ fn costing((ratio, spread): Costs) -> impl FnOnce(&mut Executed<'_>) {
 
 /// Two drivers and noop in two scenarios, 6 s a generation of both; until so many percent, with so many seconds.
 fn until(percent: f64, seconds: u64) -> Plan {
-    Plan { until: Some(percent / 100.0), blocks: 240, reference: Some("a".to_owned()), ..in_turns(Some(seconds)) }
+    in_turns(Some(seconds))
+        .with(|one| (one.until, one.blocks, one.reference) = (Some(percent / 100.0), 240, Some("a".to_owned())))
 }
 
 fn ended(plan: &Plan, costs: Costs) -> u32 {
@@ -75,7 +76,10 @@ fn a_run_whose_intervals_stay_wide_goes_on_until_its_time_is_over_and_says_how_w
     let sentence = said(&plan, &ended);
     let start = "The time of 7 min was over before all intervals were within 0.5 %: the widest is ";
     assert!(sentence.starts_with(start) && sentence.contains(" %, of b for "), "{sentence}");
-    let none = Plan { within: None, blocks: 9, ..until(0.5, 1) };
+    let none = until(0.5, 1).with(|one| {
+        one.limit(None);
+        one.blocks = 9;
+    });
     let (ended, ..) = go(&none, Vec::new(), costing((1.5, 0.04)));
     assert!(said(&none, &ended).starts_with("All 9 generations ran before all intervals were within 0.5 %: the"));
     let few = until(0.5, 30);
@@ -115,7 +119,7 @@ fn a_run_that_was_ended_goes_on_to_its_width_and_one_that_has_it_has_nothing_lef
     assert_eq!(generations(&ended.cells), last);
     // A lap that was under way comes to its end, even if the intervals are narrow without it.
     let of_next = |cell: &Cell| cell.block <= last || (cell.block == last + 1 && cell.scenario == "writes");
-    let more = Plan { until: Some(0.001), ..plan.clone() };
+    let more = plan.clone().with(|one| one.until = Some(0.001));
     let (longer, ..) = go(&more, Vec::new(), costing((1.5, 0.03)));
     let cells: Vec<Cell> = longer.cells.iter().filter(|cell| of_next(cell)).cloned().collect();
     let (ended, ..) = go(&plan, cells, costing((1.5, 0.03)));
