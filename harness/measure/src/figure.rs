@@ -53,8 +53,8 @@ pub const ALLOCATIONS: Figure =
 /// The order of functions in memory alone may change it by its smallest change.
 pub const CPU_TIME: Figure = figure("CPU time", &[CPU_PER_STATEMENT], Pass::Timing, Least::Share(0.02));
 
-/// The share by which a count differs at most between runs of one build, in cells of at least so many statements; `None` of a
-/// measure that depends on the machine's speed and load.
+/// The share by which a count differs at most between runs of one build, and the least number of statements per cell for that. `None`
+/// for a measure that depends on the machine's speed and load.
 ///
 /// The shares cover what seven runs of one build showed, in cells of 20,000 statements on two busy cores. Allocations differed by up
 /// to 0.7 %, instructions under callgrind by 2.9 %, and system calls of one or two threads by 2.7 %. Allocated bytes differed by 8.0 %

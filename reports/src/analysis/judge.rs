@@ -43,8 +43,10 @@ pub(crate) fn beside<'s>(rows: &'s [SummaryRow], row: &SummaryRow, who: &str, me
 }
 
 impl Analysis<'_> {
-    /// A figure of each of `who`, by the first of its measures that all of them have; else the place in `who` of the first one without, and
-    /// why, as a full sentence.
+    /// A figure of each of `who`, by the first of its measures that all of them have.
+    ///
+    /// # Errors
+    /// The place in `who` of the first one without it, and the reason as a full sentence.
     pub fn figures(&self, place: Place, who: &[&Contender], of: &Figure) -> Result<Vec<&SummaryRow>, (usize, String)> {
         let by = |id: &&str| {
             let row = |(at, one): (usize, &&Contender)| {
@@ -58,8 +60,8 @@ impl Analysis<'_> {
         if first.is_ok() { first } else { found.find(Result::is_ok).unwrap_or(first) }
     }
 
-    /// What follows from the CPU time of one build over the reference's, with the interval that holds it under all of its `names`; or why
-    /// nothing does, as a full sentence.
+    /// The interval that holds the ratio of a build's CPU time under all of its `names`, and what follows from it. If nothing does, the
+    /// reason is a full sentence.
     pub fn time_over(&self, place: Place, names: &[&Contender]) -> (Option<[f64; 2]>, Result<Verdict, String>) {
         let rows: Vec<&SummaryRow> = names.iter().filter_map(|one| self.row(place, one, CPU_PER_STATEMENT)).collect();
         let intervals: Option<Vec<[f64; 2]>> = rows.iter().map(|row| row.interval).collect();
