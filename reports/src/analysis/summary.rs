@@ -365,9 +365,13 @@ fn add_bursts(id: &str, turns: &mut [(&Cell, f64)]) {
     let at_edges = |cell: &Cell, value: f64| Some(whole_turn(id, cell)? - per_statement(id, value));
     let mut all: Vec<f64> =
         turns.iter().filter(|(cell, _)| is_turn(cell)).filter_map(|(cell, value)| at_edges(cell, *value)).collect();
-    let Some(limit) = median(&mut all).filter(|middle| *middle > NO_EDGES).map(|middle| UNUSUAL * middle) else {
+    let Some(middle) = median(&mut all) else { return };
+    let mut apart: Vec<f64> = all.iter().map(|one| (one - middle).abs()).collect();
+    let scatter = DEVIATIONS_PER_MAD * median(&mut apart).unwrap_or_default();
+    let limit = (UNUSUAL * middle).max(middle + UNLIKELY * scatter);
+    if limit.abs() < NO_EDGES {
         return;
-    };
+    }
     all.retain(|one| *one <= limit);
     let usual = all.iter().sum::<f64>() / all.len().max(1) as f64;
     for (cell, value) in turns.iter_mut().filter(|(cell, _)| is_turn(cell)) {
@@ -377,8 +381,12 @@ fn add_bursts(id: &str, turns: &mut [(&Cell, f64)]) {
     }
 }
 
-/// The edges of a turn cost more than the rest. If that is more than so many times what it usually is, a burst met an edge.
+/// The edges of a turn cost more than the rest. A burst met an edge if that is more than so many times what it usually is, and so many
+/// standard deviations beyond it.
 const UNUSUAL: f64 = 3.0;
+const UNLIKELY: f64 = 6.0;
+/// A normal distribution's standard deviation over the median of the absolute deviations from its median.
+const DEVIATIONS_PER_MAD: f64 = 1.4826;
 /// What rounding may leave of turns that were measured with their edges.
 const NO_EDGES: f64 = 1e-12;
 
