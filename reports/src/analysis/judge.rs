@@ -55,9 +55,13 @@ impl Analysis<'_> {
             };
             who.iter().enumerate().map(row).collect::<Result<Vec<_>, _>>()
         };
-        let mut found = of.ids.iter().map(by);
-        let first = found.next().unwrap_or_else(|| Err((0, NOT_MEASURED.to_owned())));
-        if first.is_ok() { first } else { found.find(Result::is_ok).unwrap_or(first) }
+        // Who lacks every measure is blamed, and not who lacks one that the machine cannot take.
+        let better = |one: Result<Vec<_>, (usize, String)>, other| match (&one, &other) {
+            (Err((at, _)), Err((next, _))) if next > at => other,
+            (Err(_), Ok(_)) => other,
+            _ => one,
+        };
+        of.ids.iter().map(by).reduce(better).unwrap_or_else(|| Err((0, NOT_MEASURED.to_owned())))
     }
 
     /// The interval that holds the ratio of a build's CPU time under all of its `names`, and what follows from it. If nothing does, the
@@ -107,6 +111,9 @@ mod tests {
         let (at, why) = analysis.figures(place, &[who[0], other], &INSTRUCTIONS).unwrap_err();
         assert_eq!((at, why.as_str()), (1, "This was not measured in this run."));
         assert_eq!(analysis.figures(place, &who, &ALLOCATIONS).unwrap_err().0, 0);
+        // The second one lacks callgrind's count only, and the third one both.
+        let (at, _) = analysis.figures(place, &[who[0], who[1], other], &INSTRUCTIONS).unwrap_err();
+        assert_eq!(at, 2);
     }
 
     #[test]
