@@ -7,7 +7,7 @@ use std::path::Path;
 
 use cqldyno_reports::measure::{SERVER_EXECUTES, STATEMENTS, VERIFIED};
 use cqldyno_reports::{
-    Analysis, Cell, Combined, Contender, Measure, PACKED_CELLS, Pass, Recorded, Role, Run, plain, read_cells,
+    Analysis, Cell, Combined, Contender, Measure, PACKED_CELLS, Pass, Recorded, Role, Run, plain, read_cells, share,
 };
 use serde_json::Value;
 
@@ -247,11 +247,39 @@ fn of_cell(run: &Run, cell: &Cell, notes: &str) -> Option<String> {
         let said = format!("it was not measured; measure where that is possible, or without the pass. {why}");
         return Some(said.trim_end().to_owned());
     }
-    let [issued, verified, executes] = [STATEMENTS, VERIFIED, SERVER_EXECUTES].map(|id| cell.get(id).unwrap_or(-1.0));
+    let Some(issued) = cell.get(STATEMENTS) else {
+        return Some("the number of its statements is missing.".to_owned());
+    };
+    let [verified, executes] = [VERIFIED, SERVER_EXECUTES].map(|id| cell.get(id).unwrap_or_default());
     let is_counted = run.plan.target.embedded && executes_only(run, cell) && !is_noop(run, cell);
-    let seen = [(true, verified, "were verified"), (is_counted, executes, "were EXECUTEs that the server counted")];
-    let other = seen.into_iter().find(|(is_seen, number, _)| *is_seen && *number != issued);
-    other.map(|(_, number, how)| format!("it issued {issued} statements and is not void, and {number} {how}."))
+    let seen = [
+        (Some(verified), "were verified"),
+        (asked(run, cell).map(|asked| asked as f64), "were asked for"),
+        (Some(executes).filter(|_| is_counted), "were EXECUTEs that the server counted"),
+    ];
+    let told = |(number, how): (Option<f64>, &str)| {
+        let number = number.filter(|number| *number != issued)?;
+        Some(format!("it issued {issued} statements and is not void, and {number} {how}."))
+    };
+    seen.into_iter().find_map(told)
+}
+
+/// How many statements the plan asks for, within the scenario's limits; `None` if the pass has a count of its own.
+fn asked(run: &Run, cell: &Cell) -> Option<u64> {
+    let count = match cell.pass {
+        Pass::Timing => run.plan.issued_in(cell.block),
+        Pass::Counting => run.plan.counting_count,
+        _ => return None,
+    };
+    let Some(scenario) = run.scenarios.iter().find(|one| one.name == cell.scenario) else { return Some(count) };
+    let issued = scenario.count(count);
+    Some(match cell.round {
+        Some(round) if run.contender(&cell.contender)?.role == Role::Driver => {
+            share(issued, run.rounds(scenario), round)
+        }
+        // There for scale, in one turn of a generation, or without turns.
+        _ => issued,
+    })
 }
 
 /// Whether nothing was sent.

@@ -214,7 +214,11 @@ fn what_was_measured_is_published_whole_and_what_was_rendered_before_is_not() {
 #[test]
 fn a_cell_without_figures_that_count_is_reported_by_its_file_and_place() {
     type Change = fn(&mut Cell);
-    let cases: [(Change, &str); 5] = [
+    let cases: [(Change, &str); 6] = [
+        (
+            |cell| [STATEMENTS, VERIFIED, SERVER_EXECUTES].iter().for_each(|id| drop(cell.measures.remove(id))),
+            "the number of its statements is missing.",
+        ),
         (
             |cell| set(cell, SERVER_EXECUTES, 499_999.0),
             "it issued 500000 statements and is not void, and 499999 were EXECUTEs that the server counted.",
@@ -383,6 +387,34 @@ fn a_driver_that_is_missing_is_excused_by_a_sentence_that_says_so() {
     assert!(error.contains(expected), "{error}");
     publish_with("`cassandra-cpp` could not be asked: there was no libcassandra.")
         .unwrap_or_else(|error| panic!("{error}"));
+}
+
+#[test]
+fn a_cell_has_as_many_statements_as_its_pass_and_its_scenarios_limits_ask_for() {
+    let all = |cell: &mut Cell, count: f64| {
+        for id in [STATEMENTS, VERIFIED, SERVER_EXECUTES] {
+            set(cell, id, count);
+        }
+    };
+    let told = |said: &[String]| -> Vec<String> {
+        said.iter().filter(|one| one.contains("were asked for")).cloned().collect()
+    };
+    let root = repository_with(&[sound()]);
+    let counting = |cell: &&mut Cell| cell.pass == Pass::Counting && cell.contender == "floor";
+    let said = said_in(&root, |_, cells| cells.iter_mut().filter(counting).for_each(|cell| all(cell, 500_000.0)));
+    assert_eq!(told(&said).len(), 2, "{said:#?}");
+    assert!(
+        told(&said)[0].ends_with("it issued 500000 statements and is not void, and 100000 were asked for."),
+        "{said:#?}"
+    );
+    let limited = |count: f64| {
+        said_in(&root, |run, cells| {
+            run.scenarios[0].definition = Some(serde_json::json!({"limits": {"count": 20_000}}));
+            cells.iter_mut().filter(|cell| cell.scenario == "writes").for_each(|cell| all(cell, count));
+        })
+    };
+    assert_eq!(told(&limited(20_000.0)), [""; 0]);
+    assert!(told(&limited(500_000.0))[0].ends_with("and 20000 were asked for."));
 }
 
 #[test]
