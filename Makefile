@@ -136,8 +136,9 @@ test: lint browser
 
 # Clients in other languages are fetched and tried where their runtimes are, unless CQLDYNO_OFFLINE is set.
 test-all: test
-	$(export_native); CQLDYNO_FOREIGN=1 cargo test --locked --workspace $(without) --test foreign
-	$(export_native); CQLDYNO_WORKERS=$(abspath $(TESTED)) CQLDYNO_CASSANDRA=required \
+	$(export_native); CQLDYNO_FOREIGN=$${CQLDYNO_FOREIGN-1} cargo test --locked --workspace $(without) --test foreign
+	$(export_native); absent=$(absent); \
+	CQLDYNO_WORKERS=$(abspath $(TESTED)) CQLDYNO_ABSENT_WORKERS=$${absent//$$'\n'/,} CQLDYNO_CASSANDRA=required \
 	    cargo test --locked --workspace $(without) --test cli -- cassandra:: secure::
 	runs=$$(mktemp -d); trap 'rm -r "$$runs"' EXIT; \
 	    $(call compare_adapters,$(TESTED),--count 20000 --blocks 1 --out $$runs/$$driver)
