@@ -4,18 +4,24 @@ use cqldyno_driver_api::{BatchRows, Value};
 use scylla::serialize::SerializationError;
 use scylla::serialize::batch::{BatchValues, BatchValuesIterator};
 use scylla::serialize::row::{RowSerializationContext, SerializeRow};
+use scylla::serialize::writers::RowWriter;
 use uuid::Uuid;
 
-use crate::release::{self, CqlTimestamp, RowWriter, SerializeValue, column_type};
+use crate::names::{CqlTimestamp, SerializeValue};
+#[cfg(since = "1.0")]
+use crate::types;
 
 /// The values of one statement, in the order of its markers.
 pub(crate) struct Bound<'a>(pub(crate) &'a [Value<'a>]);
 
+/// Values that the driver is not even given, and why.
 #[derive(Debug, thiserror::Error)]
-#[error("the statement has {markers} markers and {values} values were bound")]
-struct WrongArity {
-    markers: usize,
-    values: usize,
+#[error("{0}")]
+struct Refused(String);
+
+#[cold]
+pub(crate) fn refused(why: String) -> SerializationError {
+    SerializationError::new(Refused(why))
 }
 
 impl SerializeRow for Bound<'_> {
@@ -27,10 +33,15 @@ impl SerializeRow for Bound<'_> {
     ) -> Result<(), SerializationError> {
         let columns = context.columns();
         if columns.len() != self.0.len() {
-            return Err(SerializationError::new(WrongArity { markers: columns.len(), values: self.0.len() }));
+            let (markers, values) = (columns.len(), self.0.len());
+            return Err(refused(format!("the statement has {markers} markers and {values} values were bound")));
         }
         for (column, value) in columns.iter().zip(self.0) {
-            let (kind, cell) = (column_type(column), writer.make_cell_writer());
+            #[cfg(since = "0.15")]
+            let kind = column.typ();
+            #[cfg(before = "0.15")]
+            let kind = &column.typ;
+            let cell = writer.make_cell_writer();
             match value {
                 Value::Null => cell.set_null(),
                 Value::Boolean(value) => value.serialize(kind, cell)?,
@@ -41,7 +52,11 @@ impl SerializeRow for Bound<'_> {
                 Value::Uuid(value) => Uuid::from_bytes(*value).serialize(kind, cell)?,
                 Value::Text(value) => value.serialize(kind, cell)?,
                 Value::Blob(value) => value.serialize(kind, cell)?,
-                other => release::serialize(other, kind, cell)?,
+                #[cfg(since = "1.0")]
+                other => types::serialize(other, kind, cell)?,
+                // Not reached: a scenario with such a value is not asked of older releases.
+                #[cfg(before = "1.0")]
+                other => return Err(refused(format!("this adapter binds no {} here", other.type_name()))),
             };
         }
         Ok(())

@@ -2,15 +2,19 @@
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+#[cfg(since = "0.10")]
 use std::time::Duration;
 
 use cqldyno_driver_api::{ConnectOptions, DriverError, Settings};
+#[cfg(since = "1.0")]
+use scylla::policies::timestamp_generator::MonotonicTimestampGenerator;
 
-use crate::errors;
-// All of it, because it has methods that the release lacks.
-use crate::release::*;
+use crate::names::{
+    Compression, DefaultPolicy, ExecutionProfile, FallthroughRetryPolicy, LoadBalancingPolicy, Policy, PoolSize,
+    SessionBuilder,
+};
 use crate::session::ScyllaSession;
-use crate::shared::consistency;
+use crate::{consistency, errors};
 
 /// Opens the session.
 pub(crate) async fn connect(options: &ConnectOptions) -> Result<ScyllaSession, DriverError> {
@@ -18,7 +22,11 @@ pub(crate) async fn connect(options: &ConnectOptions) -> Result<ScyllaSession, D
     if let Some(credentials) = &options.credentials {
         builder = builder.user(&credentials.user, &credentials.password);
     }
-    builder = tls(builder, options)?;
+    // The driver's own TLS by rustls, which compares a certificate with the node's address.
+    #[cfg(since = "1.0")]
+    if let Some(tls) = &options.tls {
+        builder = builder.tls_context(Some(Arc::new(cqldyno_driver_tls::client_config(tls)?)));
+    }
     let mut profile = ExecutionProfile::builder();
     let mut page_size = None;
     if options.settings == Settings::Equal {
@@ -39,11 +47,16 @@ pub(crate) async fn connect(options: &ConnectOptions) -> Result<ScyllaSession, D
             ("compression", "lz4") => builder = builder.compression(Some(Compression::Lz4)),
             ("compression", "snappy") => builder = builder.compression(Some(Compression::Snappy)),
             ("schema", value) => builder = builder.fetch_schema_metadata(value == "fetched"),
+            #[cfg(since = "0.9")]
             ("coalescing", value) => builder = builder.write_coalescing(value == "on"),
-            ("timestamps", "client") => builder = timestamps(builder),
+            #[cfg(since = "1.0")]
+            ("timestamps", "client") => {
+                builder = builder.timestamp_generator(Arc::new(MonotonicTimestampGenerator::new()));
+            }
             _ => {}
         }
     }
+    #[cfg(since = "0.10")]
     if let Some(seconds) = options.number("scylla", "refresh")? {
         builder = builder.cluster_metadata_refresh_interval(Duration::from_secs(seconds.into()));
     }

@@ -1,13 +1,12 @@
 //! The driver's errors, by kind.
 
 use cqldyno_driver_api::{DriverError, ErrorKind};
-pub(crate) use scylla::errors::DbError;
 use scylla::errors::{
-    BadQuery, ConnectionError, ConnectionPoolError, ConnectionSetupRequestErrorKind, ExecutionError, MetadataError,
+    ConnectionError, ConnectionPoolError, ConnectionSetupRequestErrorKind, ExecutionError, MetadataError,
     NewSessionError, PrepareError, RequestAttemptError,
 };
 
-use crate::shared::server_error::server_kind;
+use crate::driver::server_kind;
 
 /// An error of `SessionBuilder::build`.
 pub(crate) fn connect(error: NewSessionError) -> DriverError {
@@ -27,7 +26,6 @@ pub(crate) fn prepare(error: PrepareError) -> DriverError {
 #[cold]
 pub(crate) fn execution(error: ExecutionError) -> DriverError {
     let kind = match &error {
-        ExecutionError::BadQuery(BadQuery::SerializationError(_)) => ErrorKind::Codec,
         ExecutionError::BadQuery(_) => ErrorKind::Codec,
         ExecutionError::EmptyPlan => ErrorKind::ConnectionLost,
         ExecutionError::PrepareError(error) => prepare_kind(error),

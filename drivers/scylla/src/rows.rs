@@ -2,9 +2,12 @@
 
 use cqldyno_driver_api::{DriverError, ErrorKind, Rows};
 use scylla::deserialize::row::{ColumnIterator, RawColumn};
+use scylla::deserialize::value::DeserializeValue;
 use uuid::Uuid;
 
-use crate::release::{self, CqlTimestamp, DeserializeValue, NativeType, QueryResult, native_type};
+use crate::names::{CqlTimestamp, NativeType, QueryResult};
+#[cfg(since = "1.0")]
+use crate::{names::ColumnType, types};
 
 /// Decodes one page into `rows`, if the answer has rows.
 #[inline]
@@ -29,7 +32,11 @@ fn decode_column<'frame>(column: RawColumn<'frame, '_>, rows: &mut Rows) -> Resu
         rows.push_null();
         return Ok(());
     }
-    match native_type(column.spec.typ()) {
+    #[cfg(since = "1.0")]
+    let native = if let ColumnType::Native(native) = column.spec.typ() { Some(native) } else { None };
+    #[cfg(before = "1.0")]
+    let native = Some(column.spec.typ());
+    match native {
         Some(NativeType::BigInt) => rows.push_bigint(typed(column)?),
         Some(NativeType::Int) => rows.push_int(typed(column)?),
         Some(NativeType::Boolean) => rows.push_boolean(typed(column)?),
@@ -38,7 +45,10 @@ fn decode_column<'frame>(column: RawColumn<'frame, '_>, rows: &mut Rows) -> Resu
         Some(NativeType::Uuid) => rows.push_uuid(typed::<Uuid>(column)?.into_bytes()),
         Some(NativeType::Text | NativeType::Ascii) => rows.push_text(typed::<&'frame str>(column)?),
         Some(NativeType::Blob) => rows.push_blob(typed::<&'frame [u8]>(column)?),
-        _ => release::decode(column, rows)?,
+        #[cfg(since = "1.0")]
+        _ => types::decode(column, rows)?,
+        #[cfg(before = "1.0")]
+        _ => return Err(unknown(column)),
     }
     Ok(())
 }
@@ -52,6 +62,13 @@ where
     let kind = column.spec.typ();
     T::type_check(kind).map_err(codec)?;
     T::deserialize(kind, column.slice).map_err(codec)
+}
+
+#[cfg(before = "1.0")]
+#[cold]
+fn unknown(column: RawColumn<'_, '_>) -> DriverError {
+    let (name, kind) = (column.spec.name(), column.spec.typ());
+    codec(format_args!("column {name} has the type {kind:?}, which this adapter does not decode"))
 }
 
 #[cold]

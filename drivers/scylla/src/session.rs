@@ -7,7 +7,7 @@ use cqldyno_driver_api::{BatchRows, ConnectOptions, DriverError, Rows, Session, 
 
 use crate::bound::{self, Bound};
 use crate::errors;
-use crate::release::{
+use crate::names::{
     self, Batch, BatchType, PagingState, PagingStateResponse, PreparedStatement, QueryResult, Statement,
 };
 use crate::rows::decode;
@@ -21,7 +21,7 @@ type Aside<'a, T> = Pin<Box<dyn Future<Output = Result<T, DriverError>> + Send +
 
 /// A connected session of the crate `scylla`.
 pub struct ScyllaSession {
-    session: release::Session,
+    session: names::Session,
     /// Rows per page, or `None` for the driver's own default.
     page_size: Option<i32>,
     /// Whether the result's metadata comes with PREPARE only.
@@ -44,7 +44,7 @@ impl ScyllaStatement {
 }
 
 impl ScyllaSession {
-    pub(crate) fn new(session: release::Session, options: &ConnectOptions, page_size: Option<i32>) -> ScyllaSession {
+    pub(crate) fn new(session: names::Session, options: &ConnectOptions, page_size: Option<i32>) -> ScyllaSession {
         ScyllaSession { session, page_size, cached_metadata: options.option("metadata") == Some("cached") }
     }
 

@@ -6,14 +6,15 @@ use std::net::IpAddr;
 use cqldyno_driver_api::{DriverError, Elements, ErrorKind, Item, Items, Nested, Rows, Value, varint};
 use scylla::cluster::metadata::CollectionType;
 use scylla::deserialize::row::RawColumn;
-use scylla::deserialize::value::{ListlikeIterator, MapIterator, UdtIterator};
+use scylla::deserialize::value::{DeserializeValue, ListlikeIterator, MapIterator, UdtIterator};
 use scylla::deserialize::{DeserializationError, FrameSlice, TypeCheckError};
 use scylla::serialize::SerializationError;
 use scylla::serialize::writers::{CellWriter, WrittenCellProof};
 use scylla::value::{Counter, CqlDate, CqlDecimal, CqlDuration, CqlTime, CqlTimeuuid, CqlVarint};
 use uuid::Uuid;
 
-use crate::release::{ColumnType, CqlTimestamp, DeserializeValue, NativeType, SerializeValue};
+use crate::bound::refused;
+use crate::names::{ColumnType, CqlTimestamp, NativeType, SerializeValue};
 use crate::rows::codec;
 
 /// The driver counts the days of a date from 2^31 days before the Unix epoch.
@@ -102,16 +103,9 @@ fn serialize_fields<'b, 'k>(
     builder.finish().map_err(SerializationError::new)
 }
 
-#[derive(Debug, thiserror::Error)]
-#[error("a value of type {value} was bound to a marker of type {marker}")]
-struct Mismatch {
-    value: &'static str,
-    marker: String,
-}
-
 #[cold]
 fn mismatch(value: &Value<'_>, kind: &ColumnType<'_>) -> SerializationError {
-    SerializationError::new(Mismatch { value: value.type_name(), marker: format!("{kind:?}") })
+    refused(format!("a value of type {} was bound to a marker of type {kind:?}", value.type_name()))
 }
 
 /// A value as it came, with its type.

@@ -77,7 +77,8 @@ fn parse(manifest: &str) -> Table {
 /// The folders of the crates of ours that a manifest depends on.
 fn paths(manifest: &Table, folder: &Path, root: &Table, sources: &Sources) -> Vec<PathBuf> {
     let shared = root.get("workspace").and_then(|workspace| workspace.get("dependencies"));
-    let dependencies = manifest.get("dependencies").and_then(Value::as_table).into_iter().flatten();
+    let tables = ["dependencies", "build-dependencies"];
+    let dependencies = tables.iter().filter_map(|name| manifest.get(*name)?.as_table()).flatten();
     dependencies
         .filter_map(|(name, entry)| {
             let path = |entry: &Value| entry.get("path").and_then(Value::as_str).map(PathBuf::from);

@@ -48,6 +48,7 @@ impl Package {
 
         let mut manifest = family.manifest.clone();
         let features = manifest.get("features").cloned();
+        let library = manifest.get("lib").and_then(|own| own.get("path")?.as_str()).unwrap_or("src/lib.rs").to_owned();
         OWN_TARGETS.iter().for_each(|key| drop(manifest.remove(*key)));
         absolute(manifest.get_mut("dependencies"), &family.folder);
         absolute(manifest.get_mut("build-dependencies"), &family.folder);
@@ -91,7 +92,7 @@ impl Package {
             Table::from_iter([("name".to_owned(), Value::String(name.to_owned())), ("path".to_owned(), path)])
         };
         let name = format!("cqldyno-driver-{}", family.driver);
-        let library = target(&name.replace('-', "_"), text(&family.folder.join("src/lib.rs")));
+        let library = target(&name.replace('-', "_"), text(&family.folder.join(library)));
         manifest.insert("lib".to_owned(), Value::Table(library));
         // An older family has them only if they are not the newest one's.
         let newest = sources.folder().join("drivers").join(&family.driver);

@@ -1,15 +1,18 @@
 //! Connects with the settings that were asked for, in releases before 0.8.
 
+#[cfg(since = "0.3")]
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use cqldyno_driver_api::{ConnectOptions, DriverError, Settings};
+use scylla::SessionBuilder;
 use scylla::load_balancing::{LoadBalancingPolicy, RoundRobinPolicy, TokenAwarePolicy};
 use scylla::retry_policy::FallthroughRetryPolicy;
 use scylla::transport::Compression;
+#[cfg(since = "0.3")]
+use scylla::transport::session::PoolSize;
 
 use crate::errors;
-// All of it, because it has methods that the release lacks.
-use crate::release::*;
 use crate::session::ScyllaSession;
 
 /// Opens the session.
@@ -20,17 +23,29 @@ pub(crate) async fn connect(options: &ConnectOptions) -> Result<ScyllaSession, D
     }
     let mut page_size = None;
     if options.settings == Settings::Equal {
-        builder = configure(builder, options)
+        builder = builder
             .retry_policy(Box::new(FallthroughRetryPolicy::new()))
             .load_balancing(routing("token-aware"))
             .compression(None);
         page_size = Some(options.page_size);
+        // Before, statements have the consistency, and a node has one connection.
+        #[cfg(since = "0.3")]
+        {
+            let connections = NonZeroUsize::new(options.connections).unwrap_or(NonZeroUsize::MIN);
+            let consistency = crate::consistency::level(options.consistency);
+            builder = builder.default_consistency(consistency).pool_size(PoolSize::PerHost(connections));
+        }
+        #[cfg(since = "0.5")]
+        {
+            builder = builder.request_timeout(options.request_timeout);
+        }
     }
     for (name, value) in &options.options {
         builder = match (name.as_str(), value.as_str()) {
             ("routing", value) => builder.load_balancing(routing(value)),
             ("compression", "lz4") => builder.compression(Some(Compression::Lz4)),
             ("compression", "snappy") => builder.compression(Some(Compression::Snappy)),
+            #[cfg(since = "0.4")]
             ("schema", value) => builder.fetch_schema_metadata(value == "fetched"),
             _ => builder,
         }

@@ -4,8 +4,6 @@ use cqldyno_driver_api::{DriverError, ErrorKind, Rows};
 use scylla::QueryResult;
 use scylla::frame::response::result::CqlValue;
 
-use crate::release::milliseconds;
-
 /// Takes one page into `rows`, if the answer has rows.
 #[inline]
 pub(crate) fn decode(page: QueryResult, rows: &mut Rows) -> Result<(), DriverError> {
@@ -18,7 +16,10 @@ pub(crate) fn decode(page: QueryResult, rows: &mut Rows) -> Result<(), DriverErr
                 Some(CqlValue::Int(value)) => rows.push_int(value),
                 Some(CqlValue::Boolean(value)) => rows.push_boolean(value),
                 Some(CqlValue::Double(value)) => rows.push_double(value),
-                Some(CqlValue::Timestamp(value)) => rows.push_timestamp(milliseconds(value)),
+                #[cfg(since = "0.11")]
+                Some(CqlValue::Timestamp(value)) => rows.push_timestamp(value.0),
+                #[cfg(before = "0.11")]
+                Some(CqlValue::Timestamp(value)) => rows.push_timestamp(value.num_milliseconds()),
                 Some(CqlValue::Uuid(value)) => rows.push_uuid(*value.as_bytes()),
                 Some(CqlValue::Text(value) | CqlValue::Ascii(value)) => rows.push_text(&value),
                 Some(CqlValue::Blob(value)) => rows.push_blob(&value),

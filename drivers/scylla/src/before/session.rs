@@ -7,13 +7,10 @@ use cqldyno_driver_api::{BatchRows, ConnectOptions, DriverError, Rows, Session, 
 use scylla::batch::{Batch, BatchType};
 use scylla::prepared_statement::PreparedStatement;
 use scylla::query::Query;
-use scylla::statement::Consistency;
 
 use crate::bound::{self, Bound};
 use crate::errors;
 use crate::rows::decode;
-use crate::shared::consistency;
-use crate::shared::options::since;
 
 /// A request other than the hot path's, compiled apart from it: see the newest adapter's session.
 type Aside<'a, T> = Pin<Box<dyn Future<Output = Result<T, DriverError>> + Send + 'a>>;
@@ -21,11 +18,14 @@ type Aside<'a, T> = Pin<Box<dyn Future<Output = Result<T, DriverError>> + Send +
 /// A connected session of the crate `scylla`.
 pub struct ScyllaSession {
     session: scylla::Session,
-    /// Of each statement, in releases whose session has no setting for it.
-    consistency: Option<Consistency>,
-    /// Whether statements go without a serial consistency, which releases from 0.3 on send by default.
+    /// Of each statement: the session has no setting for it.
+    #[cfg(before = "0.3")]
+    consistency: Option<scylla::statement::Consistency>,
+    /// Whether statements go without a serial consistency, which is sent by default.
+    #[cfg(since = "0.3")]
     has_no_serial: bool,
     /// Whether the result's metadata comes with PREPARE only.
+    #[cfg(since = "0.13")]
     cached_metadata: bool,
     /// Rows per page of a SELECT, or `None` for the driver's own default.
     page_size: Option<i32>,
@@ -38,19 +38,19 @@ pub struct ScyllaStatement {
     batch: OnceLock<(usize, Batch)>,
 }
 
-/// Stands in for methods that a release lacks; its own go first.
-#[allow(dead_code, reason = "some of these releases have their own")]
-trait Lacking {
-    /// Since 0.2.
-    fn set_serial_consistency(&mut self, _: Option<()>) {}
-
-    /// Since 0.13.
-    fn set_use_cached_result_metadata(&mut self, _: bool) {}
+/// Sets what the session of some releases cannot: the consistency before 0.3, and from then on that none is serial.
+macro_rules! set_consistency {
+    ($session:expr, $statement:expr) => {
+        #[cfg(before = "0.3")]
+        if let Some(consistency) = $session.consistency {
+            $statement.set_consistency(consistency);
+        }
+        #[cfg(since = "0.3")]
+        if $session.has_no_serial {
+            $statement.set_serial_consistency(None);
+        }
+    };
 }
-
-impl Lacking for PreparedStatement {}
-impl Lacking for Query {}
-impl Lacking for Batch {}
 
 impl ScyllaStatement {
     fn new_batch(&self, rows: usize, session: &ScyllaSession) -> Batch {
@@ -58,12 +58,7 @@ impl ScyllaStatement {
         for _ in 0..rows {
             batch.append_statement(self.prepared.clone());
         }
-        if let Some(consistency) = session.consistency {
-            batch.set_consistency(consistency);
-        }
-        if session.has_no_serial {
-            batch.set_serial_consistency(None);
-        }
+        set_consistency!(session, batch);
         batch
     }
 }
@@ -73,8 +68,11 @@ impl ScyllaSession {
         let is_equal = options.settings == Settings::Equal;
         ScyllaSession {
             session,
-            consistency: (is_equal && !since(0, 3)).then(|| consistency::level(options.consistency)),
+            #[cfg(before = "0.3")]
+            consistency: is_equal.then(|| crate::consistency::level(options.consistency)),
+            #[cfg(since = "0.3")]
             has_no_serial: is_equal,
+            #[cfg(since = "0.13")]
             cached_metadata: options.option("metadata") == Some("cached"),
             page_size,
         }
@@ -102,12 +100,7 @@ impl ScyllaSession {
             if let Some(page_size) = self.page_size(cql) {
                 query.set_page_size(page_size);
             }
-            if let Some(consistency) = self.consistency {
-                query.set_consistency(consistency);
-            }
-            if self.has_no_serial {
-                query.set_serial_consistency(None);
-            }
+            set_consistency!(self, query);
             let mut next = None;
             loop {
                 let page = self.session.query_paged(query.clone(), Bound(values), next).await;
@@ -134,12 +127,8 @@ impl Session for ScyllaSession {
         if let Some(page_size) = self.page_size(cql) {
             prepared.set_page_size(page_size);
         }
-        if let Some(consistency) = self.consistency {
-            prepared.set_consistency(consistency);
-        }
-        if self.has_no_serial {
-            prepared.set_serial_consistency(None);
-        }
+        set_consistency!(self, prepared);
+        #[cfg(since = "0.13")]
         if self.cached_metadata {
             prepared.set_use_cached_result_metadata(true);
         }

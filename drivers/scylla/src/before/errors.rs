@@ -1,10 +1,9 @@
 //! The errors of releases before 1.0, by kind.
 
 use cqldyno_driver_api::{DriverError, ErrorKind};
-pub(crate) use scylla::transport::errors::DbError;
 use scylla::transport::errors::{NewSessionError, QueryError};
 
-use crate::shared::server_error::server_kind;
+use crate::driver::server_kind;
 
 /// An error of `SessionBuilder::build`.
 pub(crate) fn connect(error: NewSessionError) -> DriverError {
