@@ -13,6 +13,7 @@ pub(crate) use scylla::{
     client::session_builder::SessionBuilder,
     client::{Compression, PoolSize},
     cluster::metadata::{ColumnType, NativeType},
+    deserialize::value::DeserializeValue,
     policies::load_balancing::{DefaultPolicy, LoadBalancingPolicy},
     policies::retry::FallthroughRetryPolicy,
     response::query_result::QueryResult,
@@ -45,7 +46,7 @@ pub(crate) use scylla::{
 };
 
 #[cfg(all(since = "0.15", before = "1.0"))]
-pub(crate) use scylla::frame::response::result::ColumnType as NativeType;
+pub(crate) use scylla::{deserialize::DeserializeValue, frame::response::result::ColumnType as NativeType};
 
 #[cfg(all(since = "0.11", before = "0.14"))]
 pub(crate) use scylla::serialize::value::SerializeCql as SerializeValue;

@@ -2,10 +2,9 @@
 
 use cqldyno_driver_api::{DriverError, ErrorKind, Rows};
 use scylla::deserialize::row::{ColumnIterator, RawColumn};
-use scylla::deserialize::value::DeserializeValue;
 use uuid::Uuid;
 
-use crate::names::{CqlTimestamp, NativeType, QueryResult};
+use crate::names::{CqlTimestamp, DeserializeValue, NativeType, QueryResult};
 #[cfg(since = "1.0")]
 use crate::{names::ColumnType, types};
 

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use cqldyno_driver_api::{DriverError, Elements, ErrorKind, Item, Items, Nested, Rows, Value, varint};
 use scylla::cluster::metadata::CollectionType;
 use scylla::deserialize::row::RawColumn;
-use scylla::deserialize::value::{DeserializeValue, ListlikeIterator, MapIterator, UdtIterator};
+use scylla::deserialize::value::{ListlikeIterator, MapIterator, UdtIterator};
 use scylla::deserialize::{DeserializationError, FrameSlice, TypeCheckError};
 use scylla::serialize::SerializationError;
 use scylla::serialize::writers::{CellWriter, WrittenCellProof};
@@ -14,7 +14,7 @@ use scylla::value::{Counter, CqlDate, CqlDecimal, CqlDuration, CqlTime, CqlTimeu
 use uuid::Uuid;
 
 use crate::bound::refused;
-use crate::names::{ColumnType, CqlTimestamp, NativeType, SerializeValue};
+use crate::names::{ColumnType, CqlTimestamp, DeserializeValue, NativeType, SerializeValue};
 use crate::rows::codec;
 
 /// The driver counts the days of a date from 2^31 days before the Unix epoch.
