@@ -1,7 +1,6 @@
 //! The driver's description, settings and connection.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use cdrs_tokio::authenticators::{
     NoneAuthenticatorProvider, SaslAuthenticatorProvider, StaticPasswordAuthenticatorProvider,
@@ -12,22 +11,44 @@ use cqldyno_worker::lock;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use crate::options::Chosen;
+use crate::options::{Chosen, OPTIONS};
 use crate::session::CdrsTokioSession;
-use crate::{errors, release};
-
-/// The time limit for a connection and for the whole session: the driver itself tries for ever.
-pub(crate) const CONNECTS_WITHIN: Duration = Duration::from_secs(10);
+use crate::{CONNECTS_WITHIN, connect, errors, types};
 
 pub(crate) type Authenticator = Arc<dyn SaslAuthenticatorProvider + Send + Sync>;
 
-/// What holds for every release with this adapter.
-const CAVEATS: [&str; 5] = [
+/// What the release cannot do. Releases 7 read on from a connection that the server closed, and go on without a control connection.
+const LACKS: &[Capability] = &[
+    Capability::RequestTimeout,
+    #[cfg(any(before = "7.0", since = "8.1"))]
+    Capability::ControlConnection,
+    #[cfg(before = "7.0")]
+    Capability::Reprepare,
+    #[cfg(before = "7.0")]
+    Capability::Reconnect,
+    #[cfg(all(since = "7.0", before = "8.1"))]
+    Capability::NoticesClose,
+    #[cfg(before = "8.1")]
+    Capability::Connect,
+];
+
+const CAVEATS: &[&str] = &[
     "It never skips the result's metadata, so its answers to a SELECT are longer.",
     "It sends a batch to any node, not to a replica of its first row.",
     "The adapter opens and closes one connection first, because a refused session reports nothing.",
     "It does not check the types of bound values; the server does.",
     "Its channel to a connection holds 1,024 requests unless `buffer` is set; with more in flight, some wait for room.",
+    #[cfg(since = "7.0")]
+    "It decodes every answer twice: once to look for a new metadata id, and once for the caller.",
+    #[cfg(before = "7.0")]
+    "Every error of the server breaks its connection, and all statements in flight there fail with that error.",
+    #[cfg(before = "7.0")]
+    "If only its control connection breaks, it gives up every node that reports its broadcast port (Cassandra 4.0 and later).",
+    #[cfg(all(since = "7.0", before = "8.1"))]
+    "It does not notice that the server closed a connection.",
+    #[cfg(since = "8.1")]
+    "If only its control connection breaks, it gives up every node that reports its broadcast port (Cassandra 4.0 and later), \
+     until its control connection breaks again.",
 ];
 
 /// What releases 8.1.N lack that later ones have, each with its first N and a sentence.
@@ -52,16 +73,18 @@ impl Driver for CdrsTokio {
         let version = lock::version_used_by(env!("CARGO_PKG_NAME"), "cdrs-tokio")?;
         let patch = version.strip_prefix("8.1.").and_then(|patch| patch.parse().ok()).unwrap_or(u32::MAX);
         let lacking: Vec<_> = SINCE_8_1.into_iter().filter(|(since, ..)| patch < *since).collect();
-        let lacks: Vec<_> = release::LACKS.iter().copied().chain(lacking.iter().map(|(_, lacks, _)| *lacks)).collect();
-        let caveats = CAVEATS.iter().chain(release::CAVEATS).copied().chain(lacking.iter().map(|(.., words)| *words));
+        let lacks: Vec<_> = LACKS.iter().copied().chain(lacking.iter().map(|(_, lacks, _)| *lacks)).collect();
+        let caveats = CAVEATS.iter().copied().chain(lacking.iter().map(|(.., words)| *words));
+        let mut capabilities = Capability::all_but(&lacks);
+        capabilities.extend(cfg!(since = "8.1").then_some(Capability::Tls));
         Ok(DriverInfo {
             name: "cdrs-tokio".to_owned(),
             version: version.to_owned(),
             libraries: vec![lock::library("cassandra-protocol")?, lock::library("tokio")?],
-            capabilities: Capability::all_but(&lacks).into_iter().chain(release::FURTHER.iter().copied()).collect(),
-            lacks_types: release::LACKS_TYPES.iter().map(|name| (*name).into()).collect(),
+            capabilities,
+            lacks_types: types::LACKS.iter().map(|name| (*name).into()).collect(),
             caveats: caveats.map(str::to_owned).collect(),
-            options: Some(release::OPTIONS.to_vec()),
+            options: Some(OPTIONS.to_vec()),
             queue_per_connection: Some(1_024),
             queue_option: Some("buffer".to_owned()),
             ..DriverInfo::default()
@@ -111,7 +134,7 @@ impl Driver for CdrsTokio {
         };
         try_one_connection(options, &chosen, authenticator.clone()).await?;
         let connecting = async {
-            let session = CdrsTokioSession::new(release::session(options, chosen, authenticator).await?, options);
+            let session = CdrsTokioSession::new(connect::session(options, chosen, authenticator).await?, options);
             session.open_pools().await?;
             Ok(session)
         };
@@ -128,7 +151,7 @@ async fn try_one_connection(
 ) -> Result<(), DriverError> {
     let (keyspace, _receiver) = watch::channel(None);
     let keyspace = Arc::new(KeyspaceHolder::new(keyspace));
-    let connections = release::connections(authenticator, keyspace, chosen, options.tls.as_ref())?;
+    let connections = connect::connections(authenticator, keyspace, chosen, options.tls.as_ref())?;
     let mut last = DriverError::new(ErrorKind::Connect, "no contact point was given; give at least one address");
     for &address in &options.contact_points {
         match timeout(CONNECTS_WITHIN, connections.connection(None, None, address)).await {

@@ -5,33 +5,43 @@ use cdrs_tokio::cluster::session::DEFAULT_TRANSPORT_BUFFER_SIZE;
 use cdrs_tokio::compression::Compression;
 use cqldyno_driver_api::{ConnectOptions, DriverError, DriverOption, Settings};
 
-use crate::release;
+use crate::connect;
 
-pub(crate) const ROUTING: DriverOption = DriverOption::new(
-    "routing",
-    "token-aware|round-robin",
-    "token-aware",
-    "Its TopologyAwareLoadBalancingStrategy, or its RoundRobinLoadBalancingStrategy.",
-);
-pub(crate) const BUFFER: DriverOption = DriverOption::tried(
-    "buffer",
-    "COUNT",
-    "1024",
-    "Requests that the channel to each connection holds (its transport buffer size); more wait for room.",
-    "128",
-);
-pub(crate) const COMPRESSION: DriverOption = DriverOption::new(
-    "compression",
-    "none|lz4|snappy",
-    "none",
-    "Compression of frames, which the server has to offer; the embedded cluster offers none.",
-);
-pub(crate) const NODELAY: DriverOption = DriverOption::new(
-    "nodelay",
-    "on|off",
-    "on",
-    "Whether TCP_NODELAY is set on its connections, so that the kernel sends small requests at once.",
-);
+/// Those that the release has.
+pub(crate) const OPTIONS: &[DriverOption] = &[
+    DriverOption::new(
+        "routing",
+        "token-aware|round-robin",
+        "token-aware",
+        "Its TopologyAwareLoadBalancingStrategy, or its RoundRobinLoadBalancingStrategy.",
+    ),
+    DriverOption::tried(
+        "buffer",
+        "COUNT",
+        "1024",
+        "Requests that the channel to each connection holds (its transport buffer size); more wait for room.",
+        "128",
+    ),
+    DriverOption::new(
+        "compression",
+        "none|lz4|snappy",
+        "none",
+        "Compression of frames, which the server has to offer; the embedded cluster offers none.",
+    ),
+    DriverOption::new(
+        "nodelay",
+        "on|off",
+        "on",
+        "Whether TCP_NODELAY is set on its connections, so that the kernel sends small requests at once.",
+    ),
+    #[cfg(since = "8.1")]
+    DriverOption::new(
+        "heartbeat",
+        "SECONDS",
+        "30",
+        "Time between two OPTIONS requests that keep each data connection alive.",
+    ),
+];
 
 /// What the options choose.
 pub(crate) struct Chosen {
@@ -45,7 +55,7 @@ pub(crate) struct Chosen {
 impl Chosen {
     /// Reads the options; what is not set is as the equal settings have it, or as the documentation's first example.
     pub(crate) fn of(options: &ConnectOptions) -> Result<Chosen, DriverError> {
-        options.check("cdrs-tokio", release::OPTIONS)?;
+        options.check("cdrs-tokio", OPTIONS)?;
         Ok(Chosen {
             is_token_aware: match options.option("routing") {
                 Some(routing) => routing == "token-aware",
@@ -60,7 +70,7 @@ impl Chosen {
                 _ => Compression::None,
             },
             nodelay: options.option("nodelay") != Some("off"),
-            pool: release::pool(options)?,
+            pool: connect::pool(options)?,
         })
     }
 }

@@ -14,8 +14,9 @@ use cdrs_tokio::types::CBytes;
 use cqldyno_driver_api::{BatchRows, ConnectOptions, DriverError, Rows, Session, Value};
 use tokio::time::sleep;
 
+use crate::connect::Manager;
 use crate::errors;
-use crate::release::{self, BatchType, Manager};
+use crate::names::{self, BatchType};
 use crate::values::{self, Kind};
 
 /// How long to wait before looking again whether a session knows the cluster.
@@ -101,7 +102,7 @@ impl CdrsTokioSession {
     ) -> Result<(), DriverError> {
         let mut paging_state = Some(paging_state);
         while paging_state.is_some() {
-            let parameters = release::parameters(self.consistency, values::bind(values), self.page_size, paging_state);
+            let parameters = names::parameters(self.consistency, values::bind(values), self.page_size, paging_state);
             let answer = self.session.exec_with_params(&statement.prepared, &parameters);
             let answer = answer.await.map_err(errors::execution)?;
             if !values::is_page(&answer) {
@@ -117,7 +118,7 @@ impl Session for CdrsTokioSession {
     type Statement = CdrsTokioStatement;
 
     async fn query(&self, cql: &str) -> Result<(), DriverError> {
-        let parameters = release::parameters(self.consistency, None, None, None);
+        let parameters = names::parameters(self.consistency, None, None, None);
         let answer = self.session.query_with_params(cql, parameters).await;
         answer.map(drop).map_err(errors::execution)
     }
@@ -126,7 +127,7 @@ impl Session for CdrsTokioSession {
         let answer = self.session.prepare_raw(cql).await;
         let answer = answer.map_err(errors::execution)?;
         let columns = answer.result_metadata.col_specs.iter().map(Kind::of).collect::<Result<_, _>>()?;
-        let prepared = release::prepared(cql, answer);
+        let prepared = names::prepared(cql, answer);
         Ok(CdrsTokioStatement { prepared, columns })
     }
 
@@ -139,7 +140,7 @@ impl Session for CdrsTokioSession {
     ) -> impl Future<Output = Result<(), DriverError>> + Send {
         async move {
             let page_size = if statement.columns.is_empty() { None } else { self.page_size };
-            let parameters = release::parameters(self.consistency, values::bind(values), page_size, None);
+            let parameters = names::parameters(self.consistency, values::bind(values), page_size, None);
             // An answer with a name here would be moved into the future.
             let paging_state = match self.session.exec_with_params(&statement.prepared, &parameters).await {
                 Ok(answer) if values::is_page(&answer) => values::decode(&answer, &statement.columns, rows)?,
@@ -168,7 +169,7 @@ impl Session for CdrsTokioSession {
     async fn query_values(&self, cql: &str, values: &[Value<'_>], rows: &mut Rows) -> Result<(), DriverError> {
         let mut paging_state = None;
         loop {
-            let parameters = release::parameters(self.consistency, values::bind(values), self.page_size, paging_state);
+            let parameters = names::parameters(self.consistency, values::bind(values), self.page_size, paging_state);
             let answer = self.session.query_with_params(cql, parameters).await;
             let answer = answer.map_err(errors::execution)?;
             if !values::is_page(&answer) {

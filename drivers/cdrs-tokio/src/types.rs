@@ -16,8 +16,11 @@ use cqldyno_driver_api::{DriverError, Elements, ErrorKind, Item, Items, Nested, 
 use num_bigint::BigInt;
 use uuid::Uuid;
 
-use crate::since_7::{BodyResResultRows, ColType, ColTypeOption};
+use crate::names::{BodyResResultRows, ColType, ColTypeOption};
 use crate::values::{Kind, typed};
+
+/// The types that these releases lack: their `Duration` has not Cassandra's encoding.
+pub(crate) const LACKS: [&str; 1] = ["duration"];
 
 /// The driver has a date as the number on the wire, which counts from 2^31 days before the Unix epoch.
 const EPOCH_DAY: i32 = i32::MIN;

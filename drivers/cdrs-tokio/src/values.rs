@@ -9,8 +9,8 @@ use driver::types::rows::Row;
 use driver::types::{ByIndex, CBytes, IntoRustByIndex};
 use uuid::Uuid;
 
-use crate::errors;
-use crate::release::{self, Answer, ColSpec, ColType};
+use crate::names::{self, Answer, ColSpec, ColType};
+use crate::{errors, types};
 
 /// The kind of a RESULT that is Rows (native_protocol_v4.spec section 4.2.5).
 const ROWS: [u8; 4] = [0, 0, 0, 2];
@@ -49,7 +49,7 @@ pub(crate) fn bind(values: &[Value<'_>]) -> Option<QueryValues> {
     let mut bound = Vec::with_capacity(values.len().max(LEAST_ROOM));
     for value in values {
         bound.push(match *value {
-            Value::Null => release::null(),
+            Value::Null => names::null(),
             Value::Boolean(value) => value.into(),
             Value::Int(value) => value.into(),
             Value::Bigint(value) => value.into(),
@@ -58,7 +58,7 @@ pub(crate) fn bind(values: &[Value<'_>]) -> Option<QueryValues> {
             Value::Uuid(value) => Uuid::from_bytes(value).into(),
             Value::Text(value) => value.into(),
             Value::Blob(value) => Blob::from(value.to_vec()).into(),
-            other => release::bind(other),
+            other => types::bind(other),
         });
     }
     Some(QueryValues::SimpleValues(bound))
@@ -76,7 +76,7 @@ pub(crate) enum Kind {
     Text,
     Blob,
     /// A type that not every release has.
-    Other(release::Type),
+    Other(types::Type),
 }
 
 impl Kind {
@@ -90,7 +90,7 @@ impl Kind {
             ColType::Uuid => Ok(Kind::Uuid),
             ColType::Varchar | ColType::Ascii => Ok(Kind::Text),
             ColType::Blob => Ok(Kind::Blob),
-            other => release::Type::of(&column.col_type).map(Kind::Other).ok_or_else(|| {
+            other => types::Type::of(&column.col_type).map(Kind::Other).ok_or_else(|| {
                 DriverError::new(
                     ErrorKind::Codec,
                     format!(
@@ -112,7 +112,7 @@ pub(crate) fn is_page(answer: &Answer) -> bool {
 /// Decodes one page into `rows`; returns the paging state if there are more pages.
 #[inline]
 pub(crate) fn decode(answer: &Answer, columns: &[Kind], rows: &mut Rows) -> Result<Option<CBytes>, DriverError> {
-    let mut page = match release::page(answer) {
+    let mut page = match names::page(answer) {
         Ok(Some(page)) => page,
         Ok(None) => return Err(DriverError::new(ErrorKind::Codec, "the answer is no page of rows")),
         Err(error) => return Err(errors::codec(error)),
@@ -126,8 +126,8 @@ pub(crate) fn decode(answer: &Answer, columns: &[Kind], rows: &mut Rows) -> Resu
         found = page.metadata.col_specs.iter().map(Kind::of).collect::<Result<Vec<_>, _>>()?;
         &found
     };
-    let mut apart = release::apart(&mut page, columns);
-    for row in release::rows(page) {
+    let mut apart = types::apart(&mut page, columns);
+    for row in names::rows(page) {
         for (index, kind) in columns.iter().enumerate() {
             match kind {
                 Kind::Boolean => push(&row, index, rows, Rows::push_boolean)?,
@@ -138,7 +138,7 @@ pub(crate) fn decode(answer: &Answer, columns: &[Kind], rows: &mut Rows) -> Resu
                 Kind::Uuid => push(&row, index, rows, |rows, value: Uuid| rows.push_uuid(*value.as_bytes()))?,
                 Kind::Text => push(&row, index, rows, |rows, value: String| rows.push_text(&value))?,
                 Kind::Blob => push(&row, index, rows, |rows, value: Blob| rows.push_blob(&value.into_vec()))?,
-                Kind::Other(kind) => release::decode(kind, &row, index, &mut apart, rows)?,
+                Kind::Other(kind) => types::decode(kind, &row, index, &mut apart, rows)?,
             }
         }
         rows.end_row();

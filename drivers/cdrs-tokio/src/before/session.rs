@@ -3,16 +3,15 @@
 use std::future::Future;
 
 use cdrs_tokio::cluster::TcpConnectionPool;
-use cdrs_tokio::frame::frame_batch::BatchType;
 use cdrs_tokio::load_balancing::RoundRobin;
 use cdrs_tokio::query::{
     BatchExecutor, BatchQueryBuilder, ExecExecutor, PrepareExecutor, PreparedQuery, QueryExecutor, QueryValues,
 };
 use cqldyno_driver_api::{BatchRows, ConnectOptions, DriverError, Rows, Session, Value};
 
-use crate::errors;
-use crate::release::{Columns, Requests};
-use crate::values;
+use crate::before::requests::{Columns, Requests};
+use crate::names::BatchType;
+use crate::{errors, values};
 
 type DriverSession = cdrs_tokio::cluster::session::Session<RoundRobin<TcpConnectionPool>>;
 

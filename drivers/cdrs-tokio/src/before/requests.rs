@@ -1,61 +1,15 @@
-//! What `cdrs` 4 and its first successor, `cdrs-tokio` 5, do otherwise than later releases.
+//! The requests and settings of `cdrs` 4 and its first successor, `cdrs-tokio` 5.
 
 use std::sync::OnceLock;
 
 use cqldyno_driver_api::{ConnectOptions, DriverError, ErrorKind, Setting, Settings, Value as Given};
-use driver::Error;
 use driver::consistency::Consistency;
-use driver::frame::frame_response::ResponseBody;
 use driver::query::{QueryParams, QueryParamsBuilder};
 use driver::types::CBytes;
-use driver::types::rows::Row;
-
-pub(crate) use driver::frame::Frame as Answer;
-pub(crate) use driver::frame::frame_result::{BodyResResultRows, ColSpec, ColType, ColTypeOption, ResResultBody};
-pub(crate) use driver::types::value::Value as DriverValue;
-
-pub(crate) use crate::before_8_1::*;
 
 use crate::errors;
+use crate::names::{Answer, page};
 use crate::values::{self, Kind};
-
-/// The kind of an error while connecting.
-pub(crate) fn kind_at_connect(error: &Error) -> ErrorKind {
-    match error {
-        Error::Server(body) => ErrorKind::from_code(body.error_code),
-        _ => ErrorKind::Connect,
-    }
-}
-
-/// The kind of an error of a statement or a preparation. The driver's general error means a connection that is gone or missing.
-pub(crate) fn kind_at_execution(error: &Error) -> ErrorKind {
-    match error {
-        Error::Server(body) => ErrorKind::from_code(body.error_code),
-        Error::Io(_) | Error::General(_) => ErrorKind::ConnectionLost,
-        _ => ErrorKind::Codec,
-    }
-}
-
-/// The value null.
-#[inline(always)]
-pub(crate) fn null() -> DriverValue {
-    DriverValue::new_null()
-}
-
-/// The page of rows in an answer, or `None` if it is something else.
-#[inline]
-pub(crate) fn page(answer: &Answer) -> Result<Option<BodyResResultRows>, Error> {
-    Ok(match ResponseBody::from(&answer.body, &answer.opcode)? {
-        ResponseBody::Result(ResResultBody::Rows(page)) => Some(page),
-        _ => None,
-    })
-}
-
-/// The rows of a page.
-#[inline]
-pub(crate) fn rows(page: BodyResResultRows) -> Vec<Row> {
-    Row::from_frame_body(page)
-}
 
 /// The settings, with those of `own` that the driver has by itself.
 pub(crate) fn settings<const N: usize>(options: &ConnectOptions, own: [Setting; N]) -> Vec<Setting> {

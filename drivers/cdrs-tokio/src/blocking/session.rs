@@ -3,7 +3,6 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cdrs::cluster::TcpConnectionPool;
-use cdrs::frame::frame_batch::BatchType;
 use cdrs::load_balancing::RoundRobin;
 use cdrs::query::{
     BatchExecutor, BatchQueryBuilder, ExecExecutor, PrepareExecutor, PreparedQuery, QueryExecutor, QueryParams,
@@ -11,11 +10,11 @@ use cdrs::query::{
 };
 use cqldyno_driver_api::{BatchRows, ConnectOptions, DriverError, Rows, Session, Value};
 
-use crate::adapter::Login;
-use crate::errors;
-use crate::release::{Answer, Columns, Requests};
-use crate::threads::Threads;
-use crate::values;
+use super::adapter::Login;
+use super::threads::Threads;
+use crate::before::requests::{Columns, Requests};
+use crate::names::{Answer, BatchType};
+use crate::{errors, values};
 
 pub(crate) type DriverSession = cdrs::cluster::session::Session<RoundRobin<TcpConnectionPool<Login>>>;
 

@@ -1,7 +1,6 @@
 //! The driver's description, settings and connection.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use cdrs_tokio::authenticators::{
     NoneAuthenticatorProvider, SaslAuthenticatorProvider, StaticPasswordAuthenticatorProvider,
@@ -15,11 +14,9 @@ use cqldyno_worker::lock;
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
+use crate::before::requests;
 use crate::session::CdrsTokioSession;
-use crate::{errors, release};
-
-/// The time limit for a connection, and for waiting until the pool has one free.
-pub(crate) const CONNECTS_WITHIN: Duration = Duration::from_secs(10);
+use crate::{CONNECTS_WITHIN, errors, types};
 
 type Authenticator = Arc<dyn SaslAuthenticatorProvider + Send + Sync>;
 
@@ -46,7 +43,7 @@ impl Driver for CdrsTokio {
             version: lock::version_used_by(env!("CARGO_PKG_NAME"), "cdrs-tokio")?.to_owned(),
             libraries: vec![lock::library("bb8")?, lock::library("tokio")?],
             capabilities: Capability::all_but(&[Capability::RequestTimeout]),
-            lacks_types: release::LACKS_TYPES.iter().map(|name| (*name).into()).collect(),
+            lacks_types: types::LACKS.iter().map(|name| (*name).into()).collect(),
             caveats: CAVEATS.map(str::to_owned).to_vec(),
             options: Some(Vec::new()),
             ..DriverInfo::default()
@@ -58,12 +55,12 @@ impl Driver for CdrsTokio {
             Setting::taken("retries", "the driver's default policy"),
             Setting::taken("connections", "up to 10 per node"),
         ];
-        release::settings(options, own)
+        requests::settings(options, own)
     }
 
     async fn connect(&self, options: &ConnectOptions) -> Result<CdrsTokioSession, DriverError> {
         options.check("cdrs-tokio", &[])?;
-        let connections = release::connections(options)?;
+        let connections = requests::connections(options)?;
         let authenticator: Authenticator = match &options.credentials {
             Some(credentials) => {
                 Arc::new(StaticPasswordAuthenticatorProvider::new(&credentials.user, &credentials.password))

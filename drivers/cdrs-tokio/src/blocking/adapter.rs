@@ -1,7 +1,6 @@
 //! The driver's description, settings and connection.
 
 use std::cell::RefCell;
-use std::time::Duration;
 
 use cdrs::authenticators::{Authenticator, NoneAuthenticator, StaticPasswordAuthenticator};
 use cdrs::cluster::{ClusterTcpConfig, NodeTcpConfigBuilder, session, startup};
@@ -13,12 +12,10 @@ use cqldyno_worker::lock;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-use crate::session::{CdrsSession, DriverSession};
-use crate::threads::Threads;
-use crate::{errors, release};
-
-/// The time limit for a connection, and for waiting until the pool has one free.
-pub(crate) const CONNECTS_WITHIN: Duration = Duration::from_secs(10);
+use super::session::{CdrsSession, DriverSession};
+use super::threads::Threads;
+use crate::before::requests;
+use crate::{CONNECTS_WITHIN, errors, types};
 
 const CAVEATS: [&str; 6] = [
     "It blocks, so a connection has one request in flight: the row has its own concurrency, and no verdict.",
@@ -65,7 +62,7 @@ impl Driver for Cdrs {
             version: lock::version_used_by(env!("CARGO_PKG_NAME"), "cdrs")?.to_owned(),
             libraries: vec![lock::library("r2d2")?, lock::library("tokio")?],
             capabilities: Capability::all_but(&[Capability::RequestTimeout]),
-            lacks_types: release::LACKS_TYPES.iter().map(|name| (*name).into()).collect(),
+            lacks_types: types::LACKS.iter().map(|name| (*name).into()).collect(),
             caveats: CAVEATS.map(str::to_owned).to_vec(),
             options: Some(Vec::new()),
             in_flight_per_connection: Some(1),
@@ -74,12 +71,12 @@ impl Driver for Cdrs {
     }
 
     fn settings(&self, options: &ConnectOptions) -> Vec<Setting> {
-        release::settings(options, [Setting::taken("connections", "10 per node")])
+        requests::settings(options, [Setting::taken("connections", "10 per node")])
     }
 
     async fn connect(&self, options: &ConnectOptions) -> Result<CdrsSession, DriverError> {
         options.check("cdrs", &[])?;
-        let (connect, connections) = (options.clone(), release::connections(options)?);
+        let (connect, connections) = (options.clone(), requests::connections(options)?);
         let connecting = timeout(CONNECTS_WITHIN, spawn_blocking(move || connect_blocking(&connect, connections)));
         let session = connecting.await.map_err(errors::silent)?;
         let session = session.map_err(|error| DriverError::new(ErrorKind::Connect, error))??;

@@ -3,11 +3,11 @@
 use cqldyno_driver_api::{DriverError, LATER_TYPES, Rows, Value};
 use driver::types::rows::Row;
 
-use crate::release::{BodyResResultRows, ColTypeOption, DriverValue, null};
+use crate::names::{BodyResResultRows, ColTypeOption, DriverValue, null};
 use crate::values::Kind;
 
 /// The types that these releases lack.
-pub(crate) const LACKS_TYPES: &[&str] = &LATER_TYPES;
+pub(crate) const LACKS: &[&str] = &LATER_TYPES;
 
 /// There is none of them.
 #[derive(Clone, Debug)]

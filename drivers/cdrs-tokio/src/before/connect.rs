@@ -1,27 +1,46 @@
-//! What `cdrs-tokio` has under the same names before 8.0.0: no heartbeat.
+//! How sessions and single connections are opened before 8.1.0: without a heartbeat, and in plain text.
+
+use std::sync::Arc;
 
 use cdrs_tokio::cluster::connection_pool::ConnectionPoolConfig;
 use cdrs_tokio::cluster::session::{SessionBuilder, TcpSessionBuilder};
-use cdrs_tokio::cluster::{NodeTcpConfigBuilder, TcpConnectionManager};
+use cdrs_tokio::cluster::{KeyspaceHolder, NodeTcpConfigBuilder, TcpConnectionManager};
 use cdrs_tokio::frame::Version;
+#[cfg(since = "7.0")]
+use cdrs_tokio::frame_encoding::ProtocolFrameEncodingFactory;
 use cdrs_tokio::load_balancing::node_distance_evaluator::TopologyAwareNodeDistanceEvaluator;
-use cdrs_tokio::retry::FallthroughRetryPolicy;
-use cqldyno_driver_api::{Capability, ConnectOptions, DriverError, DriverOption, Settings};
+use cdrs_tokio::retry::{FallthroughRetryPolicy, NeverReconnectionPolicy};
+#[cfg(since = "7.0")]
+use cqldyno_driver_api::ErrorKind;
+use cqldyno_driver_api::{ConnectOptions, DriverError, Settings, Tls};
 
-use crate::adapter::{Authenticator, CONNECTS_WITHIN};
-use crate::options::{self, Chosen};
+use crate::adapter::Authenticator;
+use crate::options::Chosen;
 use crate::session::{DriverSession, Routing};
-use crate::{errors, release};
-
-/// What these releases have that not all have: TLS is not in the adapter for them.
-pub(crate) const FURTHER: &[Capability] = &[];
+use crate::{CONNECTS_WITHIN, errors};
 
 /// What opens connections.
 pub(crate) type Manager = TcpConnectionManager;
 
-/// The options that these releases have.
-pub(crate) const OPTIONS: &[DriverOption] =
-    &[options::ROUTING, options::BUFFER, options::COMPRESSION, options::NODELAY];
+/// Makes connections outside of a session, each with one attempt.
+pub(crate) fn connections(
+    authenticator: Authenticator,
+    keyspace: Arc<KeyspaceHolder>,
+    chosen: &Chosen,
+    _: Option<&Tls>,
+) -> Result<Manager, DriverError> {
+    Ok(TcpConnectionManager::new(
+        authenticator,
+        keyspace,
+        Arc::new(NeverReconnectionPolicy),
+        #[cfg(since = "7.0")]
+        Box::new(ProtocolFrameEncodingFactory),
+        chosen.compression,
+        chosen.buffer,
+        chosen.nodelay,
+        Version::V4,
+    ))
+}
 
 /// The pool of a node: as many connections as asked for, or the driver's own number.
 pub(crate) fn pool(options: &ConnectOptions) -> Result<ConnectionPoolConfig, DriverError> {
@@ -52,5 +71,8 @@ pub(crate) async fn session(
         builder =
             builder.with_node_distance_evaluator(Box::new(TopologyAwareNodeDistanceEvaluator::new(datacenter.clone())));
     }
-    release::build(builder).await
+    #[cfg(before = "7.0")]
+    return Ok(builder.build());
+    #[cfg(since = "7.0")]
+    builder.build().map_err(|error| DriverError::new(ErrorKind::Connect, error))
 }
