@@ -145,13 +145,16 @@ impl ConnectOptions {
         }
     }
 
-    /// Refuses options of the contender that are not among `known`, and values that theirs do not include; every adapter calls this
-    /// before it connects.
+    /// Refuses options of the contender that are not among `known`, values that theirs do not include, and no connections; every
+    /// adapter calls this before it connects.
     ///
     /// # Errors
     /// [`ErrorKind::Other`], naming the driver, the option and what there is instead.
     pub fn check(&self, driver: &str, known: &[DriverOption]) -> Result<(), DriverError> {
         let refused = |message: String| Err(DriverError::new(ErrorKind::Other, message));
+        if self.connections == 0 {
+            return refused("0 connections per node were asked for; ask for at least 1".to_owned());
+        }
         for (key, value) in &self.options {
             let Some(option) = known.iter().find(|option| option.name == *key) else {
                 if known.is_empty() {

@@ -6,14 +6,14 @@ use cdrs_tokio::authenticators::{
     NoneAuthenticatorProvider, SaslAuthenticatorProvider, StaticPasswordAuthenticatorProvider,
 };
 use cdrs_tokio::cluster::{ConnectionManager, KeyspaceHolder};
-use cqldyno_driver_api::{Capability, ConnectOptions, Driver, DriverError, DriverInfo, ErrorKind, Setting, Settings};
+use cqldyno_driver_api::{Capability, ConnectOptions, Driver, DriverError, DriverInfo, Setting, Settings};
 use cqldyno_worker::lock;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
 use crate::options::{Chosen, OPTIONS};
 use crate::session::CdrsTokioSession;
-use crate::{CONNECTS_WITHIN, connect, errors, types};
+use crate::{CONNECTS_WITHIN, connect, errors, try_one_connection, types};
 
 pub(crate) type Authenticator = Arc<dyn SaslAuthenticatorProvider + Send + Sync>;
 
@@ -119,12 +119,6 @@ impl Driver for CdrsTokio {
     }
 
     async fn connect(&self, options: &ConnectOptions) -> Result<CdrsTokioSession, DriverError> {
-        if options.connections == 0 {
-            return Err(DriverError::new(
-                ErrorKind::Other,
-                "0 connections per node were asked for; ask for at least 1",
-            ));
-        }
         let chosen = Chosen::of(options)?;
         let authenticator: Authenticator = match &options.credentials {
             Some(credentials) => {
@@ -132,7 +126,10 @@ impl Driver for CdrsTokio {
             }
             None => Arc::new(NoneAuthenticatorProvider),
         };
-        try_one_connection(options, &chosen, authenticator.clone()).await?;
+        let (keyspace, _receiver) = watch::channel(None);
+        let keyspace = Arc::new(KeyspaceHolder::new(keyspace));
+        let connections = connect::connections(authenticator.clone(), keyspace, &chosen, options.tls.as_ref())?;
+        try_one_connection(options, |address| connections.connection(None, None, address)).await?;
         let connecting = async {
             let session = CdrsTokioSession::new(connect::session(options, chosen, authenticator).await?, options);
             session.open_pools().await?;
@@ -140,25 +137,4 @@ impl Driver for CdrsTokio {
         };
         timeout(CONNECTS_WITHIN, connecting).await.map_err(errors::silent)?
     }
-}
-
-/// Opens and closes one connection with the driver's own connection manager, to learn of a refusal: a refused session reports
-/// nothing and tries again for ever.
-async fn try_one_connection(
-    options: &ConnectOptions,
-    chosen: &Chosen,
-    authenticator: Authenticator,
-) -> Result<(), DriverError> {
-    let (keyspace, _receiver) = watch::channel(None);
-    let keyspace = Arc::new(KeyspaceHolder::new(keyspace));
-    let connections = connect::connections(authenticator, keyspace, chosen, options.tls.as_ref())?;
-    let mut last = DriverError::new(ErrorKind::Connect, "no contact point was given; give at least one address");
-    for &address in &options.contact_points {
-        match timeout(CONNECTS_WITHIN, connections.connection(None, None, address)).await {
-            Ok(Ok(_)) => return Ok(()),
-            Ok(Err(error)) => last = errors::connect(error),
-            Err(elapsed) => last = errors::silent(elapsed),
-        }
-    }
-    Err(last)
 }

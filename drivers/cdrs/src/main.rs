@@ -1,5 +1,5 @@
 //! The cqldyno worker for the blocking crate cdrs.
 
 fn main() -> std::process::ExitCode {
-    cqldyno_worker::main::<cqldyno_driver_cdrs::Cdrs>()
+    cqldyno_worker::main::<cqldyno_driver_cdrs::CdrsTokio>()
 }

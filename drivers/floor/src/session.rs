@@ -44,8 +44,8 @@ pub struct FloorStatement {
 
 impl FloorSession {
     pub(crate) async fn connect(options: &ConnectOptions) -> Result<FloorSession, DriverError> {
-        if options.contact_points.is_empty() || options.connections == 0 {
-            return Err(DriverError::new(ErrorKind::Connect, "at least one address and one connection are needed"));
+        if options.contact_points.is_empty() {
+            return Err(DriverError::new(ErrorKind::Connect, "no contact point was given; give at least one address"));
         }
         let tls = options.tls.as_ref().map(cqldyno_driver_tls::client_config).transpose()?.map(Arc::new);
         let (mut connections, mut tasks) = (Vec::new(), Vec::new());

@@ -5,7 +5,7 @@ pub(crate) mod bound;
 #[cfg(before = "0.8")]
 pub(crate) mod connect;
 pub(crate) mod errors;
+#[cfg(before = "0.14")]
+pub(crate) mod pages;
 #[cfg(before = "0.15")]
 pub(crate) mod rows;
-#[cfg(before = "0.14")]
-pub(crate) mod session;

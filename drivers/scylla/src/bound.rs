@@ -4,10 +4,10 @@ use cqldyno_driver_api::{BatchRows, Value};
 use scylla::serialize::SerializationError;
 use scylla::serialize::batch::{BatchValues, BatchValuesIterator};
 use scylla::serialize::row::{RowSerializationContext, SerializeRow};
-use scylla::serialize::writers::RowWriter;
+use scylla::serialize::writers::{CellWriter, RowWriter, WrittenCellProof};
 use uuid::Uuid;
 
-use crate::names::{CqlTimestamp, SerializeValue};
+use crate::names::{ColumnType, CqlTimestamp, SerializeValue};
 #[cfg(since = "1.0")]
 use crate::types;
 
@@ -22,6 +22,31 @@ struct Refused(String);
 #[cold]
 pub(crate) fn refused(why: String) -> SerializationError {
     SerializationError::new(Refused(why))
+}
+
+/// Binds a value of any type.
+#[inline(always)]
+pub(crate) fn serialize<'b>(
+    value: &Value<'_>,
+    kind: &ColumnType,
+    cell: CellWriter<'b>,
+) -> Result<WrittenCellProof<'b>, SerializationError> {
+    match value {
+        Value::Null => Ok(cell.set_null()),
+        Value::Boolean(value) => value.serialize(kind, cell),
+        Value::Int(value) => value.serialize(kind, cell),
+        Value::Bigint(value) => value.serialize(kind, cell),
+        Value::Double(value) => value.serialize(kind, cell),
+        Value::Timestamp(value) => CqlTimestamp(*value).serialize(kind, cell),
+        Value::Uuid(value) => Uuid::from_bytes(*value).serialize(kind, cell),
+        Value::Text(value) => value.serialize(kind, cell),
+        Value::Blob(value) => value.serialize(kind, cell),
+        #[cfg(since = "1.0")]
+        other => types::serialize(other, kind, cell),
+        // Not reached: a scenario with such a value is not asked of older releases.
+        #[cfg(before = "1.0")]
+        other => Err(refused(format!("this adapter binds no {} here", other.type_name()))),
+    }
 }
 
 impl SerializeRow for Bound<'_> {
@@ -42,22 +67,7 @@ impl SerializeRow for Bound<'_> {
             #[cfg(before = "0.15")]
             let kind = &column.typ;
             let cell = writer.make_cell_writer();
-            match value {
-                Value::Null => cell.set_null(),
-                Value::Boolean(value) => value.serialize(kind, cell)?,
-                Value::Int(value) => value.serialize(kind, cell)?,
-                Value::Bigint(value) => value.serialize(kind, cell)?,
-                Value::Double(value) => value.serialize(kind, cell)?,
-                Value::Timestamp(value) => CqlTimestamp(*value).serialize(kind, cell)?,
-                Value::Uuid(value) => Uuid::from_bytes(*value).serialize(kind, cell)?,
-                Value::Text(value) => value.serialize(kind, cell)?,
-                Value::Blob(value) => value.serialize(kind, cell)?,
-                #[cfg(since = "1.0")]
-                other => types::serialize(other, kind, cell)?,
-                // Not reached: a scenario with such a value is not asked of older releases.
-                #[cfg(before = "1.0")]
-                other => return Err(refused(format!("this adapter binds no {} here", other.type_name()))),
-            };
+            serialize(value, kind, cell)?;
         }
         Ok(())
     }

@@ -63,12 +63,6 @@ impl Driver for Scylla {
 
     async fn connect(&self, options: &ConnectOptions) -> Result<ScyllaSession, DriverError> {
         options.check("scylla", OPTIONS)?;
-        if options.connections == 0 {
-            return Err(DriverError::new(
-                ErrorKind::Other,
-                "0 connections per node were asked for; ask for at least 1",
-            ));
-        }
         if let Some(refused) = equal(options).iter().find(|setting| setting.name == "connections") {
             return Err(DriverError::new(
                 ErrorKind::Other,

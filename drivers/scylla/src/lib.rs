@@ -15,12 +15,12 @@ mod consistency;
 mod driver;
 #[cfg(since = "1.0")]
 mod errors;
-#[cfg(since = "0.8")]
 mod names;
 mod options;
+#[cfg(since = "0.14")]
+mod pages;
 #[cfg(since = "0.15")]
 mod rows;
-#[cfg(since = "0.14")]
 mod session;
 #[cfg(since = "1.0")]
 mod types;
@@ -31,10 +31,10 @@ use before::bound;
 use before::connect;
 #[cfg(before = "1.0")]
 use before::errors;
+#[cfg(before = "0.14")]
+use before::pages;
 #[cfg(before = "0.15")]
 use before::rows;
-#[cfg(before = "0.14")]
-use before::session;
 
 pub use driver::Scylla;
 pub use session::{ScyllaSession, ScyllaStatement};

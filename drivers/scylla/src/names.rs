@@ -1,6 +1,6 @@
-//! The driver's names from 0.8 on. In 1.0 most things moved.
+//! The driver's names. In 1.0 most things moved.
 
-#[cfg(before = "0.15")]
+#[cfg(all(since = "0.8", before = "0.15"))]
 pub(crate) use std::boxed::Box as Policy;
 /// What holds a policy.
 #[cfg(since = "0.15")]
@@ -26,24 +26,26 @@ pub(crate) use scylla::{
 
 #[cfg(before = "1.0")]
 pub(crate) use scylla::{
-    ExecutionProfile, SessionBuilder,
-    load_balancing::{DefaultPolicy, LoadBalancingPolicy},
-    retry_policy::FallthroughRetryPolicy,
-    transport::Compression,
-    transport::session::PoolSize,
-};
-
-#[cfg(all(since = "0.11", before = "1.0"))]
-pub(crate) use scylla::frame::value::CqlTimestamp;
-
-#[cfg(all(since = "0.14", before = "1.0"))]
-pub(crate) use scylla::{
-    QueryResult, Session,
+    QueryResult, Session, SessionBuilder,
     batch::{Batch, BatchType},
+    load_balancing::LoadBalancingPolicy,
     prepared_statement::PreparedStatement,
     query::Query as Statement,
-    statement::{PagingState, PagingStateResponse},
+    retry_policy::FallthroughRetryPolicy,
+    transport::Compression,
 };
+
+#[cfg(all(since = "0.3", before = "1.0"))]
+pub(crate) use scylla::transport::session::PoolSize;
+
+#[cfg(all(since = "0.8", before = "1.0"))]
+pub(crate) use scylla::{ExecutionProfile, load_balancing::DefaultPolicy};
+
+#[cfg(all(since = "0.11", before = "1.0"))]
+pub(crate) use scylla::frame::{response::result::ColumnType, value::CqlTimestamp};
+
+#[cfg(all(since = "0.14", before = "1.0"))]
+pub(crate) use scylla::statement::{PagingState, PagingStateResponse};
 
 #[cfg(all(since = "0.15", before = "1.0"))]
 pub(crate) use scylla::{deserialize::DeserializeValue, frame::response::result::ColumnType as NativeType};

@@ -13,7 +13,7 @@ use scylla::serialize::writers::{CellWriter, WrittenCellProof};
 use scylla::value::{Counter, CqlDate, CqlDecimal, CqlDuration, CqlTime, CqlTimeuuid, CqlVarint};
 use uuid::Uuid;
 
-use crate::bound::refused;
+use crate::bound::{self, refused};
 use crate::names::{ColumnType, CqlTimestamp, DeserializeValue, NativeType, SerializeValue};
 use crate::rows::codec;
 
@@ -30,11 +30,11 @@ impl SerializeValue for Bound<'_> {
         kind: &ColumnType<'_>,
         cell: CellWriter<'b>,
     ) -> Result<WrittenCellProof<'b>, SerializationError> {
-        serialize(&self.0.value(), kind, cell)
+        bound::serialize(&self.0.value(), kind, cell)
     }
 }
 
-/// Binds a value of any type.
+/// Binds a value that is not of the commonest types.
 #[inline(never)]
 pub(crate) fn serialize<'b>(
     value: &Value<'_>,
@@ -42,15 +42,6 @@ pub(crate) fn serialize<'b>(
     cell: CellWriter<'b>,
 ) -> Result<WrittenCellProof<'b>, SerializationError> {
     match *value {
-        Value::Null => Ok(cell.set_null()),
-        Value::Boolean(value) => value.serialize(kind, cell),
-        Value::Int(value) => value.serialize(kind, cell),
-        Value::Bigint(value) => value.serialize(kind, cell),
-        Value::Double(value) => value.serialize(kind, cell),
-        Value::Timestamp(value) => CqlTimestamp(value).serialize(kind, cell),
-        Value::Uuid(value) => Uuid::from_bytes(value).serialize(kind, cell),
-        Value::Text(value) => value.serialize(kind, cell),
-        Value::Blob(value) => value.serialize(kind, cell),
         Value::Tinyint(value) => value.serialize(kind, cell),
         Value::Smallint(value) => value.serialize(kind, cell),
         Value::Float(value) => value.serialize(kind, cell),
@@ -87,6 +78,7 @@ pub(crate) fn serialize<'b>(
             }
             other => Err(mismatch(value, other)),
         },
+        _ => bound::serialize(value, kind, cell),
     }
 }
 
@@ -98,7 +90,7 @@ fn serialize_fields<'b, 'k>(
 ) -> Result<WrittenCellProof<'b>, SerializationError> {
     let mut builder = cell.into_value_builder();
     for (item, kind) in items.iter().zip(kinds) {
-        serialize(&item.value(), kind, builder.make_sub_writer())?;
+        bound::serialize(&item.value(), kind, builder.make_sub_writer())?;
     }
     builder.finish().map_err(SerializationError::new)
 }

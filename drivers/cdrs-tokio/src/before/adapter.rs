@@ -1,36 +1,33 @@
-//! The driver's description, settings and connection.
+//! The description and the settings of `cdrs-tokio` 5, and of `cdrs`.
 
-use std::sync::Arc;
-
-use cdrs_tokio::authenticators::{
-    NoneAuthenticatorProvider, SaslAuthenticatorProvider, StaticPasswordAuthenticatorProvider,
-};
-use cdrs_tokio::cluster::{ClusterTcpConfig, KeyspaceHolder, NodeTcpConfigBuilder, session, startup};
-use cdrs_tokio::load_balancing::RoundRobin;
-use cdrs_tokio::retry::{DefaultRetryPolicy, FallthroughRetryPolicy, RetryPolicy};
-use cdrs_tokio::transport::TransportTcp;
-use cqldyno_driver_api::{Capability, ConnectOptions, Driver, DriverError, DriverInfo, ErrorKind, Setting, Settings};
+use cqldyno_driver_api::{Capability, ConnectOptions, Driver, DriverError, DriverInfo, Setting, Settings};
 use cqldyno_worker::lock;
-use tokio::sync::Mutex;
-use tokio::time::timeout;
 
-use crate::before::requests;
+use crate::before::pool::{NAME, POOL, Pool};
 use crate::session::CdrsTokioSession;
-use crate::{CONNECTS_WITHIN, errors, types};
+use crate::types;
 
-type Authenticator = Arc<dyn SaslAuthenticatorProvider + Send + Sync>;
-
-const CAVEATS: [&str; 7] = [
+const CAVEATS: &[&str] = &[
+    #[cfg(before = "5.0")]
+    "It blocks, so a connection has one request in flight: the row has its own concurrency, and no verdict.",
+    #[cfg(before = "5.0")]
+    "Each connection has a thread of its own. Handing a statement over to it costs some 7 to 11 us of CPU time.",
+    #[cfg(before = "5.0")]
+    "It asks with OPTIONS before every statement whether the connection still answers.",
+    #[cfg(since = "5.0")]
     "Each connection has one request in flight; other statements wait in the driver's pool, for 10 seconds at most.",
+    #[cfg(since = "5.0")]
     "It asks with OPTIONS whether a connection that lay idle still answers, before it executes a statement on it.",
     "It reads an answer from the socket in six parts, without a buffer.",
     "It knows only the addresses that it is given: it has no control connection and no token-aware routing.",
     "It never skips the result's metadata, so its answers to a SELECT are longer.",
+    #[cfg(since = "5.0")]
     "The adapter opens and closes one connection first, because the pool tries for ever and reports no kind of error.",
+    #[cfg(since = "5.0")]
     "It does not check the types of bound values; the server does.",
 ];
 
-/// The crate `cdrs-tokio`.
+/// The crate `cdrs-tokio`, or `cdrs`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CdrsTokio;
 
@@ -39,71 +36,44 @@ impl Driver for CdrsTokio {
 
     fn describe(&self) -> Result<DriverInfo, DriverError> {
         Ok(DriverInfo {
-            name: "cdrs-tokio".to_owned(),
-            version: lock::version_used_by(env!("CARGO_PKG_NAME"), "cdrs-tokio")?.to_owned(),
-            libraries: vec![lock::library("bb8")?, lock::library("tokio")?],
+            name: NAME.to_owned(),
+            version: lock::version_used_by(env!("CARGO_PKG_NAME"), NAME)?.to_owned(),
+            libraries: vec![lock::library(POOL)?, lock::library("tokio")?],
             capabilities: Capability::all_but(&[Capability::RequestTimeout]),
             lacks_types: types::LACKS.iter().map(|name| (*name).into()).collect(),
-            caveats: CAVEATS.map(str::to_owned).to_vec(),
+            caveats: CAVEATS.iter().map(|caveat| (*caveat).to_owned()).collect(),
             options: Some(Vec::new()),
+            in_flight_per_connection: cfg!(before = "5.0").then_some(1),
             ..DriverInfo::default()
         })
     }
 
     fn settings(&self, options: &ConnectOptions) -> Vec<Setting> {
-        let own = [
-            Setting::taken("retries", "the driver's default policy"),
-            Setting::taken("connections", "up to 10 per node"),
-        ];
-        requests::settings(options, own)
+        let no_limit = "none: the driver has no time limit per statement";
+        let routing = "round robin over the addresses given";
+        let own = match options.settings {
+            Settings::Equal => {
+                let limit = options.request_timeout.map(|_| Setting::refused("request timeout", no_limit));
+                limit.into_iter().chain([Setting::refused("routing", routing)]).collect()
+            }
+            Settings::Default => vec![
+                Setting::taken("consistency", "ONE"),
+                Setting::taken("routing", routing),
+                Setting::taken("page size", "none: a result comes in one page"),
+                Setting::taken("request timeout", no_limit),
+                #[cfg(before = "5.0")]
+                Setting::taken("connections", "10 per node"),
+                #[cfg(since = "5.0")]
+                Setting::taken("connections", "up to 10 per node"),
+                #[cfg(since = "5.0")]
+                Setting::taken("retries", "the driver's default policy"),
+            ],
+        };
+        Setting::equal(options, own)
     }
 
     async fn connect(&self, options: &ConnectOptions) -> Result<CdrsTokioSession, DriverError> {
-        options.check("cdrs-tokio", &[])?;
-        let connections = requests::connections(options)?;
-        let authenticator: Authenticator = match &options.credentials {
-            Some(credentials) => {
-                Arc::new(StaticPasswordAuthenticatorProvider::new(&credentials.user, &credentials.password))
-            }
-            None => Arc::new(NoneAuthenticatorProvider),
-        };
-        try_one_connection(options, &authenticator).await?;
-
-        let is_equal = options.settings == Settings::Equal;
-        let node = |address: &std::net::SocketAddr| {
-            let node = NodeTcpConfigBuilder::new(address, authenticator.clone());
-            match is_equal {
-                true => node.max_size(connections).min_idle(Some(connections)).connection_timeout(CONNECTS_WITHIN),
-                false => node,
-            }
-            .build()
-        };
-        let nodes = ClusterTcpConfig(options.contact_points.iter().map(node).collect());
-        let retries: Box<dyn RetryPolicy + Send + Sync> = match is_equal {
-            true => Box::new(FallthroughRetryPolicy),
-            false => Box::new(DefaultRetryPolicy),
-        };
-        let session = timeout(CONNECTS_WITHIN, session::new(&nodes, RoundRobin::new(), retries)).await;
-        let session = session.map_err(errors::silent)?.map_err(errors::connect)?;
-        Ok(CdrsTokioSession::new(session, options))
+        options.check(NAME, &[])?;
+        Ok(CdrsTokioSession::new(Pool::connect(options).await?, options))
     }
-}
-
-/// Opens and closes one connection, to learn of a refusal.
-async fn try_one_connection(options: &ConnectOptions, authenticator: &Authenticator) -> Result<(), DriverError> {
-    let mut last = DriverError::new(ErrorKind::Connect, "no contact point was given; give at least one address");
-    for address in &options.contact_points {
-        let connecting = async {
-            let keyspace = Arc::new(KeyspaceHolder::default());
-            let transport = TransportTcp::new(&address.to_string(), Arc::clone(&keyspace)).await;
-            let transport = transport.map_err(|error| errors::connect(error.into()))?;
-            startup(&Mutex::new(transport), &**authenticator, &keyspace).await.map_err(errors::connect)
-        };
-        match timeout(CONNECTS_WITHIN, connecting).await {
-            Ok(Ok(())) => return Ok(()),
-            Ok(Err(error)) => last = error,
-            Err(elapsed) => last = errors::silent(elapsed),
-        }
-    }
-    Err(last)
 }

@@ -5,14 +5,12 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use cqldyno_driver_api::{ConnectOptions, DriverError, Settings};
-use scylla::SessionBuilder;
-use scylla::load_balancing::{LoadBalancingPolicy, RoundRobinPolicy, TokenAwarePolicy};
-use scylla::retry_policy::FallthroughRetryPolicy;
-use scylla::transport::Compression;
-#[cfg(since = "0.3")]
-use scylla::transport::session::PoolSize;
+use scylla::load_balancing::{RoundRobinPolicy, TokenAwarePolicy};
 
 use crate::errors;
+#[cfg(since = "0.3")]
+use crate::names::PoolSize;
+use crate::names::{Compression, FallthroughRetryPolicy, LoadBalancingPolicy, SessionBuilder};
 use crate::session::ScyllaSession;
 
 /// Opens the session.

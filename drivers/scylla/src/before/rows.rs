@@ -1,8 +1,9 @@
 //! Rows out, of the `CqlValue` that releases before 0.15 decode into.
 
 use cqldyno_driver_api::{DriverError, ErrorKind, Rows};
-use scylla::QueryResult;
 use scylla::frame::response::result::CqlValue;
+
+use crate::names::QueryResult;
 
 /// Takes one page into `rows`, if the answer has rows.
 #[inline]
