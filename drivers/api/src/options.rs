@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -84,18 +84,6 @@ pub struct ClientCertificate {
     pub certificate: PathBuf,
     /// Its private key, without a passphrase.
     pub key: PathBuf,
-}
-
-impl Tls {
-    /// The text of one of the files.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Connect`], naming the file, when it cannot be read.
-    pub fn read(file: &Path) -> Result<String, DriverError> {
-        let failed =
-            |error| DriverError::new(ErrorKind::Connect, format_args!("{} cannot be read: {error}", file.display()));
-        std::fs::read_to_string(file).map_err(failed)
-    }
 }
 
 /// How an adapter is to connect.

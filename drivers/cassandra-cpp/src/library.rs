@@ -3,7 +3,6 @@
 //! The C/C++ driver exports no function for its version. It sends name and version in its STARTUP (native_protocol_v4.spec
 //! section 4.1.1), so it is made to connect to a loopback listener here.
 
-use std::collections::HashMap;
 use std::fs;
 use std::future::Future;
 use std::io::{self, Read, Write};
@@ -113,11 +112,10 @@ fn find_out() -> Result<LoadedLibrary, DriverError> {
         |what: String| DriverError::new(ErrorKind::Other, format!("libcassandra's version is unknown: {what}"));
     let path = mapped_path().map_err(|error| failed(format!("/proc/self/maps could not be read: {error}")))?;
     let path = path.ok_or_else(|| failed("no libcassandra.so is in this process' memory map".to_owned()))?;
-    let startup = startup_options()
+    let startup = startup()
         .map_err(|error| failed(format!("{} did not name itself on a loopback connection: {error}", path.display())))?;
     let option = |key: &str| {
-        let value = startup.get(key).filter(|value| !value.is_empty());
-        value.cloned().ok_or_else(|| failed(format!("{} sent a STARTUP without {key}", path.display())))
+        option(&startup, key).ok_or_else(|| failed(format!("{} sent a STARTUP without {key}", path.display())))
     };
     Ok(LoadedLibrary { name: option("DRIVER_NAME")?, version: option("DRIVER_VERSION")?, path: path.clone() })
 }
@@ -133,8 +131,8 @@ fn mapped_path() -> io::Result<Option<PathBuf>> {
     Ok(paths.find(is_libcassandra).map(PathBuf::from))
 }
 
-/// Lets the library connect to a listener here and returns the options of its STARTUP.
-fn startup_options() -> io::Result<HashMap<String, String>> {
+/// Lets the library connect to a listener here and returns the body of its STARTUP.
+fn startup() -> io::Result<Vec<u8>> {
     let deadline = Instant::now() + TIME_LIMIT;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let port = listener.local_addr()?.port();
@@ -176,13 +174,13 @@ fn connect_and_be_refused(port: u16) -> Result<(), String> {
     Ok(())
 }
 
-fn serve_until_startup(listener: &TcpListener, deadline: Instant) -> io::Result<HashMap<String, String>> {
+fn serve_until_startup(listener: &TcpListener, deadline: Instant) -> io::Result<Vec<u8>> {
     listener.set_nonblocking(true)?;
     while Instant::now() < deadline {
         match listener.accept() {
             Ok((stream, _)) => {
-                if let Some(options) = converse(&stream, deadline)? {
-                    return Ok(options);
+                if let Some(startup) = converse(&stream, deadline)? {
+                    return Ok(startup);
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => thread::sleep(Duration::from_millis(1)),
@@ -193,7 +191,7 @@ fn serve_until_startup(listener: &TcpListener, deadline: Instant) -> io::Result<
 }
 
 /// Answers one connection until its STARTUP; `None` if it was closed before, as after a refused protocol version.
-fn converse(mut stream: &TcpStream, deadline: Instant) -> io::Result<Option<HashMap<String, String>>> {
+fn converse(mut stream: &TcpStream, deadline: Instant) -> io::Result<Option<Vec<u8>>> {
     stream.set_nonblocking(false)?;
     loop {
         let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
@@ -221,9 +219,8 @@ fn converse(mut stream: &TcpStream, deadline: Instant) -> io::Result<Option<Hash
         match opcode {
             OPCODE_OPTIONS => stream.write_all(&frame(stream_id, OPCODE_SUPPORTED, &[0, 0]))?,
             OPCODE_STARTUP => {
-                let options = string_map(&body).ok_or_else(|| io::Error::other("its STARTUP was malformed"))?;
                 stream.write_all(&error_frame(stream_id, "only asked for the driver's name"))?;
-                return Ok(Some(options));
+                return Ok(Some(body));
             }
             other => return Err(io::Error::other(format!("it sent opcode {other:#04x} before STARTUP"))),
         }
@@ -244,22 +241,12 @@ fn error_frame(stream_id: [u8; 2], message: &str) -> Vec<u8> {
     frame(stream_id, OPCODE_ERROR, &body)
 }
 
-/// A `[string map]` (native_protocol_v4.spec section 3).
-fn string_map(body: &[u8]) -> Option<HashMap<String, String>> {
-    let mut rest = body;
-    let short = |rest: &mut &[u8]| -> Option<usize> {
-        let (head, tail) = rest.split_first_chunk::<2>()?;
-        *rest = tail;
-        Some(usize::from(u16::from_be_bytes(*head)))
-    };
-    let count = short(&mut rest)?;
-    let string = |rest: &mut &[u8]| -> Option<String> {
-        let length = short(rest)?;
-        let (head, tail) = rest.split_at_checked(length)?;
-        *rest = tail;
-        String::from_utf8(head.to_vec()).ok()
-    };
-    (0..count).map(|_| Some((string(&mut rest)?, string(&mut rest)?))).collect()
+/// The value of `key` in a `[string map]` whose keys are no values (native_protocol_v4.spec section 3).
+fn option(body: &[u8], key: &str) -> Option<String> {
+    let at = body.windows(key.len()).position(|bytes| bytes == key.as_bytes())?;
+    let (length, rest) = body.get(at + key.len()..)?.split_first_chunk::<2>()?;
+    let value = rest.get(..usize::from(u16::from_be_bytes(*length)))?;
+    String::from_utf8(value.to_vec()).ok().filter(|value| !value.is_empty())
 }
 
 #[cfg(test)]
@@ -321,9 +308,10 @@ mod tests {
     }
 
     #[test]
-    fn a_truncated_string_map_is_refused() {
-        assert_eq!(string_map(&[0, 1, 0, 1, b'a', 0, 1, b'b']).unwrap()["a"], "b");
-        assert_eq!(string_map(&[0, 1, 0, 1, b'a', 0, 2, b'b']), None);
-        assert_eq!(string_map(&[0]), None);
+    fn a_truncated_startup_names_nothing() {
+        assert_eq!(option(&[0, 1, 0, 1, b'a', 0, 1, b'b'], "a").as_deref(), Some("b"));
+        assert_eq!(option(&[0, 1, 0, 1, b'a', 0, 2, b'b'], "a"), None);
+        assert_eq!(option(&[0, 1, 0, 1, b'a', 0], "a"), None);
+        assert_eq!(option(&[0], "a"), None);
     }
 }

@@ -72,13 +72,10 @@ pub(crate) fn settings(options: &ConnectOptions) -> Vec<Setting> {
 /// Sets what the options say.
 pub(crate) fn apply(options: &ConnectOptions, cluster: &mut Cluster) -> Result<(), DriverError> {
     let number = |name| options.number("cassandra-cpp", name);
-    let timestamps = match options.option("timestamps") {
-        Some("client") => Some(TimestampGen::gen_monotonic_new()),
-        Some(_) => Some(TimestampGen::gen_server_side_new()),
-        None => None,
-    };
-    if let Some(timestamps) = timestamps {
-        cluster.set_timestamp_gen(&timestamps);
+    match options.option("timestamps") {
+        Some("client") => _ = cluster.set_timestamp_gen(&TimestampGen::gen_monotonic_new()),
+        Some(_) => _ = cluster.set_timestamp_gen(&TimestampGen::gen_server_side_new()),
+        None => {}
     }
     if let Some(threads) = number("io-threads")? {
         cluster.set_num_threads_io(threads).map_err(errors::at_connect)?;

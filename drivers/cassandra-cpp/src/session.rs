@@ -62,12 +62,7 @@ impl Session for CassandraCppSession {
     type Statement = CassandraCppStatement;
 
     async fn query(&self, cql: &str) -> Result<(), DriverError> {
-        let mut statement = self.session.statement(cql);
-        if let Some(consistency) = self.consistency {
-            statement.set_consistency(consistency).map_err(errors::at_bind)?;
-        }
-        statement.execute().await.map_err(errors::at_execute)?;
-        Ok(())
+        self.text(cql)?.execute().await.map(drop).map_err(errors::at_execute)
     }
 
     async fn prepare(&self, cql: &str) -> Result<CassandraCppStatement, DriverError> {
@@ -149,12 +144,18 @@ impl CassandraCppSession {
         }
     }
 
-    /// A statement that is not prepared, with its values.
-    fn unprepared(&self, cql: &str, values: &[Value<'_>]) -> Result<Statement, DriverError> {
+    /// A statement that is not prepared.
+    fn text(&self, cql: &str) -> Result<Statement, DriverError> {
         let mut statement = self.session.statement(cql);
         if let Some(consistency) = self.consistency {
             statement.set_consistency(consistency).map_err(errors::at_bind)?;
         }
+        Ok(statement)
+    }
+
+    /// The same with values and pages.
+    fn unprepared(&self, cql: &str, values: &[Value<'_>]) -> Result<Statement, DriverError> {
+        let mut statement = self.text(cql)?;
         if let Some(page_size) = self.page_size {
             statement.set_paging_size(page_size).map_err(errors::at_bind)?;
         }

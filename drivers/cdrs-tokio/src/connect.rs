@@ -17,7 +17,7 @@ use cqldyno_driver_api::{ConnectOptions, DriverError, ErrorKind, Settings, Tls};
 use crate::CONNECTS_WITHIN;
 use crate::adapter::Authenticator;
 pub(crate) use crate::manager::Manager;
-use crate::manager::{Nodes, Way};
+use crate::manager::Way;
 use crate::options::Chosen;
 use crate::session::{DriverSession, Routing};
 
@@ -64,7 +64,7 @@ pub(crate) async fn session(
         None => Box::<AllLocalNodeDistanceEvaluator>::default(),
     };
     connect_generic(
-        &Nodes { way, pool: chosen.pool },
+        &way,
         options.contact_points.iter().copied(),
         Routing::new(chosen.is_token_aware),
         RetryPolicyWrapper(retries),

@@ -12,7 +12,6 @@ use std::sync::Arc;
 use cdrs_tokio::Error;
 use cdrs_tokio::cluster::connection_pool::ConnectionPoolConfig;
 use cdrs_tokio::cluster::{ConnectionManager, GenericClusterConfig, KeyspaceHolder, TcpConnectionManager, startup};
-use cdrs_tokio::compression::Compression;
 use cdrs_tokio::frame::{Envelope, Version};
 use cdrs_tokio::frame_encoding::{FrameEncodingFactory, ProtocolFrameEncodingFactory};
 use cdrs_tokio::transport::TransportTcp;
@@ -28,13 +27,11 @@ const EVENTS: usize = 128;
 
 type Later<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
 
-/// What a connection is opened with.
+/// What connections and sessions are opened with.
 #[derive(Clone)]
 pub(crate) struct Way {
     authenticator: Authenticator,
-    compression: Compression,
-    buffer: usize,
-    nodelay: bool,
+    chosen: Chosen,
     tls: Option<Arc<ClientConfig>>,
 }
 
@@ -43,8 +40,7 @@ impl Way {
     /// When a file of `tls` cannot be used.
     pub(crate) fn of(authenticator: Authenticator, chosen: &Chosen, tls: Option<&Tls>) -> Result<Way, DriverError> {
         let tls = tls.map(client_config).transpose()?.map(Arc::new);
-        let Chosen { compression, buffer, nodelay, .. } = *chosen;
-        Ok(Way { authenticator, compression, buffer, nodelay, tls })
+        Ok(Way { authenticator, chosen: chosen.clone(), tls })
     }
 }
 
@@ -63,9 +59,9 @@ impl Manager {
                 Arc::clone(&way.authenticator),
                 keyspace,
                 Box::new(ProtocolFrameEncodingFactory),
-                way.compression,
-                way.buffer,
-                way.nodelay,
+                way.chosen.compression,
+                way.chosen.buffer,
+                way.chosen.nodelay,
                 Version::V4,
             )),
         }
@@ -84,7 +80,7 @@ impl ConnectionManager<TransportTcp> for Manager {
             Manager::Tls(way, config, keyspace) => (way, config, keyspace),
         };
         Box::pin(async move {
-            let stream = cqldyno_driver_tls::connect(Arc::clone(config), address, way.nodelay).await?;
+            let stream = cqldyno_driver_tls::connect(Arc::clone(config), address, way.chosen.nodelay).await?;
             let frames = ProtocolFrameEncodingFactory;
             let transport = TransportTcp::with_stream(
                 stream,
@@ -92,26 +88,20 @@ impl ConnectionManager<TransportTcp> for Manager {
                 Arc::clone(keyspace),
                 events,
                 errors,
-                way.compression,
-                frames.create_encoder(Version::V4, way.compression),
-                frames.create_decoder(Version::V4, way.compression),
-                way.buffer,
+                way.chosen.compression,
+                frames.create_encoder(Version::V4, way.chosen.compression),
+                frames.create_decoder(Version::V4, way.chosen.compression),
+                way.chosen.buffer,
             )?;
-            startup(&transport, &*way.authenticator, keyspace, way.compression, Version::V4).await?;
+            startup(&transport, &*way.authenticator, keyspace, way.chosen.compression, Version::V4).await?;
             Ok(transport)
         })
     }
 }
 
-/// What a session is made of.
-pub(crate) struct Nodes {
-    pub(crate) way: Way,
-    pub(crate) pool: ConnectionPoolConfig,
-}
-
-impl GenericClusterConfig<TransportTcp, Manager> for Nodes {
+impl GenericClusterConfig<TransportTcp, Manager> for Way {
     fn create_manager(&self, keyspace: Arc<KeyspaceHolder>) -> Later<'_, Manager> {
-        Box::pin(std::future::ready(Ok(Manager::new(&self.way, keyspace))))
+        Box::pin(std::future::ready(Ok(Manager::new(self, keyspace))))
     }
 
     fn event_channel_capacity(&self) -> usize {
@@ -123,6 +113,6 @@ impl GenericClusterConfig<TransportTcp, Manager> for Nodes {
     }
 
     fn connection_pool_config(&self) -> ConnectionPoolConfig {
-        self.pool
+        self.chosen.pool
     }
 }

@@ -44,6 +44,7 @@ pub(crate) const OPTIONS: &[DriverOption] = &[
 ];
 
 /// What the options choose.
+#[cfg_attr(since = "8.1", derive(Clone))]
 pub(crate) struct Chosen {
     pub(crate) is_token_aware: bool,
     pub(crate) buffer: usize,

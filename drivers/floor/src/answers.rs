@@ -126,14 +126,14 @@ pub(crate) struct Prepared {
     pub(crate) columns: Box<[ColumnType]>,
 }
 
-/// A body, read from front to back.
-struct Body<'a> {
-    rest: &'a [u8],
+/// A body or a value, read from front to back.
+pub(crate) struct Body<'a> {
+    pub(crate) rest: &'a [u8],
 }
 
 impl<'a> Body<'a> {
     #[inline]
-    fn take(&mut self, length: usize) -> Result<&'a [u8], DriverError> {
+    pub(crate) fn take(&mut self, length: usize) -> Result<&'a [u8], DriverError> {
         let Some((head, rest)) = self.rest.split_at_checked(length) else {
             return Err(malformed(format_args!("{length} bytes are due where {} are left", self.rest.len())));
         };
@@ -142,20 +142,21 @@ impl<'a> Body<'a> {
     }
 
     #[inline]
-    fn int(&mut self) -> Result<i32, DriverError> {
+    fn chunk<const N: usize>(&mut self) -> Result<[u8; N], DriverError> {
         let Some((head, rest)) = self.rest.split_first_chunk() else {
             return Err(malformed("it ends within a number"));
         };
         self.rest = rest;
-        Ok(i32::from_be_bytes(*head))
+        Ok(*head)
+    }
+
+    #[inline]
+    pub(crate) fn int(&mut self) -> Result<i32, DriverError> {
+        self.chunk().map(i32::from_be_bytes)
     }
 
     fn short(&mut self) -> Result<u16, DriverError> {
-        let Some((head, rest)) = self.rest.split_first_chunk() else {
-            return Err(malformed("it ends within a number"));
-        };
-        self.rest = rest;
-        Ok(u16::from_be_bytes(*head))
+        self.chunk().map(u16::from_be_bytes)
     }
 
     /// An `[int]` that counts something.
@@ -167,11 +168,20 @@ impl<'a> Body<'a> {
 
     /// `[bytes]`: `None` for a negative length.
     #[inline]
-    fn bytes(&mut self) -> Result<Option<&'a [u8]>, DriverError> {
+    pub(crate) fn bytes(&mut self) -> Result<Option<&'a [u8]>, DriverError> {
         match usize::try_from(self.int()?) {
             Ok(length) => self.take(length).map(Some),
             Err(_) => Ok(None),
         }
+    }
+
+    /// A `[vint]`, as [`crate::values`] writes it (native_protocol_v5.spec section 3).
+    pub(crate) fn vint(&mut self) -> Result<i64, DriverError> {
+        let [first] = self.chunk()?;
+        let more = first.leading_ones();
+        let first = u64::from(first & 0xff_u8.checked_shr(more).unwrap_or(0));
+        let zigzag = self.take(more as usize)?.iter().fold(first, |all, byte| (all << 8) | u64::from(*byte));
+        Ok((zigzag >> 1).cast_signed() ^ -((zigzag & 1).cast_signed()))
     }
 
     fn short_bytes(&mut self) -> Result<&'a [u8], DriverError> {

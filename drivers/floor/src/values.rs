@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use cqldyno_driver_api::{DriverError, Elements, Items, Nested, Rows, Scalar, Value, varint};
 
+use crate::answers::Body;
 use crate::errors::{codec, malformed};
 
 /// The type of a marker or a column.
@@ -170,18 +171,6 @@ fn vint(value: i64, out: &mut Vec<u8>) {
     }
 }
 
-/// Reads a `[vint]`.
-fn read_vint(bytes: &mut &[u8]) -> Result<i64, DriverError> {
-    let ends = || malformed("it ends within a duration");
-    let (first, rest) = bytes.split_first().ok_or_else(ends)?;
-    let more = first.leading_ones();
-    let (behind, rest) = rest.split_at_checked(more as usize).ok_or_else(ends)?;
-    *bytes = rest;
-    let first = u64::from(*first & 0xff_u8.checked_shr(more).unwrap_or(0));
-    let zigzag = behind.iter().fold(first, |all, byte| (all << 8) | u64::from(*byte));
-    Ok((zigzag >> 1).cast_signed() ^ -((zigzag & 1).cast_signed()))
-}
-
 /// Appends a `[bytes]`, or what is written like one: a `[long string]` (native_protocol_v4.spec section 3).
 pub(crate) fn bytes(value: &[u8], out: &mut Vec<u8>) -> Result<(), DriverError> {
     let length = i32::try_from(value.len())
@@ -233,17 +222,16 @@ fn scalar(cell: &[u8], kind: Scalar) -> Result<Value<'_>, DriverError> {
         Scalar::Inet if cell.len() == 4 => Value::Inet(Ipv4Addr::from(exact::<4>(cell)?).into()),
         Scalar::Inet => Value::Inet(Ipv6Addr::from(exact::<16>(cell)?).into()),
         Scalar::Decimal => {
-            let (scale, unscaled) = cell.split_at_checked(4).ok_or_else(|| malformed("it ends within a decimal"))?;
-            Value::Decimal { unscaled: number(unscaled)?, scale: i32::from_be_bytes(exact(scale)?) }
+            let mut body = Body { rest: cell };
+            Value::Decimal { scale: body.int()?, unscaled: number(body.rest)? }
         }
         Scalar::Duration => {
-            let mut rest = cell;
+            let mut body = Body { rest: cell };
             let mut part = || {
-                let part = read_vint(&mut rest)?;
-                i32::try_from(part).map_err(|_| malformed("a duration has more months or days than there are"))
+                i32::try_from(body.vint()?).map_err(|_| malformed("a duration has more months or days than there are"))
             };
             let (months, days) = (part()?, part()?);
-            Value::Duration { months, days, nanoseconds: read_vint(&mut rest)? }
+            Value::Duration { months, days, nanoseconds: body.vint()? }
         }
         other => return other.of_bytes(cell).ok_or_else(|| other_length(cell, other.width().unwrap_or(0))),
     })
@@ -251,21 +239,21 @@ fn scalar(cell: &[u8], kind: Scalar) -> Result<Value<'_>, DriverError> {
 
 /// Decodes the elements of a value.
 fn elements(cell: &[u8], kind: Nested, of: &[ColumnType], out: &mut Elements<'_>) -> Result<(), DriverError> {
-    let mut rest = cell;
+    let mut body = Body { rest: cell };
     match kind {
         Nested::List | Nested::Set | Nested::Map => {
-            for _ in 0..length(&mut rest)? {
-                of.iter().try_for_each(|of| element(next(&mut rest)?, of, out))?;
+            for _ in 0..body.int()? {
+                of.iter().try_for_each(|of| element(body.bytes()?, of, out))?;
             }
         }
         Nested::Tuple | Nested::Udt => {
             for of in of {
                 // Fields that were added to the type later are not there.
-                element(if rest.is_empty() { None } else { next(&mut rest)? }, of, out)?;
+                element(if body.rest.is_empty() { None } else { body.bytes()? }, of, out)?;
             }
         }
         Nested::Vector => {
-            let (floats, behind) = rest.as_chunks::<4>();
+            let (floats, behind) = cell.as_chunks::<4>();
             if !behind.is_empty() {
                 return Err(malformed("it ends within a vector"));
             }
@@ -283,22 +271,6 @@ fn element(cell: Option<&[u8]>, column: &ColumnType, out: &mut Elements<'_>) -> 
         (_, ColumnType::Other(id)) => return Err(unused(*id)),
     }
     Ok(())
-}
-
-/// An `[int]` that counts elements or bytes; negative for a null.
-fn length(rest: &mut &[u8]) -> Result<i32, DriverError> {
-    let (length, behind) = rest.split_first_chunk().ok_or_else(|| malformed("it ends within a number"))?;
-    *rest = behind;
-    Ok(i32::from_be_bytes(*length))
-}
-
-/// The `[bytes]` of the next element.
-fn next<'a>(rest: &mut &'a [u8]) -> Result<Option<&'a [u8]>, DriverError> {
-    let Ok(length) = usize::try_from(length(rest)?) else { return Ok(None) };
-    let (element, behind) =
-        rest.split_at_checked(length).ok_or_else(|| malformed("it ends within the element of a value"))?;
-    *rest = behind;
-    Ok(Some(element))
 }
 
 fn text(cell: &[u8]) -> Result<&str, DriverError> {
@@ -325,8 +297,8 @@ mod tests {
             for value in [1i64 << shift, -(1 << shift), (1 << shift) - 1, !(1i64 << shift), i64::MIN, 0, -1] {
                 let mut out = Vec::new();
                 vint(value, &mut out);
-                let mut rest = &out[..];
-                assert_eq!((read_vint(&mut rest).ok(), rest.len()), (Some(value), 0), "{out:?}");
+                let mut body = Body { rest: &out };
+                assert_eq!((body.vint().ok(), body.rest.len()), (Some(value), 0), "{out:?}");
             }
         }
         // 1mo2d3ns as Cassandra writes it.

@@ -69,11 +69,11 @@ impl Pool {
         self.0.prepare(cql).await
     }
 
-    pub(crate) fn execute(
-        &self,
-        prepared: &Prepared,
+    pub(crate) fn execute<'a>(
+        &'a self,
+        prepared: &'a Prepared,
         parameters: QueryParams,
-    ) -> impl Future<Output = Result<Answer>> + Send {
+    ) -> impl Future<Output = Result<Answer>> + Send + 'a {
         self.0.exec_with_params(prepared, parameters)
     }
 

@@ -24,8 +24,13 @@ pub(crate) fn bind(_: Value<'_>) -> DriverValue {
     null()
 }
 
-pub(crate) fn apart(_: &mut BodyResResultRows, _: &[Kind]) {}
+/// There are no cells of such types.
+pub(crate) struct Apart;
 
-pub(crate) fn decode(kind: &Type, _: &Row, _: usize, (): &mut (), _: &mut Rows) -> Result<(), DriverError> {
+pub(crate) fn apart(_: &mut BodyResResultRows, _: &[Kind]) -> Apart {
+    Apart
+}
+
+pub(crate) fn decode(kind: &Type, _: &Row, _: usize, _: &mut Apart, _: &mut Rows) -> Result<(), DriverError> {
     match *kind {}
 }
