@@ -4,13 +4,13 @@ use super::restrictions::NEEDS_FILTERING;
 use super::terms::generated;
 use super::{Analyzer, find, names, unknown_function};
 use crate::cql::{self, OrderBy, RawSelector};
-use crate::error::{CqlError, invalid};
+use crate::error::{CqlError, Result, invalid};
 use crate::plan::{PartitionSelection, Select, Selector};
 use crate::schema::{Column, ColumnKind, Table};
 use crate::types::{ColumnSpec, CqlType};
 
 impl Analyzer<'_> {
-    pub(super) fn select(&mut self, select: &cql::Select) -> Result<(Select, Vec<ColumnSpec>), CqlError> {
+    pub(super) fn select(&mut self, select: &cql::Select) -> Result<(Select, Vec<ColumnSpec>)> {
         if select.json {
             return invalid(
                 "SELECT JSON is not supported by the embedded cluster: select the columns, or toJson(column)",
@@ -62,7 +62,7 @@ const MAX_SELECTORS: usize = 65_535;
 
 type Resolved = (Vec<Selector>, Vec<ColumnSpec>);
 
-fn resolve_selectors(raw: &[(RawSelector, Option<String>)], table: &Table) -> Result<Resolved, CqlError> {
+fn resolve_selectors(raw: &[(RawSelector, Option<String>)], table: &Table) -> Result<Resolved> {
     if raw.is_empty() {
         let all = table.columns.iter().enumerate();
         return Ok(all.map(|(index, column)| (Selector::Column(index), table.spec(column))).unzip());
@@ -83,7 +83,7 @@ fn resolve_selectors(raw: &[(RawSelector, Option<String>)], table: &Table) -> Re
     Ok((selectors, columns))
 }
 
-fn resolve_selector(raw: &RawSelector, table: &Table) -> Result<(Selector, ColumnSpec), CqlError> {
+fn resolve_selector(raw: &RawSelector, table: &Table) -> Result<(Selector, ColumnSpec)> {
     let spec = |name: String, ty: CqlType| ColumnSpec::special((&table.keyspace, &table.name), &name, ty);
     let (function, arguments) = match raw {
         RawSelector::Column(name) => {
@@ -139,7 +139,7 @@ fn resolve_selector(raw: &RawSelector, table: &Table) -> Result<(Selector, Colum
 }
 
 /// Only a column outside the primary key has a cell, with a time of writing.
-fn cell(index: usize, column: &Column, function: &str) -> Result<usize, CqlError> {
+fn cell(index: usize, column: &Column, function: &str) -> Result<usize> {
     match column.kind {
         ColumnKind::PartitionKey | ColumnKind::Clustering => {
             invalid(format!("Cannot use selection function {function} on PRIMARY KEY part {}", column.name))
@@ -148,7 +148,7 @@ fn cell(index: usize, column: &Column, function: &str) -> Result<usize, CqlError
     }
 }
 
-fn check_distinct(selectors: &[Selector], table: &Table) -> Result<(), CqlError> {
+fn check_distinct(selectors: &[Selector], table: &Table) -> Result<()> {
     for selector in selectors {
         let (Selector::Column(index) | Selector::ToJson(index)) = selector else { continue };
         let Some(column) = table.columns.get(*index) else { continue };
@@ -162,7 +162,7 @@ fn check_distinct(selectors: &[Selector], table: &Table) -> Result<(), CqlError>
     Ok(())
 }
 
-fn reversed(order_by: &[OrderBy], table: &Table, partition: &PartitionSelection) -> Result<bool, CqlError> {
+fn reversed(order_by: &[OrderBy], table: &Table, partition: &PartitionSelection) -> Result<bool> {
     if order_by.is_empty() {
         return Ok(false);
     }

@@ -1,17 +1,15 @@
 //! Terms: constants become bytes, markers get a type and a name.
 
-use bytes::Bytes;
-
 use super::{Analyzer, unknown_function};
 use crate::cql::{RawTerm, Using};
-use crate::error::{CqlError, invalid};
-use crate::plan::{Computed, Evaluated, Generated, Term};
+use crate::error::{CqlError, Result, invalid};
+use crate::plan::{Computed, Generated, Term};
 use crate::schema::Table;
-use crate::types::{ColumnSpec, CqlType};
+use crate::types::{ColumnSpec, CqlType, Evaluated};
 
 impl Analyzer<'_> {
     /// Resolves a term for its receiver: a column, or a part of one.
-    pub(super) fn term(&mut self, raw: &RawTerm, receiver: &ColumnSpec) -> Result<Term, CqlError> {
+    pub(super) fn term(&mut self, raw: &RawTerm, receiver: &ColumnSpec) -> Result<Term> {
         let ty = receiver.ty.unfrozen();
         match (raw, ty) {
             (RawTerm::Marker { index, name }, _) => {
@@ -44,16 +42,16 @@ impl Analyzer<'_> {
                 folded(Computed::Set((**element).clone(), items), &receiver.ty)
             }
             (RawTerm::Set(items), CqlType::Map(entry)) if items.is_empty() => {
-                folded(Computed::Map(entry.0.clone(), Vec::new()), &receiver.ty)
+                folded(Computed::Map(entry[0].clone(), Vec::new()), &receiver.ty)
             }
             (RawTerm::Set(_), _) => wrong_literal("set", receiver),
             (RawTerm::Map(entries), CqlType::Map(entry)) => {
                 let mut terms = Vec::with_capacity(entries.len());
                 for (key, value) in entries {
-                    let key = self.element(key, &entry.0, receiver, "key")?;
-                    terms.push((key, self.element(value, &entry.1, receiver, "value")?));
+                    let key = self.element(key, &entry[0], receiver, "key")?;
+                    terms.push((key, self.element(value, &entry[1], receiver, "value")?));
                 }
-                folded(Computed::Map(entry.0.clone(), terms), &receiver.ty)
+                folded(Computed::Map(entry[0].clone(), terms), &receiver.ty)
             }
             (RawTerm::Map(_), _) => wrong_literal("map", receiver),
             (RawTerm::Tuple(items), _) => self.tuple(items, receiver),
@@ -74,7 +72,7 @@ impl Analyzer<'_> {
         self.markers[index] = Some(spec);
     }
 
-    fn element(&mut self, raw: &RawTerm, ty: &CqlType, of: &ColumnSpec, what: &str) -> Result<Term, CqlError> {
+    fn element(&mut self, raw: &RawTerm, ty: &CqlType, of: &ColumnSpec, what: &str) -> Result<Term> {
         if *raw == RawTerm::Null {
             return invalid("null is not supported inside collections");
         }
@@ -82,11 +80,11 @@ impl Analyzer<'_> {
         self.term(raw, &receiver)
     }
 
-    fn elements(&mut self, items: &[RawTerm], ty: &CqlType, of: &ColumnSpec) -> Result<Vec<Term>, CqlError> {
+    fn elements(&mut self, items: &[RawTerm], ty: &CqlType, of: &ColumnSpec) -> Result<Vec<Term>> {
         items.iter().map(|item| self.element(item, ty, of, "value")).collect()
     }
 
-    fn tuple(&mut self, items: &[RawTerm], receiver: &ColumnSpec) -> Result<Term, CqlError> {
+    fn tuple(&mut self, items: &[RawTerm], receiver: &ColumnSpec) -> Result<Term> {
         let CqlType::Tuple(types) = receiver.ty.unfrozen() else {
             // Brackets around a single term change nothing.
             return match items {
@@ -112,18 +110,18 @@ impl Analyzer<'_> {
     }
 
     /// `about` is the keyspace and the table of a marker's specification.
-    pub(super) fn using_timestamp(&mut self, using: &Using, about: (&str, &str)) -> Result<Option<Term>, CqlError> {
+    pub(super) fn using_timestamp(&mut self, using: &Using, about: (&str, &str)) -> Result<Option<Term>> {
         let spec = ColumnSpec::special(about, "[timestamp]", CqlType::Bigint);
         using.timestamp.as_ref().map(|raw| self.term(raw, &spec)).transpose()
     }
 
-    pub(super) fn using_ttl(&mut self, using: &Using, about: (&str, &str)) -> Result<Option<Term>, CqlError> {
+    pub(super) fn using_ttl(&mut self, using: &Using, about: (&str, &str)) -> Result<Option<Term>> {
         let spec = ColumnSpec::special(about, "[ttl]", CqlType::Int);
         using.ttl.as_ref().map(|raw| self.term(raw, &spec)).transpose()
     }
 
     /// A limit: an int above zero.
-    pub(super) fn limit(&mut self, raw: &RawTerm, name: &str, table: &Table) -> Result<Term, CqlError> {
+    pub(super) fn limit(&mut self, raw: &RawTerm, name: &str, table: &Table) -> Result<Term> {
         let term = self.term(raw, &ColumnSpec::special((&table.keyspace, &table.name), name, CqlType::Int))?;
         if let Term::Constant(bytes) = &term {
             let value = bytes.as_ref().and_then(|bytes| bytes.as_ref().try_into().ok()).map(i32::from_be_bytes);
@@ -137,12 +135,12 @@ impl Analyzer<'_> {
     }
 }
 
-fn wrong_literal<T>(what: &str, receiver: &ColumnSpec) -> Result<T, CqlError> {
+fn wrong_literal<T>(what: &str, receiver: &ColumnSpec) -> Result<T> {
     invalid(format!("Invalid {what} literal for {} of type {}", receiver.name, receiver.ty))
 }
 
 /// A constant when all terms within are constants.
-fn folded(computed: Computed, ty: &CqlType) -> Result<Term, CqlError> {
+fn folded(computed: Computed, ty: &CqlType) -> Result<Term> {
     let is_constant = |term: &Term| matches!(term, Term::Constant(_));
     let constant = match &computed {
         Computed::List(terms) | Computed::Set(_, terms) | Computed::Tuple(terms) => terms.iter().all(is_constant),
@@ -154,7 +152,7 @@ fn folded(computed: Computed, ty: &CqlType) -> Result<Term, CqlError> {
         return Ok(term);
     }
     match term.evaluate(&[])? {
-        Evaluated::Bytes(bytes) => Ok(Term::Constant(ty.normalise(&bytes).map(|bytes| Bytes::copy_from_slice(&bytes)))),
+        Evaluated::Bytes(bytes) => Ok(Term::Constant(ty.normalise(bytes).map(|bytes| bytes.into_owned().into()))),
         Evaluated::Null | Evaluated::Unset => Ok(Term::Constant(None)),
     }
 }
@@ -171,7 +169,7 @@ pub(super) fn generated(name: &str, of_now: bool) -> Option<(Generated, CqlType)
     })
 }
 
-fn function(name: &str, arguments: &[RawTerm], receiver: &ColumnSpec) -> Result<Term, CqlError> {
+fn function(name: &str, arguments: &[RawTerm], receiver: &ColumnSpec) -> Result<Term> {
     let found = match arguments {
         [] => generated(name, false),
         [RawTerm::Function(now, none)] if now == "now" && none.is_empty() => generated(name, true),

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::error::CqlError;
 use crate::types::{CqlType, Literal};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -72,16 +73,12 @@ pub struct Using {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Relation {
+    /// `IN (a, b)` has a tuple.
     Single(String, Operator, RawTerm),
-    InTerms(String, Vec<RawTerm>),
-    /// `column IN ?`
-    InMarker(String, RawTerm),
     Multi(Vec<String>, Operator, RawTerm),
     Token(Vec<String>, Operator, RawTerm),
-    /// Some other kind, with the sentence that refuses it.
-    Refused(&'static str),
-    /// What the node lacks, in the words of its refusal: `A restriction on an element of a collection`.
-    Unsupported(String),
+    /// Some other kind, with its refusal.
+    Refused(CqlError),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,9 +119,15 @@ pub struct Insert {
     pub json: bool,
     pub columns: Vec<String>,
     pub values: Vec<RawTerm>,
-    /// Whether there is `IF NOT EXISTS`.
-    pub if_not_exists: bool,
+    pub condition: Option<Condition<Relation>>,
     pub using: Using,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ModificationKind {
+    Insert,
+    Update,
+    Delete,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,30 +137,27 @@ pub enum AssignmentTarget {
     Element(String),
 }
 
+/// UPDATE and DELETE.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Update {
+pub struct Modification {
+    pub kind: ModificationKind,
     pub table: TableName,
     pub using: Using,
+    /// In a DELETE the cells with null; none for rows.
     pub assignments: Vec<(AssignmentTarget, RawTerm)>,
     pub relations: Vec<Relation>,
-    pub condition: Option<Condition>,
+    pub condition: Option<Condition<Relation>>,
 }
 
+/// What must hold before a statement writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Delete {
-    /// The cells; none for rows.
-    pub targets: Vec<AssignmentTarget>,
-    pub table: TableName,
-    pub using: Using,
-    pub relations: Vec<Relation>,
-    pub condition: Option<Condition>,
-}
-
-/// `IF ...` of UPDATE and DELETE.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Condition {
+pub enum Condition<C> {
+    /// `IF NOT EXISTS`
+    NotExists,
+    /// `IF EXISTS`
     Exists,
-    Columns(Vec<Relation>),
+    /// `IF column = value AND ...`
+    Columns(Vec<C>),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -202,8 +202,7 @@ pub struct CreateTable {
 pub enum Statement {
     Select(Select),
     Insert(Insert),
-    Update(Update),
-    Delete(Delete),
+    Modify(Modification),
     Batch(Batch),
     Truncate(TableName),
     Use(String),

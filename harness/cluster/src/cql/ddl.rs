@@ -5,11 +5,11 @@ use super::ast::{
 };
 use super::lexer::TokenKind;
 use super::parser::Parser;
-use crate::error::CqlError;
+use crate::error::{CqlError, Result};
 use crate::types::{CqlType, LiteralKind, MAX_DEPTH};
 
 impl Parser<'_> {
-    pub(super) fn schema_change(&mut self) -> Result<Statement, CqlError> {
+    pub(super) fn schema_change(&mut self) -> Result<Statement> {
         let keyspace = self.next_is_word("keyspace") || self.next_is_word("schema");
         let table = self.next_is_word("table") || self.next_is_word("columnfamily");
         if !keyspace && (!table || self.at_word("alter")) {
@@ -40,7 +40,7 @@ impl Parser<'_> {
         Ok(Statement::Define { definition, conditional })
     }
 
-    fn create_table(&mut self) -> Result<CreateTable, CqlError> {
+    fn create_table(&mut self) -> Result<CreateTable> {
         let mut create = CreateTable { table: self.table_name()?, ..CreateTable::default() };
         self.expect_symbol("(")?;
         loop {
@@ -58,7 +58,7 @@ impl Parser<'_> {
         Ok(create)
     }
 
-    fn column_or_key(&mut self, create: &mut CreateTable) -> Result<(), CqlError> {
+    fn column_or_key(&mut self, create: &mut CreateTable) -> Result<()> {
         if self.take_words("primary", "key")? {
             self.expect_symbol("(")?;
             let bracketed = self.take_symbol("(")?;
@@ -82,7 +82,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn table_option(&mut self, create: &mut CreateTable) -> Result<(), CqlError> {
+    fn table_option(&mut self, create: &mut CreateTable) -> Result<()> {
         if self.take_words("clustering", "order")? {
             self.expect_word("by")?;
             create.order = self.brackets(Self::order)?;
@@ -95,7 +95,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    pub(super) fn column_type(&mut self, depth: usize) -> Result<CqlType, CqlError> {
+    pub(super) fn column_type(&mut self, depth: usize) -> Result<CqlType> {
         if depth >= MAX_DEPTH {
             return Err(self.error(&format!("types nest deeper than {MAX_DEPTH} levels")));
         }
@@ -134,7 +134,7 @@ impl Parser<'_> {
                 match (name.as_str(), arguments.pop(), last) {
                     ("list", _, Some(element)) => CqlType::List(Box::new(element)),
                     ("set", _, Some(element)) => CqlType::Set(Box::new(element)),
-                    (_, Some(key), Some(value)) => CqlType::Map(Box::new((key, value))),
+                    (_, Some(key), Some(value)) => CqlType::Map(Box::new([key, value])),
                     _ => return Err(self.no_alternative()),
                 }
             }
@@ -148,11 +148,7 @@ impl Parser<'_> {
             }
             _ => return Err(wrong()),
         };
-        let unfrozen_inside = match &built {
-            CqlType::List(element) | CqlType::Set(element) => element.is_multi_cell(),
-            CqlType::Map(entry) => entry.0.is_multi_cell() || entry.1.is_multi_cell(),
-            _ => false,
-        };
+        let unfrozen_inside = built.elements().iter().any(CqlType::is_multi_cell);
         if unfrozen_inside && depth == 0 {
             return Err(CqlError::Invalid(format!(
                 "Non-frozen collections are not allowed inside collections: {built}"
@@ -161,14 +157,14 @@ impl Parser<'_> {
         Ok(built)
     }
 
-    fn properties(&mut self) -> Result<Properties, CqlError> {
+    fn properties(&mut self) -> Result<Properties> {
         if !self.take_word("with")? {
             return Ok(Vec::new());
         }
         self.and_list(Self::property)
     }
 
-    fn property(&mut self) -> Result<(String, PropertyValue), CqlError> {
+    fn property(&mut self) -> Result<(String, PropertyValue)> {
         let name = self.name()?;
         self.expect_symbol("=")?;
         let value = match self.term(0)? {

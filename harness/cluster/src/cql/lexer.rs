@@ -1,6 +1,6 @@
 //! Text to words.
 
-use crate::error::CqlError;
+use crate::error::{CqlError, Result};
 use crate::types::LiteralKind;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ impl<'a> Lexer<'a> {
         Token { kind, text: self.text.get(at..self.at).unwrap_or_default(), at }
     }
 
-    fn skip_space_and_comments(&mut self) -> Result<(), CqlError> {
+    fn skip_space_and_comments(&mut self) -> Result<()> {
         loop {
             let rest = self.rest();
             self.at += rest.len() - rest.trim_start().len();
@@ -71,7 +71,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// The next word. A character that starts no word, and a string or comment without an end, is a syntax error.
-    pub fn next_token(&mut self) -> Result<Token<'a>, CqlError> {
+    pub fn next_token(&mut self) -> Result<Token<'a>> {
         self.skip_space_and_comments()?;
         let rest = self.rest();
         let bytes = rest.as_bytes();
@@ -106,7 +106,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn quoted(&mut self, kind: TokenKind, quote: char) -> Result<Token<'a>, CqlError> {
+    fn quoted(&mut self, kind: TokenKind, quote: char) -> Result<Token<'a>> {
         let bytes = self.rest().as_bytes();
         let mut at = 1;
         loop {
@@ -167,7 +167,7 @@ fn uuid_length(bytes: &[u8]) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn tokens(text: &str) -> Result<Vec<(TokenKind, &str)>, CqlError> {
+    fn tokens(text: &str) -> Result<Vec<(TokenKind, &str)>> {
         let mut lexer = Lexer::new(text);
         let mut words = Vec::new();
         loop {

@@ -288,7 +288,7 @@ mod tests {
             database.apply(&ddl).unwrap();
         }
         let prepared = analyze(insert, &database.catalog(), None).unwrap();
-        let Plan::Insert(plan) = &prepared.plan else { panic!("no INSERT") };
+        let Plan::Modify(plan) = &prepared.plan else { panic!("no INSERT") };
         let store = database.store(&plan.table).unwrap();
         let point = Point::of(&prepared, &store).unwrap();
         (store, Only(point))

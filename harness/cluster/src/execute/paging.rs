@@ -1,6 +1,6 @@
 //! The paging state: where a page ended. The client keeps it.
 
-use crate::error::CqlError;
+use crate::error::{CqlError, Result};
 use crate::types::{Reader, write};
 
 const FORM: u8 = 2;
@@ -27,7 +27,7 @@ impl Position {
         out
     }
 
-    pub fn decode(state: &[u8]) -> Result<Position, CqlError> {
+    pub fn decode(state: &[u8]) -> Result<Position> {
         let read = || {
             let mut reader = Reader::new(state);
             let form = reader.byte().ok()?;

@@ -6,7 +6,8 @@ use std::ops::Bound;
 use super::paging::Position;
 use super::rows::{Collector, RowView};
 use super::values::{Slices, check_combinations, key_components, partition_keys, slices};
-use crate::error::CqlError;
+use crate::codec::response::Rows;
+use crate::error::{CqlError, Result};
 use crate::plan::{PartitionSelection, Select, Term};
 use crate::storage::partitions::Partition;
 use crate::storage::record::{self, Row};
@@ -17,14 +18,6 @@ use crate::types::Value;
 /// Rows between two releases of the lock, when other tasks can run.
 const ROWS_A_STEP: usize = 2_048;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Page {
-    pub row_count: i32,
-    /// Their values, in the form of the answer.
-    pub rows: Vec<u8>,
-    pub paging_state: Option<Vec<u8>>,
-}
-
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Paging<'a> {
     /// Rows per page; zero and less mean all.
@@ -32,7 +25,7 @@ pub struct Paging<'a> {
     pub state: Option<&'a [u8]>,
 }
 
-fn limit(name: &str, term: Option<&Term>, values: &[Value<'_>]) -> Result<Option<u64>, CqlError> {
+fn limit(name: &str, term: Option<&Term>, values: &[Value<'_>]) -> Result<Option<u64>> {
     let Some(term) = term else { return Ok(None) };
     match term.number(&name.to_lowercase(), values)? {
         Some(limit) if limit > 0 => Ok(Some(limit as u64)),
@@ -46,7 +39,7 @@ fn collector<'s>(
     values: &[Value<'s>],
     paging: Paging<'_>,
     position: Option<&Position>,
-) -> Result<Collector<'s>, CqlError> {
+) -> Result<Collector<'s>> {
     let filters = select.filters.iter().map(|filter| filter.evaluate(&select.table.columns, values));
     let page_size = paging.page_size.and_then(|size| usize::try_from(size).ok()).filter(|size| *size > 0);
     let limit = limit("LIMIT", select.limit.as_ref(), values)?;
@@ -56,12 +49,7 @@ fn collector<'s>(
     Ok(Collector::new(select, filters.collect::<Result<_, _>>()?, page_size, limit_left))
 }
 
-pub async fn select(
-    store: &TableStore,
-    select: &Select,
-    values: &[Value<'_>],
-    paging: Paging<'_>,
-) -> Result<Page, CqlError> {
+pub async fn select(store: &TableStore, select: &Select, values: &[Value<'_>], paging: Paging<'_>) -> Result<Rows> {
     let position = paging.state.map(Position::decode).transpose()?;
     let collector = collector(select, values, paging, position.as_ref())?;
     let needs_cells = collector.needs_cells();
@@ -130,7 +118,7 @@ struct Search<'s> {
 }
 
 impl Search<'_> {
-    async fn by_key(mut self, keys: &[Vec<u8>], from: Option<Position>) -> Result<Page, CqlError> {
+    async fn by_key(mut self, keys: &[Vec<u8>], from: Option<Position>) -> Result<Rows> {
         let mut remaining = keys;
         if let Some(from) = &from {
             let Some(at) = keys.iter().position(|key| *key == from.key) else {
@@ -157,7 +145,7 @@ impl Search<'_> {
         Ok(self.finish(false))
     }
 
-    async fn by_token(mut self, first: i64, last: i64, from: Option<Position>) -> Result<Page, CqlError> {
+    async fn by_token(mut self, first: i64, last: i64, from: Option<Position>) -> Result<Rows> {
         let mut first = first;
         if let Some(from) = from {
             first = first.max(token::token(&from.key));
@@ -189,13 +177,12 @@ impl Search<'_> {
         tokio::task::yield_now().await;
     }
 
-    fn finish(mut self, more: bool) -> Page {
+    fn finish(mut self, more: bool) -> Rows {
         self.position.limit_left = self.collector.limit_left;
-        let (row_count, rows) = self.collector.finish();
-        Page { row_count, rows, paging_state: more.then(|| self.position.encode()) }
+        Rows { paging_state: more.then(|| self.position.encode()), ..self.collector.finish() }
     }
 
-    fn named_partition(&mut self, key: &[u8]) -> Result<Stop, CqlError> {
+    fn named_partition(&mut self, key: &[u8]) -> Result<Stop> {
         let Place { shard, hash } = self.store.place(token::token(key));
         match &self.store.shards {
             Shards::Rows(shards) => match shards[shard].lock().get(hash, key) {
@@ -210,7 +197,7 @@ impl Search<'_> {
     }
 
     /// Searches the partitions of one shard after the position, in the order of (token, key).
-    fn shard(&mut self, place: &mut Place, first: i64, last: i64) -> Result<Stop, CqlError> {
+    fn shard(&mut self, place: &mut Place, first: i64, last: i64) -> Result<Stop> {
         match &self.store.shards {
             Shards::Rows(shards) => {
                 let shard = shards[place.shard].lock();
@@ -230,8 +217,8 @@ impl Search<'_> {
         found: impl Iterator<Item = (u32, &'p [u8], P)>,
         place: &mut Place,
         (first, last): (i64, i64),
-        mut look: impl FnMut(&mut Self, &[u8], P) -> Result<Stop, CqlError>,
-    ) -> Result<Stop, CqlError> {
+        mut look: impl FnMut(&mut Self, &[u8], P) -> Result<Stop>,
+    ) -> Result<Stop> {
         let mut found = Ahead { found, ahead: VecDeque::with_capacity(RECORDS_AHEAD) }.peekable();
         let mut group: Vec<(i64, &[u8], P)> = Vec::new();
         // Once one partition is after the position, all later ones are.
@@ -287,7 +274,7 @@ impl Search<'_> {
     }
 
     /// A partition of a table without clustering columns.
-    fn row(&mut self, key: &[u8], record: &[u8]) -> Result<Stop, CqlError> {
+    fn row(&mut self, key: &[u8], record: &[u8]) -> Result<Stop> {
         self.budget = self.budget.saturating_sub(1);
         let columns = self.store.cells;
         if record::is_live(record, columns) {
@@ -315,7 +302,7 @@ impl Search<'_> {
         }
     }
 
-    fn partition(&mut self, partition: &Partition) -> Result<Stop, CqlError> {
+    fn partition(&mut self, partition: &Partition) -> Result<Stop> {
         let table = &*self.select.table;
         let key = &*partition.key;
         let after = if self.position.key == key { self.position.clustering.clone() } else { None };
@@ -372,8 +359,8 @@ impl Search<'_> {
         partition: &Partition,
         slices: &Slices,
         after: Option<&[u8]>,
-        mut look: impl FnMut(&mut Self, &[u8], &[u8]) -> Result<Option<Stop>, CqlError>,
-    ) -> Result<Option<Stop>, CqlError> {
+        mut look: impl FnMut(&mut Self, &[u8], &[u8]) -> Result<Option<Stop>>,
+    ) -> Result<Option<Stop>> {
         let reversed = self.select.reversed;
         let ordered: Box<dyn Iterator<Item = &(Vec<u8>, Vec<u8>)>> =
             if reversed { Box::new(slices.iter().rev()) } else { Box::new(slices.iter()) };
@@ -404,7 +391,7 @@ pub fn values_of(wire: &[u8], count: usize) -> Vec<&[u8]> {
         .map(|_| {
             let (value, end) = record::value_at(wire, at);
             at = end;
-            if let Value::Bytes(bytes) = value { bytes } else { &[] }
+            value.bytes().unwrap_or_default()
         })
         .collect()
 }

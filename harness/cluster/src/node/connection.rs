@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::sync::broadcast;
 use tokio::time::Instant;
 use uuid::{Builder, Uuid};
 
@@ -18,7 +17,7 @@ use crate::codec::frame::{
 use crate::codec::request;
 use crate::codec::response::{self, ReplyTo};
 use crate::counters::stats::{ConnectionStats, Tally, monotonic_ns};
-use crate::error::CqlError;
+use crate::error::{CqlError, Result};
 use crate::execute::group::PointGroup;
 use crate::node::requests::{Answer, Requests};
 use crate::node::state::{Answers, NodeState};
@@ -91,7 +90,6 @@ struct Connection<S> {
     cache: StatementCache,
     requests: Requests,
     tally: Tally,
-    events: Option<broadcast::Receiver<Arc<SchemaChange>>>,
     delayed: VecDeque<(Instant, Vec<u8>)>,
     delayed_len: usize,
     shuffle: u64,
@@ -115,7 +113,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             out: Vec::new(),
             group: PointGroup::default(),
             tally: Tally::default(),
-            events: None,
             delayed: VecDeque::new(),
             delayed_len: 0,
             shuffle,
@@ -159,7 +156,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     async fn wake(&mut self) -> io::Result<Wake> {
         let free = self.input.get_mut(self.end..).unwrap_or_default();
-        if self.events.is_none() && self.delayed.is_empty() {
+        if self.requests.events.is_none() && self.delayed.is_empty() {
             return self.stream.read(free).await.map(Wake::Read);
         }
         let due = self.delayed.front().map(|(due, _)| *due);
@@ -169,7 +166,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 None => std::future::pending().await,
             }
         };
-        let events = &mut self.events;
+        let events = &mut self.requests.events;
         let event = async {
             match events {
                 // An error means too many changes for a slow client, which sees the schema when it asks.
@@ -303,8 +300,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         Builder::from_gregorian_timestamp(UNIX_EPOCH + microseconds * 10, 0, &[1, a, b, c, d, e]).into_uuid()
     }
 
-    async fn answer_or_error(&mut self, header: &Header, body: &[u8]) -> Result<(), CqlError> {
-        let to = ReplyTo::request(header);
+    async fn answer_or_error(&mut self, header: &Header, body: &[u8]) -> Result<()> {
         if header.flags & FLAG_COMPRESSION != 0 {
             let text = "A frame is marked as compressed, and the embedded cluster offers no compression";
             return Err(CqlError::protocol(text));
@@ -323,14 +319,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         } else {
             body
         };
-        let answer = self.requests.answer(opcode, header.version, body, &mut self.cache).await?;
-        if let Answer::Registered { schema_changes: true } = answer {
-            self.events.get_or_insert_with(|| self.state.events.subscribe());
-        }
-        answer.write(&mut self.out, to);
-        if matches!(answer, Answer::SchemaChange(_)) {
-            self.cache.refresh(&self.state, &self.stats, &mut self.tally);
-        }
+        let answer = Answer { out: &mut self.out, to: ReplyTo::request(header) };
+        self.requests.answer(opcode, body, &mut self.cache, answer).await?;
+        // It may have changed the schema.
+        self.cache.refresh(&self.state, &self.stats, &mut self.tally);
         Ok(())
     }
 

@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-use super::{Condition, Evaluated, Filter, OneOf, Term};
+use super::{Condition, Filter, OneOf, Term};
 use crate::cql::Operator;
-use crate::error::{CqlError, invalid};
+use crate::error::{CqlError, Result, invalid};
 use crate::schema::{Column, Table};
-use crate::types::Value;
+use crate::types::{Evaluated, Value};
 
 impl Condition {
     /// Whether it is about static columns only, so that no row needs to be named.
@@ -21,7 +21,7 @@ impl Condition {
 
 impl Filter {
     /// Whether a cell is as a condition asks. Unlike in WHERE, null equals null and differs from all else.
-    pub fn holds(&self, table: &Table, cell: Option<&[u8]>, values: &[Value<'_>]) -> Result<bool, CqlError> {
+    pub fn holds(&self, table: &Table, cell: Option<&[u8]>, values: &[Value<'_>]) -> Result<bool> {
         let Some(column) = table.columns.get(self.column) else { return Ok(false) };
         let wanted: Vec<Option<Cow<'_, [u8]>>> = match &self.value {
             OneOf::Term(_) if matches!(self.operator, Operator::Contains | Operator::ContainsKey) => {
@@ -57,7 +57,7 @@ impl Filter {
 }
 
 /// The value that a cell is compared with; `None` is null.
-fn wanted_value<'a>(term: &'a Term, column: &Column, values: &[Value<'a>]) -> Result<Option<Cow<'a, [u8]>>, CqlError> {
+fn wanted_value<'a>(term: &'a Term, column: &Column, values: &[Value<'a>]) -> Result<Option<Cow<'a, [u8]>>> {
     match term.evaluate(values)? {
         Evaluated::Null => Ok(None),
         Evaluated::Unset => invalid("Invalid 'unset' value in condition"),
@@ -65,10 +65,7 @@ fn wanted_value<'a>(term: &'a Term, column: &Column, values: &[Value<'a>]) -> Re
             if !matches!(term, Term::Constant(_)) {
                 column.ty.validate(&bytes).map_err(CqlError::Invalid)?;
             }
-            if column.ty.is_collection() {
-                return Ok(column.ty.normalise(&bytes).map(|normal| Cow::Owned(normal.into_owned())));
-            }
-            Ok(Some(bytes))
+            Ok(column.ty.normalise(bytes))
         }
     }
 }

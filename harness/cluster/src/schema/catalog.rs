@@ -7,7 +7,7 @@ use md5::{Digest, Md5};
 use uuid::{Builder, Uuid};
 
 use super::{Ddl, Definition, Keyspace, Table, TableId};
-use crate::error::CqlError;
+use crate::error::{CqlError, Result};
 
 /// What happened to a keyspace or table (native_protocol_v4.spec section 4.2.5.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +84,7 @@ impl Catalog {
     }
 
     /// Makes the change; `None` when `IF [NOT] EXISTS` makes it none.
-    pub fn apply(&mut self, ddl: &Ddl) -> Result<Option<SchemaChange>, CqlError> {
+    pub fn apply(&mut self, ddl: &Ddl) -> Result<Option<SchemaChange>> {
         let made = match &ddl.definition {
             Definition::CreateKeyspace(keyspace) => self.create_keyspace(keyspace),
             Definition::AlterKeyspace(keyspace) => self.alter_keyspace(keyspace),
@@ -104,7 +104,7 @@ impl Catalog {
         }
     }
 
-    fn create_keyspace(&mut self, new: &Keyspace) -> Result<SchemaChange, CqlError> {
+    fn create_keyspace(&mut self, new: &Keyspace) -> Result<SchemaChange> {
         if self.keyspaces.contains_key(&*new.name) {
             return Err(CqlError::AlreadyExists { keyspace: new.name.to_string(), table: None });
         }
@@ -112,7 +112,7 @@ impl Catalog {
         Ok(SchemaChange::new(Change::Created, &new.name))
     }
 
-    fn alter_keyspace(&mut self, new: &Keyspace) -> Result<SchemaChange, CqlError> {
+    fn alter_keyspace(&mut self, new: &Keyspace) -> Result<SchemaChange> {
         let keyspace = self.keyspaces.get_mut(&*new.name).ok_or_else(|| no_keyspace(&new.name))?;
         if !new.replication.is_empty() {
             keyspace.replication.clone_from(&new.replication);
@@ -121,13 +121,13 @@ impl Catalog {
         Ok(SchemaChange::new(Change::Updated, &new.name))
     }
 
-    fn drop_keyspace(&mut self, name: &str) -> Result<SchemaChange, CqlError> {
+    fn drop_keyspace(&mut self, name: &str) -> Result<SchemaChange> {
         let keyspace = self.keyspaces.remove(name).ok_or_else(|| no_keyspace(name))?;
         let dropped = keyspace.tables.into_values().collect();
         Ok(SchemaChange { dropped, ..SchemaChange::new(Change::Dropped, &keyspace.name) })
     }
 
-    fn create_table(&mut self, new: &Table) -> Result<SchemaChange, CqlError> {
+    fn create_table(&mut self, new: &Table) -> Result<SchemaChange> {
         let keyspace = self.keyspaces.get(&*new.keyspace).ok_or_else(|| no_keyspace(&new.keyspace))?;
         if keyspace.tables.contains_key(&*new.name) {
             let (keyspace, table) = (new.keyspace.to_string(), Some(new.name.to_string()));
@@ -140,7 +140,7 @@ impl Catalog {
         Ok(SchemaChange { created: Some(table), ..SchemaChange::of_table(Change::Created, new) })
     }
 
-    fn drop_table(&mut self, keyspace: &str, name: &str) -> Result<SchemaChange, CqlError> {
+    fn drop_table(&mut self, keyspace: &str, name: &str) -> Result<SchemaChange> {
         let of = self.keyspaces.get_mut(keyspace).ok_or_else(|| no_keyspace(keyspace))?;
         let missing = || CqlError::Invalid(format!("Table '{keyspace}.{name}' doesn't exist"));
         let table = of.tables.remove(name).ok_or_else(missing)?;

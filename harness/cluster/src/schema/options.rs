@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::cql::{Properties, PropertyValue};
-use crate::error::CqlError;
+use crate::error::{CqlError, Result};
 
 /// The greatest time to live in seconds: twenty years.
 pub const MAX_TTL: i32 = 20 * 365 * 24 * 60 * 60;
@@ -77,7 +77,7 @@ impl Default for TableOptions {
 
 impl TableOptions {
     /// From the properties after WITH.
-    pub fn define(properties: &Properties) -> Result<TableOptions, CqlError> {
+    pub fn define(properties: &Properties) -> Result<TableOptions> {
         let mut options = TableOptions::default();
         for (at, (name, value)) in properties.iter().enumerate() {
             if properties[..at].iter().any(|(before, _)| before == name) {
@@ -161,7 +161,7 @@ impl fmt::Display for CqlMap<'_> {
     }
 }
 
-fn text_option(name: &str, kind: Kind, text: &str) -> Result<String, CqlError> {
+fn text_option(name: &str, kind: Kind, text: &str) -> Result<String> {
     let syntax = |what: &str| CqlError::Syntax(format!("Invalid {what} value {text} for '{name}'"));
     match kind {
         Kind::Int => {
@@ -200,7 +200,7 @@ fn text_option(name: &str, kind: Kind, text: &str) -> Result<String, CqlError> {
 }
 
 /// A map option with what Cassandra adds to it.
-fn map_option(name: &str, mut map: BTreeMap<String, String>) -> Result<BTreeMap<String, String>, CqlError> {
+fn map_option(name: &str, mut map: BTreeMap<String, String>) -> Result<BTreeMap<String, String>> {
     let mut default = |option: &str, value: &str| {
         map.entry(option.to_owned()).or_insert_with(|| value.to_owned());
     };
@@ -259,18 +259,18 @@ fn map_option(name: &str, mut map: BTreeMap<String, String>) -> Result<BTreeMap<
 mod tests {
     use super::*;
 
-    fn define(name: &str, value: &str) -> Result<TableOptions, CqlError> {
+    fn define(name: &str, value: &str) -> Result<TableOptions> {
         TableOptions::define(&vec![(name.to_owned(), PropertyValue::Text(value.to_owned()))])
     }
 
-    fn define_map(name: &str, entries: &[(&str, &str)]) -> Result<TableOptions, CqlError> {
+    fn define_map(name: &str, entries: &[(&str, &str)]) -> Result<TableOptions> {
         let entries = entries.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
         TableOptions::define(&vec![(name.to_owned(), PropertyValue::Map(entries))])
     }
 
     #[test]
     fn values_are_spelled_as_cassandra_describes_them() {
-        let described = |options: Result<TableOptions, CqlError>, name: &str| {
+        let described = |options: Result<TableOptions>, name: &str| {
             let start = format!("{name} = ");
             options.unwrap().described().find_map(|option| option.strip_prefix(&start).map(str::to_owned)).unwrap()
         };

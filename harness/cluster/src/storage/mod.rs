@@ -43,6 +43,19 @@ pub struct Mutation<'v> {
     pub until: u32,
 }
 
+/// What a statement does to one partition.
+#[derive(Clone, Copy, Debug)]
+pub enum Change<'c> {
+    /// To the row with this clustering key, in sortable form and as one `[bytes]` per column.
+    Row((&'c [u8], &'c [u8]), Mutation<'c>),
+    /// To its static columns.
+    Statics(Mutation<'c>),
+    /// Deletes all of it.
+    Partition,
+    /// Deletes the rows from the first sortable key up to the second.
+    Range(&'c [u8], &'c [u8]),
+}
+
 impl<'v> Mutation<'v> {
     pub fn apply<'a>(&self, row: &mut Row<'a>, timestamp: i64)
     where

@@ -99,7 +99,7 @@ impl RowShard {
                     self.live += u64::from(!was_live);
                     return Ok(());
                 }
-                self.insert_into(at, address, key, cells.bytes, timestamp)
+                self.insert_into((at, address), hash, key, cells.bytes, timestamp)
             }
         }
     }
@@ -107,8 +107,8 @@ impl RowShard {
     #[cold]
     fn insert_into(
         &mut self,
-        at: usize,
-        address: u32,
+        (at, address): (usize, u32),
+        hash: u32,
         key: &[u8],
         cells: &[u8],
         timestamp: i64,
@@ -122,7 +122,7 @@ impl RowShard {
             })
             .collect();
         let mutation = Mutation { insert: true, delete: false, cells: &values, until: record::FOREVER };
-        self.change(at, address, key, &mutation, timestamp)
+        self.change(hash, key, Found::At(at, address), &mutation, timestamp)
     }
 
     /// Applies a mutation to the row of a key. `timestamp` gets the record's greatest timestamp, or [`record::NEVER`].
@@ -134,49 +134,50 @@ impl RowShard {
         timestamp: impl FnOnce(i64) -> i64,
     ) -> Result<(), StorageFull> {
         self.expiring |= mutation.until != record::FOREVER;
-        match self.find(hash, key) {
-            Found::At(at, address) => {
-                let timestamp = timestamp(record::head(self.arena.get(address)).timestamp);
-                self.change(at, address, key, mutation, timestamp)
-            }
-            Found::Belongs(at) => {
-                let mut row = Row::empty(self.columns);
-                mutation.apply(&mut row, timestamp(record::NEVER));
-                if row.latest() == record::NEVER {
-                    return Ok(());
-                }
-                row.encode(key, &mut self.scratch);
-                self.live += u64::from(row.is_live());
-                let address = self.store_scratch()?;
-                self.index.insert(hash, at, address)
-            }
-        }
+        let found = self.find(hash, key);
+        let latest = match found {
+            Found::At(_, address) => record::head(self.arena.get(address)).timestamp,
+            Found::Belongs(_) => record::NEVER,
+        };
+        self.change(hash, key, found, mutation, timestamp(latest))
     }
 
     fn change(
         &mut self,
-        at: usize,
-        address: u32,
+        hash: u32,
         key: &[u8],
+        found: Found,
         mutation: &Mutation<'_>,
         timestamp: i64,
     ) -> Result<(), StorageFull> {
         let mut scratch = std::mem::take(&mut self.scratch);
-        let record = self.arena.get(address);
-        let words = record::head(record).words;
-        let mut row = Row::decode(record, self.columns);
+        let (mut row, words) = match found {
+            Found::At(_, address) => {
+                let record = self.arena.get(address);
+                (Row::decode(record, self.columns), record::head(record).words)
+            }
+            Found::Belongs(_) => (Row::empty(self.columns), 0),
+        };
         let was_live = row.is_live();
         mutation.apply(&mut row, timestamp);
-        let is_live = row.is_live();
+        let (is_live, is_nothing) = (row.is_live(), row.latest() == record::NEVER);
         row.encode(key, &mut scratch);
         self.scratch = scratch;
-        if words_for(self.scratch.len()) <= words {
-            record::put_words(&mut self.scratch, words);
-            self.arena.get_mut(address)[..self.scratch.len()].copy_from_slice(&self.scratch);
-        } else {
-            let moved = self.store_scratch()?;
-            self.index.set(at, moved)?;
-            self.arena.free(address, words);
+        match found {
+            Found::Belongs(_) if is_nothing => return Ok(()),
+            Found::Belongs(at) => {
+                let address = self.store_scratch()?;
+                self.index.insert(hash, at, address)?;
+            }
+            Found::At(_, address) if words_for(self.scratch.len()) <= words => {
+                record::put_words(&mut self.scratch, words);
+                self.arena.get_mut(address)[..self.scratch.len()].copy_from_slice(&self.scratch);
+            }
+            Found::At(at, address) => {
+                let moved = self.store_scratch()?;
+                self.index.set(at, moved)?;
+                self.arena.free(address, words);
+            }
         }
         self.live = self.live + u64::from(is_live) - u64::from(was_live);
         Ok(())

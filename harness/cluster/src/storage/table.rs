@@ -5,9 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::partitions::PartitionShard;
 use super::record::KEY_AT;
 use super::rows::RowShard;
-use super::{Mutation, StorageFull};
+use super::{Change, StorageFull};
 use crate::schema::Table;
-use crate::types::CqlType;
+
+/// Bytes of a text or blob in the memory that is prepared for rows.
+const USUAL_LEN: usize = 16;
 
 const LEAST_SHARDS: usize = 16;
 const SHARDS_PER_CORE: usize = 8;
@@ -52,27 +54,19 @@ pub enum LockedShard<'t> {
 }
 
 impl LockedShard<'_> {
-    /// Applies a mutation to a row: with its clustering key in sortable form and as one `[bytes]` per column, if the table has
-    /// clustering columns. `timestamp` gets the latest one of what is there.
-    pub fn mutate(
+    /// `timestamp` gets the latest one of what is there.
+    pub fn apply(
         &mut self,
         hash: u32,
         key: &[u8],
-        clustering: (&[u8], &[u8]),
-        mutation: &Mutation<'_>,
+        change: &Change<'_>,
         timestamp: impl FnOnce(i64) -> i64,
     ) -> Result<(), StorageFull> {
-        match self {
-            LockedShard::Rows(shard) => shard.mutate(hash, key, mutation, timestamp),
-            LockedShard::Partitions(shard) => shard.mutate_row(hash, key, clustering, mutation, timestamp),
-        }
-    }
-
-    /// The shard, if the table has clustering columns.
-    pub fn partitions(&mut self) -> Option<&mut PartitionShard> {
-        match self {
-            LockedShard::Rows(_) => None,
-            LockedShard::Partitions(shard) => Some(shard),
+        match (self, change) {
+            (LockedShard::Partitions(shard), _) => shard.apply(hash, key, change, timestamp),
+            (LockedShard::Rows(shard), Change::Row(_, mutation)) => shard.mutate(hash, key, mutation, timestamp),
+            // Without clustering columns a partition is a row.
+            (LockedShard::Rows(_), _) => Ok(()),
         }
     }
 }
@@ -102,8 +96,14 @@ impl TableStore {
         let first_cell = table.partition_key_len + table.clustering_len + table.static_len;
         let cells = table.columns.len() - first_cell;
         let row_len = KEY_AT
-            + table.columns[..table.partition_key_len].iter().map(|column| usual_len(&column.ty)).sum::<usize>()
-            + table.columns[first_cell..].iter().map(|column| 4 + usual_len(&column.ty)).sum::<usize>();
+            + table.columns[..table.partition_key_len]
+                .iter()
+                .map(|column| column.ty.longest().unwrap_or(USUAL_LEN))
+                .sum::<usize>()
+            + table.columns[first_cell..]
+                .iter()
+                .map(|column| 4 + column.ty.longest().unwrap_or(USUAL_LEN))
+                .sum::<usize>();
         let row_len = row_len.next_multiple_of(super::arena::WORD);
         let shards = shards.next_power_of_two();
         let shard_bits = shards.trailing_zeros();
@@ -160,16 +160,6 @@ impl TableStore {
             }
             _ => {}
         }
-    }
-}
-
-fn usual_len(ty: &CqlType) -> usize {
-    match ty {
-        CqlType::Boolean | CqlType::Tinyint => 1,
-        CqlType::Smallint => 2,
-        CqlType::Int | CqlType::Float | CqlType::Date | CqlType::Inet => 4,
-        CqlType::Bigint | CqlType::Counter | CqlType::Double | CqlType::Time | CqlType::Timestamp => 8,
-        _ => 16,
     }
 }
 

@@ -80,14 +80,15 @@ pub fn write_tuple<'a>(components: impl Iterator<Item = Option<&'a [u8]>>) -> Ve
 impl CqlType {
     /// A valid serialised value as Cassandra keeps it: sets and maps sorted without duplicates. An empty collection that
     /// is not frozen is `None` (null); values of other types stay as they are.
-    pub fn normalise<'a>(&self, bytes: &'a [u8]) -> Option<Cow<'a, [u8]>> {
+    pub fn normalise<'a>(&self, bytes: impl Into<Cow<'a, [u8]>>) -> Option<Cow<'a, [u8]>> {
+        let bytes = bytes.into();
         if self.is_multi_cell() && bytes.get(..4) == Some(&[0; 4]) {
             return None;
         }
-        if self.is_sorted_collection(bytes) {
-            return Some(Cow::Borrowed(bytes));
+        if self.is_sorted_collection(&bytes) {
+            return Some(bytes);
         }
-        let mut parts = elements(bytes).flatten();
+        let mut parts = elements(&bytes).flatten();
         Some(Cow::Owned(match self.unfrozen() {
             CqlType::Set(element) => write_set(element, parts.collect()),
             CqlType::Map(entry) => {
@@ -95,7 +96,7 @@ impl CqlType {
                 while let (Some(key), Some(value)) = (parts.next(), parts.next()) {
                     entries.push((key, value));
                 }
-                write_map(&entry.0, entries)
+                write_map(&entry[0], entries)
             }
             _ => bytes.to_vec(),
         }))
@@ -104,7 +105,7 @@ impl CqlType {
     fn is_sorted_collection(&self, bytes: &[u8]) -> bool {
         let (key, step) = match self.unfrozen() {
             CqlType::Set(element) => (&**element, 1),
-            CqlType::Map(entry) => (&entry.0, 2),
+            CqlType::Map(entry) => (&entry[0], 2),
             _ => return true,
         };
         elements(bytes).step_by(step).flatten().is_sorted_by(|a, b| key.compare(a, b).is_lt())
