@@ -1,5 +1,6 @@
 //! Statements as they were written, with names not yet looked up.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::error::CqlError;
@@ -169,7 +170,7 @@ pub struct Batch {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PropertyValue {
     Text(String),
-    Map(Vec<(String, String)>),
+    Map(BTreeMap<String, String>),
 }
 
 pub type Properties = Vec<(String, PropertyValue)>;

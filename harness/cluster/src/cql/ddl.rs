@@ -1,5 +1,7 @@
 //! CREATE, ALTER and DROP.
 
+use std::collections::BTreeMap;
+
 use super::ast::{
     ColumnDefinition, CreateTable, Definition, PrimaryKey, Properties, PropertyValue, RawTerm, Statement,
 };
@@ -169,14 +171,14 @@ impl Parser<'_> {
         self.expect_symbol("=")?;
         let value = match self.term(0)? {
             RawTerm::Literal(literal) => PropertyValue::Text(literal.text),
-            RawTerm::Set(items) if items.is_empty() => PropertyValue::Map(Vec::new()),
+            RawTerm::Set(items) if items.is_empty() => PropertyValue::Map(BTreeMap::new()),
             RawTerm::Map(entries) => {
-                let mut texts = Vec::new();
+                let mut texts = BTreeMap::new();
                 for entry in entries {
                     let (RawTerm::Literal(key), RawTerm::Literal(value)) = entry else {
                         return Err(self.error(&format!("the map of property {name} may hold constants only")));
                     };
-                    texts.push((key.text, value.text));
+                    texts.insert(key.text, value.text);
                 }
                 PropertyValue::Map(texts)
             }

@@ -13,7 +13,7 @@ use crate::plan::{Condition, Modification, ModificationKind};
 use crate::schema::Table;
 use crate::storage::clock::Clock;
 use crate::storage::record::{self, Row};
-use crate::storage::table::{LockedShard, TableStore};
+use crate::storage::table::{Shard, TableStore};
 use crate::token;
 use crate::types::{ColumnSpec, CqlType, Value};
 
@@ -54,7 +54,7 @@ pub fn conditional<'s>(
         modify(store, plan, values, TimestampSource::Fixed(0), Target::Nowhere)?;
     }
     let place = store.place(token::token(&key));
-    let mut shard = store.lock(place.shard);
+    let mut shard = store.shards[place.shard].lock();
     let current = current(&shard, store, (place.hash, &key), &conditions);
     let components = key_components(table, &key);
     for (at, about) in conditions.iter().enumerate() {
@@ -156,7 +156,7 @@ impl About<'_> {
 }
 
 fn current<'r>(
-    shard: &'r LockedShard<'_>,
+    shard: &'r Shard,
     store: &TableStore,
     (hash, key): (u32, &[u8]),
     conditions: &[About<'_>],
@@ -167,12 +167,12 @@ fn current<'r>(
         row.is_live().then(|| (row, record::key(record)))
     };
     match shard {
-        LockedShard::Rows(shard) => {
+        Shard::Rows(shard) => {
             let record = shard.get(hash, key);
             let rows = conditions.iter().map(|_| record.and_then(live)).collect();
             Current { statics: None, rows, first: None }
         }
-        LockedShard::Partitions(shard) => {
+        Shard::Partitions(shard) => {
             let partition = shard.get(hash, key);
             let statics = partition.and_then(|partition| partition.statics.as_deref());
             let statics = statics.map(|record| Row::decode(record, store.table.static_len)).filter(Row::is_live);
@@ -270,7 +270,7 @@ mod tests {
         let insert = modification("INSERT INTO ks.t (pk, v) VALUES (1, 2) IF NOT EXISTS");
         let delete = modification("DELETE FROM ks.t WHERE pk = 1");
         let store = database.store(&insert.table).unwrap();
-        let mut shard = store.lock(store.place(token::token(&1i32.to_be_bytes())).shard);
+        let mut shard = store.shards[store.place(token::token(&1i32.to_be_bytes())).shard].lock();
         thread::scope(|scope| {
             let inserted = scope.spawn(|| conditional(&store, &[(&insert, &[])], &database.clock, false));
             // Time for the transaction to come as far as the lock.

@@ -4,7 +4,7 @@ use crate::codec::frame::Opcode;
 use crate::codec::response::{self, ReplyTo};
 use crate::plan::{Modification, ModificationKind, PartitionSelection, Plan, Prepared, Selector, Term};
 use crate::storage::record::{self, KEY_WIRE_AT, MIXED, Row, UNSET};
-use crate::storage::table::{Shards, TableStore};
+use crate::storage::table::TableStore;
 use crate::types::{CqlType, Value, write};
 
 /// How to validate a marker's value without its type.
@@ -67,7 +67,7 @@ pub struct Point {
 impl Point {
     pub fn of(prepared: &Prepared, store: &TableStore) -> Option<Point> {
         let table = &store.table;
-        if !matches!(store.shards, Shards::Rows(_)) || table.partition_key_len != 1 {
+        if table.clustering_len > 0 || table.partition_key_len != 1 {
             return None;
         }
         let checks = prepared.bind_markers.iter().map(|marker| Check::of(&marker.ty)).collect::<Option<_>>()?;

@@ -11,7 +11,7 @@ use crate::error::{CqlError, Result};
 use crate::plan::{PartitionSelection, Select, Term};
 use crate::storage::partitions::Partition;
 use crate::storage::record::{self, Row};
-use crate::storage::table::{Place, Shards, TableStore};
+use crate::storage::table::{Place, Shard, TableStore};
 use crate::token;
 use crate::types::Value;
 
@@ -184,29 +184,22 @@ impl Search<'_> {
 
     fn named_partition(&mut self, key: &[u8]) -> Result<Stop> {
         let Place { shard, hash } = self.store.place(token::token(key));
-        match &self.store.shards {
-            Shards::Rows(shards) => match shards[shard].lock().get(hash, key) {
-                Some(record) => self.row(key, record),
-                None => Ok(Stop::End),
-            },
-            Shards::Partitions(shards) => match shards[shard].lock().get(hash, key) {
-                Some(partition) => self.partition(partition),
-                None => Ok(Stop::End),
-            },
+        match &*self.store.shards[shard].lock() {
+            Shard::Rows(rows) => rows.get(hash, key).map_or(Ok(Stop::End), |record| self.row(key, record)),
+            Shard::Partitions(all) => all.get(hash, key).map_or(Ok(Stop::End), |found| self.partition(found)),
         }
     }
 
     /// Searches the partitions of one shard after the position, in the order of (token, key).
     fn shard(&mut self, place: &mut Place, first: i64, last: i64) -> Result<Stop> {
-        match &self.store.shards {
-            Shards::Rows(shards) => {
-                let shard = shards[place.shard].lock();
-                let records = shard.records_from(place.hash).map(|(hash, record)| (hash, record::key(record), record));
+        let shard = self.store.shards[place.shard].lock();
+        match &*shard {
+            Shard::Rows(rows) => {
+                let records = rows.records_from(place.hash).map(|(hash, record)| (hash, record::key(record), record));
                 self.in_token_order(records, place, (first, last), |search, key, record| search.row(key, record))
             }
-            Shards::Partitions(shards) => {
-                let shard = shards[place.shard].lock();
-                let partitions = shard.partitions_from(place.hash).map(|(hash, found)| (hash, &*found.key, found));
+            Shard::Partitions(all) => {
+                let partitions = all.partitions_from(place.hash).map(|(hash, found)| (hash, &*found.key, found));
                 self.in_token_order(partitions, place, (first, last), |search, _, found| search.partition(found))
             }
         }

@@ -143,7 +143,7 @@ pub fn modify<'s>(
             Target::Nowhere => return Ok(()),
             Target::Locked(shard) => &mut **shard,
             Target::Shards => {
-                own = store.lock(place.shard);
+                own = store.shards[place.shard].lock();
                 &mut own
             }
         };

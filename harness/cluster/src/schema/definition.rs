@@ -51,7 +51,7 @@ pub fn define_keyspace(name: &str, properties: &Properties, current: Option<Opti
     let mut durable_writes = current.flatten().is_none_or(|keyspace| keyspace.durable_writes);
     for (property, value) in properties {
         match (property.as_str(), value) {
-            ("replication", PropertyValue::Map(options)) => replication = define_replication(options)?,
+            ("replication", PropertyValue::Map(options)) => replication = define_replication(options.clone())?,
             ("durable_writes", PropertyValue::Text(text)) => match text.to_ascii_lowercase().as_str() {
                 "true" => durable_writes = true,
                 "false" => durable_writes = false,
@@ -71,9 +71,8 @@ pub fn define_keyspace(name: &str, properties: &Properties, current: Option<Opti
     Ok(Keyspace { name: name.into(), replication, durable_writes, tables: BTreeMap::new() })
 }
 
-fn define_replication(options: &[(String, String)]) -> Result<BTreeMap<String, String>> {
+fn define_replication(mut replication: BTreeMap<String, String>) -> Result<BTreeMap<String, String>> {
     const PACKAGE: &str = "org.apache.cassandra.locator.";
-    let mut replication = options.iter().cloned().collect::<BTreeMap<_, _>>();
     let Some(class) = replication.get("class") else {
         return Err(CqlError::config("Missing replication strategy class"));
     };

@@ -51,24 +51,18 @@ const DEFAULT_TTL: &str = "default_time_to_live";
 /// Options of older versions, and of other servers, whose clients set them.
 const IGNORED: [&str; 4] = ["dclocal_read_repair_chance", "id", "nodesync", "read_repair_chance"];
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum OptionValue {
-    Text(String),
-    Map(BTreeMap<String, String>),
-}
-
 /// The options of a table, all of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableOptions {
-    values: BTreeMap<&'static str, OptionValue>,
+    values: BTreeMap<&'static str, PropertyValue>,
     default_time_to_live: u32,
 }
 
 impl Default for TableOptions {
     fn default() -> Self {
         let value = |name: &str, kind: Kind, default: &str| match kind {
-            Kind::Map => OptionValue::Map(map_option(name, BTreeMap::new()).unwrap_or_default()),
-            _ => OptionValue::Text(default.to_owned()),
+            Kind::Map => PropertyValue::Map(map_option(name, BTreeMap::new()).unwrap_or_default()),
+            _ => PropertyValue::Text(default.to_owned()),
         };
         let values = KNOWN.iter().map(|(name, kind, default)| (*name, value(name, *kind, default))).collect();
         TableOptions { values, default_time_to_live: 0 }
@@ -90,9 +84,7 @@ impl TableOptions {
                 return Err(CqlError::Syntax(format!("Unknown property '{name}'")));
             };
             let value = match (kind, value) {
-                (Kind::Map, PropertyValue::Map(entries)) => {
-                    OptionValue::Map(map_option(name, entries.iter().cloned().collect())?)
-                }
+                (Kind::Map, PropertyValue::Map(map)) => PropertyValue::Map(map_option(name, map.clone())?),
                 (Kind::Map, PropertyValue::Text(_)) => {
                     return Err(CqlError::Syntax(format!("Invalid value for property '{name}'. It should be a map.")));
                 }
@@ -101,14 +93,14 @@ impl TableOptions {
                         "Invalid value for property '{name}'. It should be a string."
                     )));
                 }
-                (kind, PropertyValue::Text(text)) => OptionValue::Text(text_option(name, *kind, text)?),
+                (kind, PropertyValue::Text(text)) => PropertyValue::Text(text_option(name, *kind, text)?),
             };
             options.values.insert(name, value);
         }
         let compaction = options.map("compaction").and_then(|map| map.get("class"));
         let is_leveled = compaction.is_some_and(|class| class.ends_with("LeveledCompactionStrategy"));
         if is_leveled && !properties.iter().any(|(name, _)| name == "bloom_filter_fp_chance") {
-            options.values.insert("bloom_filter_fp_chance", OptionValue::Text("0.1".to_owned()));
+            options.values.insert("bloom_filter_fp_chance", PropertyValue::Text("0.1".to_owned()));
         }
         options.default_time_to_live = options.text(DEFAULT_TTL).parse().unwrap_or(0);
         Ok(options)
@@ -123,7 +115,7 @@ impl TableOptions {
     /// The value of an option that is no map.
     pub fn text(&self, name: &str) -> &str {
         match self.values.get(name) {
-            Some(OptionValue::Text(text)) => text,
+            Some(PropertyValue::Text(text)) => text,
             _ => "",
         }
     }
@@ -131,7 +123,7 @@ impl TableOptions {
     /// The value of an option that is a map.
     pub fn map(&self, name: &str) -> Option<&BTreeMap<String, String>> {
         match self.values.get(name) {
-            Some(OptionValue::Map(map)) => Some(map),
+            Some(PropertyValue::Map(map)) => Some(map),
             _ => None,
         }
     }

@@ -23,37 +23,29 @@ pub struct Place {
     pub hash: u32,
 }
 
-/// A shard and its lock, on separate cache lines.
+/// A part of a table: of one without or with clustering columns.
+#[derive(Debug)]
+pub enum Shard {
+    Rows(RowShard),
+    Partitions(PartitionShard),
+}
+
+/// A shard behind its lock, on cache lines of its own.
 #[derive(Debug)]
 #[repr(align(128))]
-pub struct Shard<T>(Mutex<T>);
+pub struct ShardLock(Mutex<Shard>);
 
-impl<T> Shard<T> {
-    fn new(content: T) -> Self {
-        Shard(Mutex::new(content))
-    }
+pub type LockedShard<'t> = MutexGuard<'t, Shard>;
 
+impl ShardLock {
     /// Locks it. A thread that panicked with the lock leaves a usable shard.
     #[inline]
-    pub fn lock(&self) -> MutexGuard<'_, T> {
+    pub fn lock(&self) -> LockedShard<'_> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-#[derive(Debug)]
-pub enum Shards {
-    Rows(Box<[Shard<RowShard>]>),
-    Partitions(Box<[Shard<PartitionShard>]>),
-}
-
-/// A shard of either kind, locked.
-#[derive(Debug)]
-pub enum LockedShard<'t> {
-    Rows(MutexGuard<'t, RowShard>),
-    Partitions(MutexGuard<'t, PartitionShard>),
-}
-
-impl LockedShard<'_> {
+impl Shard {
     /// `timestamp` gets the latest one of what is there.
     pub fn apply(
         &mut self,
@@ -63,10 +55,18 @@ impl LockedShard<'_> {
         timestamp: impl FnOnce(i64) -> i64,
     ) -> Result<(), StorageFull> {
         match (self, change) {
-            (LockedShard::Partitions(shard), _) => shard.apply(hash, key, change, timestamp),
-            (LockedShard::Rows(shard), Change::Row(_, mutation)) => shard.mutate(hash, key, mutation, timestamp),
+            (Shard::Partitions(shard), _) => shard.apply(hash, key, change, timestamp),
+            (Shard::Rows(shard), Change::Row(_, mutation)) => shard.mutate(hash, key, mutation, timestamp),
             // Without clustering columns a partition is a row.
-            (LockedShard::Rows(_), _) => Ok(()),
+            (Shard::Rows(_), _) => Ok(()),
+        }
+    }
+
+    /// The number of live rows.
+    pub fn live(&self) -> u64 {
+        match self {
+            Shard::Rows(shard) => shard.live(),
+            Shard::Partitions(shard) => shard.live(),
         }
     }
 }
@@ -74,7 +74,7 @@ impl LockedShard<'_> {
 #[derive(Debug)]
 pub struct TableStore {
     pub table: Arc<Table>,
-    pub shards: Shards,
+    pub shards: Box<[ShardLock]>,
     shard_bits: u32,
     /// The number of regular columns: cells in a row's record.
     pub cells: usize,
@@ -110,18 +110,12 @@ impl TableStore {
         // Tokens are not even: a little more room than the mean.
         let expected = usize::try_from(expected_rows).unwrap_or(usize::MAX).div_ceil(shards);
         let expected = expected.saturating_add(expected / 128);
-        let shards = if table.clustering_len == 0 {
-            Shards::Rows((0..shards).map(|_| Shard::new(RowShard::new(cells, expected, row_len))).collect())
-        } else {
-            let shard = || Shard::new(PartitionShard::new(cells, table.static_len));
-            Shards::Partitions((0..shards).map(|_| shard()).collect())
+        let shard = |_| match table.clustering_len {
+            0 => Shard::Rows(RowShard::new(cells, expected, row_len)),
+            _ => Shard::Partitions(PartitionShard::new(cells, table.static_len)),
         };
+        let shards = (0..shards).map(shard).map(|shard| ShardLock(Mutex::new(shard))).collect();
         TableStore { table, shards, shard_bits, cells, first_cell, row_len, expected_rows }
-    }
-
-    #[inline]
-    pub fn shard_count(&self) -> usize {
-        1 << self.shard_bits
     }
 
     /// The place of a token's partitions: places ascend with tokens.
@@ -132,34 +126,16 @@ impl TableStore {
         Place { shard: shard as usize, hash: ((ordered << self.shard_bits) >> 32) as u32 }
     }
 
-    /// Locks a shard by its number.
-    pub fn lock(&self, shard: usize) -> LockedShard<'_> {
-        match &self.shards {
-            Shards::Rows(shards) => LockedShard::Rows(shards[shard].lock()),
-            Shards::Partitions(shards) => LockedShard::Partitions(shards[shard].lock()),
-        }
-    }
-
     /// The number of live rows.
     pub fn live(&self) -> u64 {
-        match &self.shards {
-            Shards::Rows(shards) => shards.iter().map(|shard| shard.lock().live()).sum(),
-            Shards::Partitions(shards) => shards.iter().map(|shard| shard.lock().live()).sum(),
-        }
+        self.shards.iter().map(|shard| shard.lock().live()).sum()
     }
 
     /// Removes all rows and deletions.
     pub fn truncate(&self) {
-        let empty = TableStore::new(self.table.clone(), self.shard_count(), self.expected_rows);
-        match (&self.shards, &empty.shards) {
-            (Shards::Rows(old), Shards::Rows(new)) => {
-                old.iter().zip(new).for_each(|(old, new)| std::mem::swap(&mut *old.lock(), &mut *new.lock()));
-            }
-            (Shards::Partitions(old), Shards::Partitions(new)) => {
-                old.iter().zip(new).for_each(|(old, new)| std::mem::swap(&mut *old.lock(), &mut *new.lock()));
-            }
-            _ => {}
-        }
+        let empty = TableStore::new(self.table.clone(), self.shards.len(), self.expected_rows);
+        let pairs = self.shards.iter().zip(&empty.shards);
+        pairs.for_each(|(old, new)| std::mem::swap(&mut *old.lock(), &mut *new.lock()));
     }
 }
 
