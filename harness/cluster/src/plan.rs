@@ -42,12 +42,8 @@ pub enum Generated {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Computed {
     Generated(Generated),
-    List(Vec<Term>),
-    /// With the type of its elements.
-    Set(CqlType, Vec<Term>),
-    /// With the type of its keys.
-    Map(CqlType, Vec<(Term, Term)>),
-    Tuple(Vec<Term>),
+    /// A value of this collection or tuple, frozen or not; of a map each key is before its value.
+    Nested(CqlType, Vec<Term>),
     /// `token(...)` of partition key components.
     Token(Vec<Term>),
 }

@@ -81,6 +81,11 @@ impl Table {
         (self.static_start()..self.regular_start()).contains(&column)
     }
 
+    /// What a result or a bind marker says about something that is no column.
+    pub fn special(&self, name: &str, ty: CqlType) -> ColumnSpec {
+        ColumnSpec::special((&self.keyspace, &self.name), name, ty)
+    }
+
     /// What a result or a bind marker says about one of the table's columns.
     pub fn spec(&self, column: &Column) -> ColumnSpec {
         ColumnSpec {

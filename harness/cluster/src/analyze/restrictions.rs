@@ -5,7 +5,7 @@ use crate::cql::{Operator, RawTerm, Relation};
 use crate::error::{CqlError, Result, invalid};
 use crate::plan::{ClusteringSelection, Computed, Filter, Limit, OneOf, PartitionSelection, Range, Term};
 use crate::schema::{Column, ColumnKind, Table};
-use crate::types::{ColumnSpec, CqlType};
+use crate::types::CqlType;
 
 pub(super) const NEEDS_FILTERING: &str = "Cannot execute this query as it might involve data filtering and thus may have \
     unpredictable performance. If you want to execute this query despite the performance unpredictability, use ALLOW \
@@ -163,10 +163,7 @@ impl Sorter<'_, '_> {
                 let terms = components.map(|(argument, column)| self.analyzer.term(argument, &table.spec(column)));
                 Term::Computed(Box::new(Computed::Token(terms.collect::<Result<_, _>>()?)))
             }
-            other => {
-                let about = (&*table.keyspace, &*table.name);
-                self.analyzer.term(other, &ColumnSpec::special(about, "partition key token", CqlType::Bigint))?
-            }
+            other => self.analyzer.term(other, &table.special("partition key token", CqlType::Bigint))?,
         };
         let range = self.into.token.get_or_insert_default();
         if operator == Operator::Equal {

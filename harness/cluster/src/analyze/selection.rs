@@ -84,7 +84,7 @@ fn resolve_selectors(raw: &[(RawSelector, Option<String>)], table: &Table) -> Re
 }
 
 fn resolve_selector(raw: &RawSelector, table: &Table) -> Result<(Selector, ColumnSpec)> {
-    let spec = |name: String, ty: CqlType| ColumnSpec::special((&table.keyspace, &table.name), &name, ty);
+    let spec = |name: String, ty: CqlType| table.special(&name, ty);
     let (function, arguments) = match raw {
         RawSelector::Column(name) => {
             let (index, column) = find(table, name)?;

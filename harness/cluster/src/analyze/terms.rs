@@ -5,7 +5,7 @@ use crate::cql::{RawTerm, Using};
 use crate::error::{CqlError, Result, invalid};
 use crate::plan::{Computed, Generated, Term};
 use crate::schema::Table;
-use crate::types::{ColumnSpec, CqlType, Evaluated};
+use crate::types::{ColumnSpec, CqlType};
 
 impl Analyzer<'_> {
     /// Resolves a term for its receiver: a column, or a part of one.
@@ -33,26 +33,21 @@ impl Analyzer<'_> {
                 let bytes = ty.literal_bytes(literal).map_err(CqlError::Invalid)?;
                 Ok(Term::Constant(Some(bytes.into())))
             }
-            (RawTerm::List(items), CqlType::List(element)) => {
-                folded(Computed::List(self.elements(items, element, receiver)?), &receiver.ty)
+            (RawTerm::List(items), CqlType::List(element)) | (RawTerm::Set(items), CqlType::Set(element)) => {
+                let items = items.iter().map(|item| self.element(item, element, receiver, "value"));
+                folded(receiver, items.collect::<Result<_>>()?)
+            }
+            (RawTerm::Set(items), CqlType::Map(_)) if items.is_empty() => folded(receiver, Vec::new()),
+            (RawTerm::Map(entries), CqlType::Map(entry)) => {
+                let mut terms = Vec::with_capacity(2 * entries.len());
+                for (key, value) in entries {
+                    terms.push(self.element(key, &entry[0], receiver, "key")?);
+                    terms.push(self.element(value, &entry[1], receiver, "value")?);
+                }
+                folded(receiver, terms)
             }
             (RawTerm::List(_), _) => wrong_literal("list", receiver),
-            (RawTerm::Set(items), CqlType::Set(element)) => {
-                let items = self.elements(items, element, receiver)?;
-                folded(Computed::Set((**element).clone(), items), &receiver.ty)
-            }
-            (RawTerm::Set(items), CqlType::Map(entry)) if items.is_empty() => {
-                folded(Computed::Map(entry[0].clone(), Vec::new()), &receiver.ty)
-            }
             (RawTerm::Set(_), _) => wrong_literal("set", receiver),
-            (RawTerm::Map(entries), CqlType::Map(entry)) => {
-                let mut terms = Vec::with_capacity(entries.len());
-                for (key, value) in entries {
-                    let key = self.element(key, &entry[0], receiver, "key")?;
-                    terms.push((key, self.element(value, &entry[1], receiver, "value")?));
-                }
-                folded(Computed::Map(entry[0].clone(), terms), &receiver.ty)
-            }
             (RawTerm::Map(_), _) => wrong_literal("map", receiver),
             (RawTerm::Tuple(items), _) => self.tuple(items, receiver),
             (RawTerm::Function(name, arguments), _) => function(name, arguments, receiver),
@@ -80,10 +75,6 @@ impl Analyzer<'_> {
         self.term(raw, &receiver)
     }
 
-    fn elements(&mut self, items: &[RawTerm], ty: &CqlType, of: &ColumnSpec) -> Result<Vec<Term>> {
-        items.iter().map(|item| self.element(item, ty, of, "value")).collect()
-    }
-
     fn tuple(&mut self, items: &[RawTerm], receiver: &ColumnSpec) -> Result<Term> {
         let CqlType::Tuple(types) = receiver.ty.unfrozen() else {
             // Brackets around a single term change nothing.
@@ -106,7 +97,7 @@ impl Analyzer<'_> {
             let name = format!("{}[{index}]", receiver.name).into();
             terms.push(self.term(item, &ColumnSpec { name, ty: ty.clone(), ..receiver.clone() })?);
         }
-        folded(Computed::Tuple(terms), &receiver.ty)
+        folded(receiver, terms)
     }
 
     /// `about` is the keyspace and the table of a marker's specification.
@@ -122,7 +113,7 @@ impl Analyzer<'_> {
 
     /// A limit: an int above zero.
     pub(super) fn limit(&mut self, raw: &RawTerm, name: &str, table: &Table) -> Result<Term> {
-        let term = self.term(raw, &ColumnSpec::special((&table.keyspace, &table.name), name, CqlType::Int))?;
+        let term = self.term(raw, &table.special(name, CqlType::Int))?;
         if let Term::Constant(bytes) = &term {
             let value = bytes.as_ref().and_then(|bytes| bytes.as_ref().try_into().ok()).map(i32::from_be_bytes);
             let Some(value) = value else { return invalid("Invalid null value of limit") };
@@ -139,22 +130,16 @@ fn wrong_literal<T>(what: &str, receiver: &ColumnSpec) -> Result<T> {
     invalid(format!("Invalid {what} literal for {} of type {}", receiver.name, receiver.ty))
 }
 
-/// A constant when all terms within are constants.
-fn folded(computed: Computed, ty: &CqlType) -> Result<Term> {
-    let is_constant = |term: &Term| matches!(term, Term::Constant(_));
-    let constant = match &computed {
-        Computed::List(terms) | Computed::Set(_, terms) | Computed::Tuple(terms) => terms.iter().all(is_constant),
-        Computed::Map(_, entries) => entries.iter().all(|(key, value)| is_constant(key) && is_constant(value)),
-        _ => false,
-    };
-    let term = Term::Computed(Box::new(computed));
-    if !constant {
+/// The collection or tuple of these terms: a constant when all of them are constants.
+fn folded(receiver: &ColumnSpec, terms: Vec<Term>) -> Result<Term> {
+    let ty = &receiver.ty;
+    let is_constant = terms.iter().all(|term| matches!(term, Term::Constant(_)));
+    let term = Term::Computed(Box::new(Computed::Nested(ty.clone(), terms)));
+    if !is_constant {
         return Ok(term);
     }
-    match term.evaluate(&[])? {
-        Evaluated::Bytes(bytes) => Ok(Term::Constant(ty.normalise(bytes).map(|bytes| bytes.into_owned().into()))),
-        Evaluated::Null | Evaluated::Unset => Ok(Term::Constant(None)),
-    }
+    let constant = term.evaluate(&[])?.bytes().and_then(|bytes| ty.normalise(bytes));
+    Ok(Term::Constant(constant.map(|bytes| bytes.into_owned().into())))
 }
 
 /// What a function without arguments generates, or one whose only argument is `now()`.

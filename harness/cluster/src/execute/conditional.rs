@@ -239,7 +239,7 @@ fn not_applied(
 }
 
 fn applied_spec(table: &Table) -> ColumnSpec {
-    ColumnSpec::special((&table.keyspace, &table.name), "[applied]", CqlType::Boolean)
+    table.special("[applied]", CqlType::Boolean)
 }
 
 #[cfg(test)]

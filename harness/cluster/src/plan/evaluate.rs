@@ -56,26 +56,17 @@ impl Computed {
         let all = |terms: &'a [Term]| terms.iter().map(|term| inside(term, values)).collect::<Result<Vec<_>, _>>();
         let bytes = match self {
             Computed::Generated(generated) => generated.bytes(),
-            Computed::List(terms) => types::write_list(all(terms)?.iter().map(AsRef::as_ref)),
-            Computed::Set(ty, terms) => types::write_set(ty, all(terms)?.iter().map(AsRef::as_ref).collect()),
-            Computed::Map(ty, entries) => {
-                let mut evaluated = Vec::with_capacity(entries.len());
-                for (key, value) in entries {
-                    evaluated.push((inside(key, values)?, inside(value, values)?));
-                }
-                types::write_map(ty, evaluated.iter().map(|(key, value)| (key.as_ref(), value.as_ref())).collect())
-            }
-            Computed::Tuple(terms) => {
+            Computed::Nested(ty, terms) if !ty.is_collection() => {
                 let mut components = Vec::with_capacity(terms.len());
                 for term in terms {
                     components.push(match term.evaluate(values)? {
-                        Evaluated::Bytes(bytes) => Some(bytes),
-                        Evaluated::Null => None,
                         Evaluated::Unset => return Err(CqlError::invalid("Invalid unset value for tuple field")),
+                        other => other.bytes(),
                     });
                 }
                 types::write_tuple(components.iter().map(|component| component.as_deref()))
             }
+            Computed::Nested(ty, terms) => ty.write_collection(&all(terms)?),
             Computed::Token(terms) => {
                 let components = all(terms)?;
                 let mut key = Vec::new();

@@ -88,18 +88,21 @@ impl CqlType {
         if self.is_sorted_collection(&bytes) {
             return Some(bytes);
         }
-        let mut parts = elements(&bytes).flatten();
-        Some(Cow::Owned(match self.unfrozen() {
+        let parts: Vec<&[u8]> = elements(&bytes).flatten().collect();
+        Some(Cow::Owned(self.write_collection(&parts)))
+    }
+
+    /// Serialises a list, set or map, frozen or not; of a map each key is before its value.
+    pub fn write_collection<B: AsRef<[u8]>>(&self, parts: &[B]) -> Vec<u8> {
+        let parts = parts.iter().map(AsRef::as_ref);
+        match self.unfrozen() {
             CqlType::Set(element) => write_set(element, parts.collect()),
             CqlType::Map(entry) => {
-                let mut entries = Vec::new();
-                while let (Some(key), Some(value)) = (parts.next(), parts.next()) {
-                    entries.push((key, value));
-                }
-                write_map(&entry[0], entries)
+                let (keys, values) = (parts.clone().step_by(2), parts.skip(1).step_by(2));
+                write_map(&entry[0], keys.zip(values).collect())
             }
-            _ => bytes.to_vec(),
-        }))
+            _ => write_list(parts),
+        }
     }
 
     fn is_sorted_collection(&self, bytes: &[u8]) -> bool {
