@@ -163,18 +163,9 @@ impl ConnectionStats {
         peer.map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |peer: SocketAddr| peer.ip())
     }
 
-    pub(crate) fn set_driver(&self, name: Option<&str>, version: Option<&str>) {
-        let mut described = lock(&self.described);
-        described.driver_name = name.map(str::to_owned);
-        described.driver_version = version.map(str::to_owned);
-    }
-
-    pub(crate) fn set_registered(&self) {
-        lock(&self.described).registered = true;
-    }
-
-    pub(crate) fn set_closed(&self) {
-        lock(&self.described).open = false;
+    /// Changes what the snapshot says of it.
+    pub(crate) fn describe(&self, change: impl FnOnce(&mut ConnectionSnapshot)) {
+        change(&mut lock(&self.described));
     }
 
     fn is_open(&self) -> bool {
@@ -353,7 +344,7 @@ mod tests {
         for _ in 0..CLOSED_REMEMBERED + 10 {
             let connection = stats.connection(([127, 0, 0, 1], 1).into(), Place::default());
             connection.publish(&mut Tally::default(), std::iter::once((id, 2, Routed::default())));
-            connection.set_closed();
+            connection.describe(|one| one.open = false);
         }
         let snapshot = stats.snapshot(&HashMap::new());
         assert!(snapshot.connections.len() <= CLOSED_REMEMBERED + 1);
@@ -373,7 +364,7 @@ mod tests {
                     let mut tally = Tally { read_at_ns: 7, operations: vec![operation], ..Tally::default() };
                     connection.publish(&mut tally, std::iter::once((id, 1, Routed::default())));
                 }
-                connection.set_closed();
+                connection.describe(|one| one.open = false);
             }
             let snapshot = stats.snapshot(&texts);
             let [prepares] = snapshot.operations.as_slice() else { panic!("{:?}", snapshot.operations) };

@@ -27,10 +27,7 @@ impl Parser<'_> {
         self.advance()?;
         let conditional = self.take_word("if")?;
         if conditional {
-            if verb == "create" {
-                self.expect_word("not")?;
-            }
-            self.expect_word("exists")?;
+            self.expect_words(if verb == "create" { "not exists" } else { "exists" })?;
         }
         let definition = match (verb.as_str(), keyspace) {
             ("create", true) => Definition::CreateKeyspace(self.name()?, self.properties()?),

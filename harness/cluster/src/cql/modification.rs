@@ -57,8 +57,7 @@ impl Parser<'_> {
         if !self.take_word("if")? {
             return Ok(None);
         }
-        self.expect_word("not")?;
-        self.expect_word("exists")?;
+        self.expect_words("not exists")?;
         Ok(Some(Condition::NotExists))
     }
 

@@ -110,6 +110,11 @@ impl<'a> Parser<'a> {
         if self.take_word(word)? { Ok(()) } else { Err(self.mismatch(&format!("K_{}", word.to_uppercase()))) }
     }
 
+    /// Takes all of these words, which have blanks between them.
+    pub(super) fn expect_words(&mut self, words: &str) -> Result<()> {
+        words.split(' ').try_for_each(|word| self.expect_word(word))
+    }
+
     pub(super) fn at_symbol(&self, symbol: &str) -> bool {
         self.current.kind == TokenKind::Symbol && self.current.text == symbol
     }

@@ -38,8 +38,7 @@ impl Parser<'_> {
             select.order_by = self.list(Self::order)?;
         }
         if self.take_word("per")? {
-            self.expect_word("partition")?;
-            self.expect_word("limit")?;
+            self.expect_words("partition limit")?;
             select.per_partition_limit = Some(self.term(0)?);
         }
         if self.take_word("limit")? {

@@ -202,8 +202,7 @@ impl Parser<'_> {
             return Ok(refused("LIKE restriction is only supported on properly indexed columns"));
         }
         if self.take_word("is")? {
-            self.expect_word("not")?;
-            self.expect_word("null")?;
+            self.expect_words("not null")?;
             return Ok(refused("Unsupported restriction: IS NOT NULL is only for materialized views"));
         }
         if self.take_symbol("[")? {

@@ -6,6 +6,7 @@ use std::ops::Bound;
 use super::paging::Position;
 use super::rows::{Collector, RowView};
 use super::values::{Slices, check_combinations, key_components, partition_keys, slices};
+use crate::codec::request::QueryParameters;
 use crate::codec::response::Rows;
 use crate::error::{CqlError, Result};
 use crate::plan::{PartitionSelection, Select, Term};
@@ -18,13 +19,6 @@ use crate::types::Value;
 /// Rows between two releases of the lock, when other tasks can run.
 const ROWS_A_STEP: usize = 2_048;
 
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Paging<'a> {
-    /// Rows per page; zero and less mean all.
-    pub page_size: Option<i32>,
-    pub state: Option<&'a [u8]>,
-}
-
 fn limit(name: &str, term: Option<&Term>, values: &[Value<'_>]) -> Result<Option<u64>> {
     let Some(term) = term else { return Ok(None) };
     match term.number(&name.to_lowercase(), values)? {
@@ -34,24 +28,20 @@ fn limit(name: &str, term: Option<&Term>, values: &[Value<'_>]) -> Result<Option
     }
 }
 
-fn collector<'s>(
-    select: &'s Select,
-    values: &[Value<'s>],
-    paging: Paging<'_>,
-    position: Option<&Position>,
-) -> Result<Collector<'s>> {
+/// One page of the rows that a SELECT finds.
+pub async fn select(
+    store: &TableStore,
+    select: &Select,
+    values: &[Value<'_>],
+    parameters: &QueryParameters<'_>,
+) -> Result<Rows> {
+    let position = parameters.paging_state.map(Position::decode).transpose()?;
     let filters = select.filters.iter().map(|filter| filter.evaluate(&select.table.columns, values));
-    let page_size = paging.page_size.and_then(|size| usize::try_from(size).ok()).filter(|size| *size > 0);
-    let limit = limit("LIMIT", select.limit.as_ref(), values)?;
+    let page_size = parameters.page_size.and_then(|size| usize::try_from(size).ok()).filter(|size| *size > 0);
     // The client's paging state can shorten a LIMIT, never lengthen it.
-    let left = position.and_then(|position| position.limit_left).unwrap_or(u64::MAX);
-    let limit_left = limit.map(|limit| limit.min(left));
-    Ok(Collector::new(select, filters.collect::<Result<_, _>>()?, page_size, limit_left))
-}
-
-pub async fn select(store: &TableStore, select: &Select, values: &[Value<'_>], paging: Paging<'_>) -> Result<Rows> {
-    let position = paging.state.map(Position::decode).transpose()?;
-    let collector = collector(select, values, paging, position.as_ref())?;
+    let left = position.as_ref().and_then(|position| position.limit_left).unwrap_or(u64::MAX);
+    let limit_left = limit("LIMIT", select.limit.as_ref(), values)?.map(|limit| limit.min(left));
+    let collector = Collector::new(select, filters.collect::<Result<_>>()?, page_size, limit_left);
     let needs_cells = collector.needs_cells();
     let per_partition = limit("PER PARTITION LIMIT", select.per_partition_limit.as_ref(), values)?;
     let search = Search {

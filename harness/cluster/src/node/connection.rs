@@ -64,7 +64,7 @@ struct Open(Arc<ConnectionStats>);
 
 impl Drop for Open {
     fn drop(&mut self) {
-        self.0.set_closed();
+        self.0.describe(|client| client.open = false);
     }
 }
 

@@ -15,7 +15,7 @@ use crate::counters::stats::ConnectionStats;
 use crate::cql::Describe;
 use crate::error::{CqlError, Result};
 use crate::execute::conditional::conditional;
-use crate::execute::select::{Paging, select};
+use crate::execute::select::select;
 use crate::execute::values::bind;
 use crate::execute::write::{Target, TimestampSource, modify, using_timestamp};
 use crate::node::auth::AUTHENTICATOR;
@@ -194,7 +194,11 @@ impl Requests {
             )));
         }
         self.version = to.version;
-        self.stats.set_driver(option("DRIVER_NAME"), option("DRIVER_VERSION"));
+        let (name, driver_version) = (option("DRIVER_NAME"), option("DRIVER_VERSION"));
+        self.stats.describe(|client| {
+            client.driver_name = name.map(str::to_owned);
+            client.driver_version = driver_version.map(str::to_owned);
+        });
         if self.state.options.credentials.is_some() {
             self.phase = Phase::Authenticating;
             response::authenticate(out, to, AUTHENTICATOR);
@@ -214,7 +218,7 @@ impl Requests {
                 _ => return Err(CqlError::Protocol(format!("Invalid value '{kind}' for Type"))),
             }
         }
-        self.stats.set_registered();
+        self.stats.describe(|client| client.registered = true);
         Ok(())
     }
 
@@ -259,8 +263,7 @@ impl Requests {
             Plan::Select(plan) => {
                 let store = if plan.table.is_virtual { Some(self.system_store(&plan.table)?) } else { store };
                 let store = store.ok_or_else(|| gone(&plan.table.name))?;
-                let paging = Paging { page_size: parameters.page_size, state: parameters.paging_state };
-                let rows = select(&store, plan, values, paging).await?;
+                let rows = select(&store, plan, values, parameters).await?;
                 response::rows(out, to, &prepared.result_columns, parameters.skip_metadata, &rows);
             }
             Plan::Modify(plan) => {
