@@ -9,7 +9,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use crate::error::{CassandraError, of};
+use crate::error::{Result, of};
 use crate::machine::{Java, address, without_locked_memory};
 
 /// The environment variable with further flags of the nodes' JVMs, with spaces between them.
@@ -68,7 +68,7 @@ impl Gate<'_> {
 }
 
 /// A handle of `file` for a child.
-pub(crate) fn quiet(file: &File, path: &Path) -> Result<Stdio, CassandraError> {
+pub(crate) fn quiet(file: &File, path: &Path) -> Result<Stdio> {
     file.try_clone().map(Stdio::from).map_err(of(path))
 }
 
@@ -95,7 +95,7 @@ impl Node<'_> {
     }
 
     /// Writes its files and starts it, through the gate unless it is to outlive us.
-    pub(crate) fn start(&self, gate: Option<Gate<'_>>) -> Result<Child, CassandraError> {
+    pub(crate) fn start(&self, gate: Option<Gate<'_>>) -> Result<Child> {
         let (yaml, logback, temporary) =
             (self.folder.join("cassandra.yaml"), self.folder.join("logback.xml"), self.folder.join("tmp"));
         fs::create_dir_all(&temporary).map_err(of(&temporary))?;

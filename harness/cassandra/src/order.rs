@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::error::CassandraError;
+use crate::error::{CassandraError, Result};
 
 /// The lines of releases that were tried with this cqldyno, the default first, each with its release.
 pub const RELEASES: [(&str, &str); 2] = [("5.0", "5.0.9"), ("4.1", "4.1.10")];
@@ -36,7 +36,7 @@ impl Order {
     ///
     /// # Errors
     /// When the version or an option cannot be read.
-    pub fn parse(text: &str) -> Option<Result<Order, CassandraError>> {
+    pub fn parse(text: &str) -> Option<Result<Order>> {
         let rest = text.strip_prefix(WORD)?;
         let mut parts = rest.split(',');
         let version = match parts.next()? {

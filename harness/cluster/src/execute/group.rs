@@ -174,7 +174,7 @@ impl PointGroup {
                         let cells = PlainCells { bytes, unset: op.flags & HAS_UNSET != 0 };
                         let given = op.timestamp;
                         let timestamp = |latest| if given == record::NEVER { moment.after(latest) } else { given };
-                        if shard.insert(op.hash, key, cells, timestamp).is_err() {
+                        if shard.insert((op.hash, key), cells, timestamp).is_err() {
                             op.flags |= FAILED;
                         }
                     }

@@ -148,7 +148,7 @@ pub fn modify<'s>(
             }
         };
         for change in &changes {
-            shard.apply(place.hash, key, change, |latest| source.after(latest))?;
+            shard.apply((place.hash, key), change, |latest| source.after(latest))?;
         }
     }
     Ok(())

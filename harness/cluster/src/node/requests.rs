@@ -288,7 +288,7 @@ impl Requests {
                     let store = self.state.database.store(&plan.table).ok_or_else(|| gone(&plan.table.name))?;
                     statements.push((plan, values, store));
                 }
-                self.modify_all(&statements, own.or(parameters.timestamp), out, to)?;
+                self.modify_all(&statements, own.or(parameters.timestamp), Answer { out, to })?;
             }
             Plan::Describe(describe, keyspace) => {
                 let (columns, rows) = self.describe(describe, keyspace.as_deref())?;
@@ -387,7 +387,7 @@ impl Requests {
         }
         let statements: Vec<_> =
             statements.iter().map(|(plan, values, store)| (*plan, &values[..], store.clone())).collect();
-        self.modify_all(&statements, batch.timestamp, answer.out, answer.to)
+        self.modify_all(&statements, batch.timestamp, answer)
     }
 
     /// Runs all statements of a batch at one timestamp, after a check of each.
@@ -395,8 +395,7 @@ impl Requests {
         &self,
         statements: &[(&Modification, &[Value<'_>], Arc<TableStore>)],
         timestamp: Option<i64>,
-        out: &mut Vec<u8>,
-        to: ReplyTo,
+        Answer { out, to }: Answer<'_>,
     ) -> Result<()> {
         let clock = &self.state.database.clock;
         if let Some((_, _, store)) = statements.iter().find(|(plan, ..)| plan.condition.is_some()) {

@@ -24,6 +24,11 @@ use record::Row;
 #[error("The embedded cluster can hold no more rows: a shard of a table is limited to 32 GiB, a row to 128 MiB")]
 pub struct StorageFull;
 
+pub type Stored<T = ()> = Result<T, StorageFull>;
+
+/// A partition: its hash and its serialised key.
+pub type Key<'k> = (u32, &'k [u8]);
+
 impl From<StorageFull> for CqlError {
     fn from(full: StorageFull) -> Self {
         CqlError::Server(full.to_string())

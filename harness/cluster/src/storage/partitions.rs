@@ -6,7 +6,7 @@ use std::ops::Bound;
 use super::index::{Found, Index};
 use super::range_deletions::RangeDeletions;
 use super::record::{self, NEVER, Row};
-use super::{Change, StorageFull};
+use super::{Change, Key, StorageFull, Stored};
 
 /// A partition, perhaps without a live row.
 #[derive(Debug)]
@@ -145,7 +145,7 @@ impl PartitionShard {
         self.index.from(hash).map(|(hash, at)| (hash, &self.partitions[at as usize]))
     }
 
-    fn get_or_add(&mut self, hash: u32, key: &[u8]) -> Result<&mut Partition, StorageFull> {
+    fn get_or_add(&mut self, (hash, key): Key<'_>) -> Stored<&mut Partition> {
         let at = match self.find(hash, key) {
             Found::At(_, at) => at as usize,
             Found::Belongs(belongs) => {
@@ -166,16 +166,10 @@ impl PartitionShard {
     }
 
     /// `timestamp` gets the greatest timestamp of the partition, or [`NEVER`].
-    pub fn apply(
-        &mut self,
-        hash: u32,
-        key: &[u8],
-        change: &Change<'_>,
-        timestamp: impl FnOnce(i64) -> i64,
-    ) -> Result<(), StorageFull> {
+    pub fn apply(&mut self, key: Key<'_>, change: &Change<'_>, timestamp: impl FnOnce(i64) -> i64) -> Stored {
         self.expiring |= matches!(change, Change::Row(_, mutation) if mutation.until != record::FOREVER);
         let lens = (self.cells, self.statics);
-        let partition = self.get_or_add(hash, key)?;
+        let partition = self.get_or_add(key)?;
         let timestamp = timestamp(partition.latest);
         let more = partition.apply(lens, change, timestamp);
         self.live = self.live.saturating_add_signed(more);
@@ -205,7 +199,7 @@ mod tests {
     fn insert(shard: &mut PartitionShard, row: u8, timestamp: i64) {
         let cells = [(0, Value::Bytes(b"v"))];
         let mutation = Mutation { insert: true, delete: false, cells: &cells, until: record::FOREVER };
-        shard.apply(1, b"p", &Change::Row((&[2, row], &[0, 0, 0, 1, row]), mutation), |_| timestamp).unwrap();
+        shard.apply((1, b"p"), &Change::Row((&[2, row], &[0, 0, 0, 1, row]), mutation), |_| timestamp).unwrap();
     }
 
     fn live_rows(shard: &PartitionShard) -> Vec<u8> {
@@ -232,7 +226,7 @@ mod tests {
         let mut shard = PartitionShard::new(1, 0);
         (1..=5).for_each(|row| insert(&mut shard, row, 10));
         insert(&mut shard, 3, 30);
-        shard.apply(1, b"p", &Change::Range(&[2, 2], &[2, 5]), |_| 20).unwrap();
+        shard.apply((1, b"p"), &Change::Range(&[2, 2], &[2, 5]), |_| 20).unwrap();
         assert_eq!(live_rows(&shard), [1, 3, 5]);
         insert(&mut shard, 4, 15);
         assert_eq!(live_rows(&shard), [1, 3, 5]);
@@ -245,7 +239,7 @@ mod tests {
         let mut shard = PartitionShard::new(1, 0);
         (1..=5).for_each(|row| insert(&mut shard, row, 10));
         insert(&mut shard, 3, 30);
-        shard.apply(1, b"p", &Change::Partition, |_| 20).unwrap();
+        shard.apply((1, b"p"), &Change::Partition, |_| 20).unwrap();
         assert_eq!(live_rows(&shard), [3]);
         assert_eq!(shard.get(1, b"p").unwrap().rows.len(), 1);
         insert(&mut shard, 1, 20);

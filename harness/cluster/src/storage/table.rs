@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::partitions::PartitionShard;
 use super::record::KEY_AT;
 use super::rows::RowShard;
-use super::{Change, StorageFull};
+use super::{Change, Key, Stored};
 use crate::schema::Table;
 
 /// Bytes of a text or blob in the memory that is prepared for rows.
@@ -47,16 +47,10 @@ impl ShardLock {
 
 impl Shard {
     /// `timestamp` gets the latest one of what is there.
-    pub fn apply(
-        &mut self,
-        hash: u32,
-        key: &[u8],
-        change: &Change<'_>,
-        timestamp: impl FnOnce(i64) -> i64,
-    ) -> Result<(), StorageFull> {
+    pub fn apply(&mut self, key: Key<'_>, change: &Change<'_>, timestamp: impl FnOnce(i64) -> i64) -> Stored {
         match (self, change) {
-            (Shard::Partitions(shard), _) => shard.apply(hash, key, change, timestamp),
-            (Shard::Rows(shard), Change::Row(_, mutation)) => shard.mutate(hash, key, mutation, timestamp),
+            (Shard::Partitions(shard), _) => shard.apply(key, change, timestamp),
+            (Shard::Rows(shard), Change::Row(_, mutation)) => shard.mutate(key, mutation, timestamp),
             // Without clustering columns a partition is a row.
             (Shard::Rows(_), _) => Ok(()),
         }

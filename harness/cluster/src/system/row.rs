@@ -62,6 +62,6 @@ impl RowBuilder {
         let cells: Vec<_> = cells.enumerate().collect();
         let mutation = Mutation { insert: true, delete: false, cells: &cells, until: FOREVER };
         let Place { shard, hash } = store.place(token::token(&key));
-        store.shards[shard].lock().apply(hash, &key, &Change::Row((&sortable, &clustering), mutation), |_| 0)
+        store.shards[shard].lock().apply((hash, &key), &Change::Row((&sortable, &clustering), mutation), |_| 0)
     }
 }
