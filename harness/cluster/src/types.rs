@@ -195,6 +195,15 @@ impl CqlType {
         }
     }
 
+    /// The type of what a collection contains: of keys of a map, or of its values.
+    pub fn contained(&self, keys: bool) -> Option<&CqlType> {
+        match (self.unfrozen(), keys) {
+            (CqlType::Map(entry), _) => Some(&entry[usize::from(!keys)]),
+            (CqlType::List(element) | CqlType::Set(element), false) => Some(element),
+            _ => None,
+        }
+    }
+
     /// The most bytes of a value, if the type limits them.
     pub fn longest(&self) -> Option<usize> {
         self.as_native()?.lengths.last().copied()

@@ -43,27 +43,26 @@ impl Analyzer<'_> {
 
     /// What a column is compared with.
     pub(super) fn compared(&mut self, raw: &RawTerm, operator: Operator, column: &ColumnSpec) -> Result<OneOf> {
-        let ty = match (operator, raw, column.ty.unfrozen()) {
-            (Operator::In, RawTerm::Tuple(items), _) => {
+        let ty = match (operator, raw) {
+            (Operator::In, RawTerm::Tuple(items)) => {
                 return items.iter().map(|item| self.term(item, column)).collect::<Result<_>>().map(OneOf::Terms);
             }
-            (Operator::In, RawTerm::Marker { index, name: given }, _) => {
+            (Operator::In, RawTerm::Marker { index, name: given }) => {
                 let name = given.clone().unwrap_or_else(|| format!("in({})", column.name)).into();
                 let ty = CqlType::List(Box::new(column.ty.clone()));
                 self.set_marker(*index, ColumnSpec { name, ty, ..column.clone() });
                 return Ok(OneOf::List(*index));
             }
-            (Operator::In, ..) => {
+            (Operator::In, _) => {
                 return invalid(format!("IN on column {} takes a list in parentheses or a bind marker", column.name));
             }
-            (Operator::ContainsKey, _, CqlType::Map(entry)) => &entry[0],
-            (Operator::ContainsKey, ..) => {
-                return invalid(format!("Cannot use CONTAINS KEY on non-map column {}", column.name));
-            }
-            (Operator::Contains, _, CqlType::List(element) | CqlType::Set(element)) => &**element,
-            (Operator::Contains, _, CqlType::Map(entry)) => &entry[1],
-            (Operator::Contains, ..) => {
-                return invalid(format!("Cannot use CONTAINS on non-collection column {}", column.name));
+            (Operator::Contains | Operator::ContainsKey, _) => {
+                let keys = operator == Operator::ContainsKey;
+                let Some(ty) = column.ty.contained(keys) else {
+                    let lacking = if keys { "non-map" } else { "non-collection" };
+                    return invalid(format!("Cannot use {operator} on {lacking} column {}", column.name));
+                };
+                ty
             }
             _ => return self.term(raw, column).map(OneOf::Term),
         };

@@ -1,5 +1,6 @@
 //! Statements as they were written, with names not yet looked up.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -47,6 +48,21 @@ pub enum Operator {
     /// A collection has this element (for maps: this value).
     Contains,
     ContainsKey,
+}
+
+impl Operator {
+    /// Whether two values in this order are as the operator asks; not for CONTAINS.
+    pub fn takes(self, order: Ordering) -> bool {
+        match self {
+            Operator::Equal | Operator::In => order.is_eq(),
+            Operator::NotEqual => order.is_ne(),
+            Operator::Less => order.is_lt(),
+            Operator::LessOrEqual => order.is_le(),
+            Operator::Greater => order.is_gt(),
+            Operator::GreaterOrEqual => order.is_ge(),
+            Operator::Contains | Operator::ContainsKey => false,
+        }
+    }
 }
 
 impl fmt::Display for Operator {

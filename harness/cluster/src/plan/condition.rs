@@ -1,7 +1,6 @@
 //! Whether the conditions of `IF` hold.
 
 use std::borrow::Cow;
-use std::cmp::Ordering;
 
 use super::{Condition, Filter, OneOf, Term};
 use crate::cql::Operator;
@@ -33,10 +32,6 @@ impl Filter {
             }
             list @ OneOf::List(_) => list.evaluate(column, values)?.into_iter().map(Some).collect(),
         };
-        let is = |order: fn(Ordering) -> bool| match (wanted.as_slice(), cell) {
-            ([Some(wanted)], Some(cell)) => order(column.ty.compare(cell, wanted)),
-            _ => false,
-        };
         let equal = wanted.iter().any(|wanted| match (wanted, cell) {
             (Some(wanted), Some(cell)) => column.ty.compare(cell, wanted).is_eq(),
             (wanted, cell) => wanted.is_none() && cell.is_none(),
@@ -44,14 +39,13 @@ impl Filter {
         match self.operator {
             Operator::Equal | Operator::In => Ok(equal),
             Operator::NotEqual => Ok(!equal),
-            operator if wanted.contains(&None) => {
-                invalid(format!("Invalid comparison with null for operator \"{operator}\""))
-            }
-            Operator::Less => Ok(is(Ordering::is_lt)),
-            Operator::LessOrEqual => Ok(is(Ordering::is_le)),
-            Operator::Greater => Ok(is(Ordering::is_gt)),
-            Operator::GreaterOrEqual => Ok(is(Ordering::is_ge)),
-            Operator::Contains | Operator::ContainsKey => Ok(false),
+            operator => match (wanted.as_slice(), cell) {
+                _ if wanted.contains(&None) => {
+                    invalid(format!("Invalid comparison with null for operator \"{operator}\""))
+                }
+                ([Some(wanted)], Some(cell)) => Ok(operator.takes(column.ty.compare(cell, wanted))),
+                _ => Ok(false),
+            },
         }
     }
 }

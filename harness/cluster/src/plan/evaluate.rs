@@ -1,7 +1,6 @@
 //! Values of terms, and whether rows pass filters: what is off the hot path of the executor.
 
 use std::borrow::Cow;
-use std::cmp::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use uuid::{Builder, Uuid};
@@ -189,10 +188,8 @@ impl Filter {
         let Some(column) = columns.get(self.column) else {
             return Err(CqlError::Invalid(format!("the filter's column {} is not one of the table's", self.column)));
         };
-        let element = match (self.operator, column.ty.unfrozen()) {
-            (Operator::Contains, CqlType::List(element) | CqlType::Set(element)) => Some(&**element),
-            (Operator::Contains, CqlType::Map(entry)) => Some(&entry[1]),
-            (Operator::ContainsKey, CqlType::Map(entry)) => Some(&entry[0]),
+        let element = match self.operator {
+            Operator::Contains | Operator::ContainsKey => column.ty.contained(self.operator == Operator::ContainsKey),
             _ => None,
         };
         let evaluated = match element {
@@ -208,20 +205,14 @@ impl EvaluatedFilter<'_> {
     pub fn matches(&self, cell: Option<&[u8]>) -> bool {
         let Some(cell) = cell else { return false };
         let any = |matches: &dyn Fn(&[u8]) -> bool| self.values.iter().any(|value| matches(value));
-        let orders = |wanted: &dyn Fn(Ordering) -> bool| any(&|value| wanted(self.ty.compare(cell, value)));
         match self.operator {
-            Operator::Equal | Operator::In => orders(&Ordering::is_eq),
-            Operator::NotEqual => orders(&Ordering::is_ne),
-            Operator::Less => orders(&Ordering::is_lt),
-            Operator::LessOrEqual => orders(&Ordering::is_le),
-            Operator::Greater => orders(&Ordering::is_gt),
-            Operator::GreaterOrEqual => orders(&Ordering::is_ge),
             Operator::Contains | Operator::ContainsKey => {
                 let is_map = matches!(self.ty.unfrozen(), CqlType::Map(_));
                 let skip = usize::from(is_map && self.operator == Operator::Contains);
                 let step = if is_map { 2 } else { 1 };
                 any(&|value| types::elements(cell).skip(skip).step_by(step).any(|element| element == Some(value)))
             }
+            operator => any(&|value| operator.takes(self.ty.compare(cell, value))),
         }
     }
 }
