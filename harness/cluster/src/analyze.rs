@@ -28,7 +28,10 @@ pub fn analyze(text: &str, catalog: &Catalog, keyspace: Option<&str>) -> Result<
         other => (analyzer.statement(other)?, Vec::new()),
     };
     let partition_key_indexes = partition_key_indexes(&plan);
-    Ok(Prepared { plan, bind_markers: analyzer.finished_markers()?, partition_key_indexes, result_columns })
+    let bind_markers = analyzer.markers.into_iter().collect::<Option<_>>();
+    let bind_markers =
+        bind_markers.ok_or_else(|| CqlError::invalid("Cannot infer the type of a bind marker in this statement"))?;
+    Ok(Prepared { plan, bind_markers, partition_key_indexes, result_columns })
 }
 
 struct Analyzer<'a> {
@@ -103,11 +106,6 @@ impl Analyzer<'_> {
             return Err(CqlError::Unauthorized(text));
         }
         Ok(table)
-    }
-
-    fn finished_markers(self) -> Result<Vec<ColumnSpec>> {
-        let known = self.markers.into_iter().collect::<Option<Vec<_>>>();
-        known.ok_or_else(|| CqlError::invalid("Cannot infer the type of a bind marker in this statement"))
     }
 }
 

@@ -17,7 +17,7 @@ use crate::schema::{Ddl, Table};
 use crate::types::{ColumnSpec, CqlType};
 
 pub use crate::cql::ModificationKind;
-pub use evaluate::EvaluatedFilter;
+pub use evaluate::{EvaluatedFilter, time_uuid};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Term {

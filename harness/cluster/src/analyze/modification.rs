@@ -10,14 +10,6 @@ use crate::schema::{Column, Table};
 
 const CUSTOM_TIMESTAMP: &str = "Cannot provide custom timestamp for conditional updates";
 
-/// A literal null cannot be part of a key.
-fn check_key_term(term: &Term, column: &Column) -> Result<()> {
-    match term {
-        Term::Constant(None) => invalid(format!("Invalid null value in condition for column {}", column.name)),
-        _ => Ok(()),
-    }
-}
-
 impl Analyzer<'_> {
     pub(super) fn modification(&mut self, statement: &Statement) -> Result<Modification> {
         match statement {
@@ -39,8 +31,8 @@ impl Analyzer<'_> {
         for (name, raw) in insert.columns.iter().zip(&insert.values) {
             let (index, column) = find(&table, name)?;
             let term = self.term(raw, &table.spec(column))?;
-            if index < table.static_start() {
-                check_key_term(&term, column)?;
+            if index < table.static_start() && term == Term::Constant(None) {
+                return invalid(format!("Invalid null value in condition for column {}", column.name));
             }
             if terms.insert(index, term).is_some() {
                 return invalid("The column names contains duplicates");

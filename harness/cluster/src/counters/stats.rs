@@ -4,7 +4,7 @@
 //! answer finds its request counted.
 
 use std::collections::{BTreeMap, HashMap};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::codec::Opcode;
@@ -137,6 +137,8 @@ impl Counts {
 #[derive(Debug)]
 pub(crate) struct ConnectionStats {
     pub(crate) id: u64,
+    /// The client's address.
+    pub(crate) peer: SocketAddr,
     pub(crate) place: Place,
     /// Without its counters.
     described: Mutex<ConnectionSnapshot>,
@@ -157,12 +159,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl ConnectionStats {
-    /// The client's address.
-    pub(crate) fn client(&self) -> IpAddr {
-        let peer = lock(&self.described).peer.parse().ok();
-        peer.map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |peer: SocketAddr| peer.ip())
-    }
-
     /// Changes what the snapshot says of it.
     pub(crate) fn describe(&self, change: impl FnOnce(&mut ConnectionSnapshot)) {
         change(&mut lock(&self.described));
@@ -221,7 +217,8 @@ impl Stats {
         let Place { node, shard } = place;
         let described =
             ConnectionSnapshot { id, peer: peer.to_string(), node, shard, open: true, ..ConnectionSnapshot::default() };
-        let stats = Arc::new(ConnectionStats { id, place, described: Mutex::new(described), counts: Mutex::default() });
+        let stats =
+            Arc::new(ConnectionStats { id, peer, place, described: Mutex::new(described), counts: Mutex::default() });
         connections.list.push(stats.clone());
         let mut closed = (0..).zip(&connections.list).filter(|(_, known)| !known.is_open());
         if let Some((oldest, _)) = closed.next()

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use crate::codec::request::Values;
 use crate::error::{CqlError, Result};
-use crate::plan::{ClusteringSelection, OneOf, PartitionSelection, Term};
+use crate::plan::{ClusteringSelection, OneOf, PartitionSelection};
 use crate::schema::{Column, Table};
 use crate::storage::clustering;
 use crate::token;
@@ -48,7 +48,11 @@ pub fn bind<'v, 'a>(
 /// The serialised keys of a statement's partitions, in the order of their values; none for a range of tokens.
 pub fn partition_keys(table: &Table, selection: &PartitionSelection, values: &[Value<'_>]) -> Result<Vec<Vec<u8>>> {
     match selection {
-        PartitionSelection::One(terms) => Ok(vec![partition_key(table, terms, values)?]),
+        PartitionSelection::One(terms) => {
+            let components = terms.iter().zip(table.partition_key());
+            let components = components.map(|(term, column)| term.evaluate_key(column, values));
+            Ok(vec![routing_key(&components.collect::<Result<Vec<_>>>()?)?])
+        }
         PartitionSelection::Product(choices) => {
             let choices = choices.iter().zip(table.partition_key());
             let found: Vec<_> = choices.map(|(one, column)| one.evaluate(column, values)).collect::<Result<_, _>>()?;
@@ -56,14 +60,6 @@ pub fn partition_keys(table: &Table, selection: &PartitionSelection, values: &[V
         }
         PartitionSelection::Tokens(_) => Ok(Vec::new()),
     }
-}
-
-fn partition_key(table: &Table, terms: &[Term], values: &[Value<'_>]) -> Result<Vec<u8>> {
-    let mut components = Vec::with_capacity(terms.len());
-    for (term, column) in terms.iter().zip(table.partition_key()) {
-        components.push(term.evaluate_key(column, values)?);
-    }
-    routing_key(&components)
 }
 
 fn routing_key<B: AsRef<[u8]>>(components: &[B]) -> Result<Vec<u8>> {

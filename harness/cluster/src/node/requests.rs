@@ -139,7 +139,7 @@ impl Requests {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         self.state.keep_trace(Trace {
             id,
-            client: self.stats.client(),
+            client: self.stats.peer.ip(),
             coordinator: self.state.nodes[self.stats.place.node].address,
             started_ms: i64::try_from(now.saturating_sub(took).as_millis()).unwrap_or(i64::MAX),
             duration_us: i32::try_from(took.as_micros()).unwrap_or(i32::MAX),
@@ -177,16 +177,13 @@ impl Requests {
         let options = request::startup(body)?;
         let option =
             |name: &str| options.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| *value);
-        match option("CQL_VERSION") {
-            None => return Err(CqlError::protocol("Missing value CQL_VERSION in STARTUP message")),
-            Some(asked)
-                if asked.split('.').next().and_then(|major| major.parse().ok()).is_none_or(|major: u32| major < 3) =>
-            {
-                return Err(CqlError::Protocol(format!(
-                    "CQL version {asked} is not supported by the binary protocol (supported version are >= 3.0.0)"
-                )));
-            }
-            Some(_) => {}
+        let missing = || CqlError::protocol("Missing value CQL_VERSION in STARTUP message");
+        let asked = option("CQL_VERSION").ok_or_else(missing)?;
+        let major = asked.split('.').next().and_then(|major| major.parse().ok());
+        if major.is_none_or(|major: u32| major < 3) {
+            return Err(CqlError::Protocol(format!(
+                "CQL version {asked} is not supported by the binary protocol (supported version are >= 3.0.0)"
+            )));
         }
         if let Some(compression) = option("COMPRESSION").filter(|compression| !compression.is_empty()) {
             return Err(CqlError::Protocol(format!(

@@ -46,16 +46,6 @@ pub enum Answers {
     Reordered,
 }
 
-impl Answers {
-    /// The most answers of a write.
-    pub(crate) fn most_per_write(self) -> usize {
-        match self {
-            Answers::UpTo(most) => most.get(),
-            Answers::Batched | Answers::Reordered => usize::MAX,
-        }
-    }
-}
-
 impl fmt::Display for Answers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -78,7 +78,7 @@ impl Computed {
 }
 
 /// A version 1 UUID of now, later than all before it.
-fn time_uuid() -> Uuid {
+pub fn time_uuid() -> Uuid {
     use std::sync::atomic::{AtomicU64, Ordering as Memory};
     static LAST: AtomicU64 = AtomicU64::new(0);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
