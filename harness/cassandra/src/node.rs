@@ -136,14 +136,12 @@ impl Node<'_> {
         property("-Dcassandra.storagedir=", &self.folder);
         property("-Dlogback.configurationFile=", logback);
         property("-Djava.io.tmpdir=", temporary);
-        // It is also how long a node waits for the seed's first answer.
-        flags.push(format!("-Dcassandra.ring_delay_ms={}", if self.of == 1 { 0 } else { 10_000 }).into());
         // Without its agent 4.1 cannot measure objects on Java 17.
         if let Some(agent) = self.agent() {
-            let mut flag = OsString::from("-javaagent:");
-            flag.push(agent);
-            flags.push(flag);
+            property("-javaagent:", &agent);
         }
+        // It is also how long a node waits for the seed's first answer.
+        flags.push(format!("-Dcassandra.ring_delay_ms={}", if self.of == 1 { 0 } else { 10_000 }).into());
         let further = env::var(JVM_VARIABLE).unwrap_or_default();
         flags.extend(further.split_whitespace().map(OsString::from));
         flags.extend(["-cp".into(), self.jars.join("*").into_os_string(), MAIN.into()]);

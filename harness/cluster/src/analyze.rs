@@ -64,7 +64,7 @@ impl Analyzer<'_> {
         if batch.statements.len() > usize::from(u16::MAX) {
             return invalid("A batch can have at most 65535 statements");
         }
-        let timestamp = self.using_timestamp(&batch.using, ("[batch]", "[batch]"))?;
+        let [timestamp, _] = self.using(&batch.using, ("[batch]", "[batch]"))?;
         let mut statements = Vec::with_capacity(batch.statements.len());
         for statement in &batch.statements {
             let plan = self.modification(statement)?;

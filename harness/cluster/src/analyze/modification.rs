@@ -38,11 +38,10 @@ impl Analyzer<'_> {
                 return invalid("The column names contains duplicates");
             }
         }
-        let timestamp = self.using_timestamp(&insert.using, (&table.keyspace, &table.name))?;
+        let [timestamp, ttl] = self.using(&insert.using, (&table.keyspace, &table.name))?;
         if insert.condition.is_some() && timestamp.is_some() {
             return invalid(CUSTOM_TIMESTAMP);
         }
-        let ttl = self.using_ttl(&insert.using, (&table.keyspace, &table.name))?;
 
         let rest = terms.split_off(&table.static_start());
         let clustering = terms.split_off(&table.partition_key_len);
@@ -75,8 +74,7 @@ impl Analyzer<'_> {
         let table = self.table_to_modify(&raw.table)?;
         let deletes = raw.kind == ModificationKind::Delete;
         // In the order of the text: markers get their types as they come.
-        let timestamp = self.using_timestamp(&raw.using, (&table.keyspace, &table.name))?;
-        let ttl = self.using_ttl(&raw.using, (&table.keyspace, &table.name))?;
+        let [timestamp, ttl] = self.using(&raw.using, (&table.keyspace, &table.name))?;
         let mut assigned = BTreeMap::new();
         for (assigned_to, value) in &raw.assignments {
             let (index, column) = target(assigned_to, &table)?;

@@ -38,10 +38,8 @@ impl Analyzer<'_> {
         }
         let filters = restrictions.filters(&table, filtering)?;
         let reversed = reversed(&select.order_by, &table, &partition)?;
-        let per_partition_limit = select.per_partition_limit.as_ref();
-        let per_partition_limit =
-            per_partition_limit.map(|raw| self.limit(raw, "[per_partition_limit]", &table)).transpose()?;
-        let limit = select.limit.as_ref().map(|raw| self.limit(raw, "[limit]", &table)).transpose()?;
+        let per_partition_limit = self.limit(select.per_partition_limit.as_ref(), "[per_partition_limit]", &table)?;
+        let limit = self.limit(select.limit.as_ref(), "[limit]", &table)?;
         let plan = Select {
             table,
             selectors: selectors.into(),
@@ -70,17 +68,14 @@ fn resolve_selectors(raw: &[(RawSelector, Option<String>)], table: &Table) -> Re
     if raw.len() > MAX_SELECTORS {
         return invalid(format!("A SELECT can have at most {MAX_SELECTORS} columns, got {}", raw.len()));
     }
-    let mut selectors = Vec::with_capacity(raw.len());
-    let mut columns = Vec::with_capacity(raw.len());
-    for (selector, alias) in raw {
+    let resolved = raw.iter().map(|(selector, alias)| {
         let (selector, mut spec) = resolve_selector(selector, table)?;
         if let Some(alias) = alias {
             spec.name = alias.as_str().into();
         }
-        selectors.push(selector);
-        columns.push(spec);
-    }
-    Ok((selectors, columns))
+        Ok((selector, spec))
+    });
+    Ok(resolved.collect::<Result<Vec<_>>>()?.into_iter().unzip())
 }
 
 fn resolve_selector(raw: &RawSelector, table: &Table) -> Result<(Selector, ColumnSpec)> {

@@ -100,19 +100,18 @@ impl Analyzer<'_> {
         folded(receiver, terms)
     }
 
-    /// `about` is the keyspace and the table of a marker's specification.
-    pub(super) fn using_timestamp(&mut self, using: &Using, about: (&str, &str)) -> Result<Option<Term>> {
-        let spec = ColumnSpec::special(about, "[timestamp]", CqlType::Bigint);
-        using.timestamp.as_ref().map(|raw| self.term(raw, &spec)).transpose()
-    }
-
-    pub(super) fn using_ttl(&mut self, using: &Using, about: (&str, &str)) -> Result<Option<Term>> {
-        let spec = ColumnSpec::special(about, "[ttl]", CqlType::Int);
-        using.ttl.as_ref().map(|raw| self.term(raw, &spec)).transpose()
+    /// The terms of USING TIMESTAMP and TTL; `about` is the keyspace and the table of a marker's specification.
+    pub(super) fn using(&mut self, using: &Using, about: (&str, &str)) -> Result<[Option<Term>; 2]> {
+        let mut term = |raw: &Option<RawTerm>, name: &str, ty: CqlType| {
+            raw.as_ref().map(|raw| self.term(raw, &ColumnSpec::special(about, name, ty))).transpose()
+        };
+        let timestamp = term(&using.timestamp, "[timestamp]", CqlType::Bigint)?;
+        Ok([timestamp, term(&using.ttl, "[ttl]", CqlType::Int)?])
     }
 
     /// A limit: an int above zero.
-    pub(super) fn limit(&mut self, raw: &RawTerm, name: &str, table: &Table) -> Result<Term> {
+    pub(super) fn limit(&mut self, raw: Option<&RawTerm>, name: &str, table: &Table) -> Result<Option<Term>> {
+        let Some(raw) = raw else { return Ok(None) };
         let term = self.term(raw, &table.special(name, CqlType::Int))?;
         if let Term::Constant(bytes) = &term {
             let value = bytes.as_ref().and_then(|bytes| bytes.as_ref().try_into().ok()).map(i32::from_be_bytes);
@@ -122,7 +121,7 @@ impl Analyzer<'_> {
                 return invalid(format!("{what} must be strictly positive"));
             }
         }
-        Ok(term)
+        Ok(Some(term))
     }
 }
 
