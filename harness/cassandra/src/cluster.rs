@@ -79,7 +79,6 @@ pub(crate) struct State {
     pub nodes: Vec<Running>,
 }
 
-/// One of its nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Running {
     pub address: SocketAddr,
@@ -87,7 +86,6 @@ pub(crate) struct Running {
     pub log: PathBuf,
 }
 
-/// A process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Process {
     pub pid: i32,

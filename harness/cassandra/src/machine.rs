@@ -19,7 +19,6 @@ const JAVA: [u32; 2] = [11, 17];
 /// Where ports are looked for: below those that Linux gives to clients.
 const PORTS: std::ops::Range<u16> = 10_000..32_000;
 
-/// A Java that fits.
 #[derive(Clone, Debug)]
 pub(crate) struct Java {
     pub program: PathBuf,

@@ -79,7 +79,6 @@ impl Analyzer<'_> {
         Ok(plan::Batch { statements, timestamp })
     }
 
-    /// The keyspace that a name is in.
     fn keyspace_of<'n>(&'n self, name: &'n TableName) -> Result<&'n str> {
         name.keyspace.as_deref().or(self.keyspace).ok_or_else(|| {
             CqlError::invalid(
@@ -139,7 +138,6 @@ fn missing(columns: &[Column], is_given: impl Fn(usize) -> bool) -> Option<Strin
     (!missing.is_empty()).then(|| missing.join(", "))
 }
 
-/// A column and its index.
 fn find<'t>(table: &'t Table, name: &str) -> Result<(usize, &'t Column)> {
     let undefined = || format!("Undefined column name {name} in table {}.{}", table.keyspace, table.name);
     table.column(name).ok_or_else(|| CqlError::Invalid(undefined()))

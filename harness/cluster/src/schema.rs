@@ -76,7 +76,6 @@ impl Table {
         self.static_start() + self.static_len
     }
 
-    /// Whether the column of this index is static.
     pub fn is_static(&self, column: usize) -> bool {
         (self.static_start()..self.regular_start()).contains(&column)
     }

@@ -154,7 +154,6 @@ pub enum AssignmentTarget {
     Element(String),
 }
 
-/// UPDATE and DELETE.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Modification {
     pub kind: ModificationKind,
@@ -241,7 +240,6 @@ pub enum Definition {
     DropTable(TableName),
 }
 
-/// DESCRIBE.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Describe {
     pub what: Described,

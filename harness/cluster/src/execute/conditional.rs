@@ -17,7 +17,6 @@ use crate::storage::table::{Shard, TableStore};
 use crate::token;
 use crate::types::{ColumnSpec, CqlType, Value};
 
-/// A statement with its values.
 pub type Bound<'s> = (&'s Modification, &'s [Value<'s>]);
 
 /// A condition and the row it is about.

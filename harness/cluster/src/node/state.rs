@@ -293,7 +293,6 @@ impl NodeState {
             .try_for_each(|plans| self.replica_count(plans.first().map(|plan| &plan.table)).check(level, access))
     }
 
-    /// The replicas of a table's rows.
     fn replica_count(&self, table: Option<&Arc<Table>>) -> ReplicaCount {
         let catalog = self.database.catalog();
         let keyspace = table.and_then(|table| catalog.keyspace(&table.keyspace));

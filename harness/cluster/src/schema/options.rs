@@ -10,7 +10,6 @@ use crate::error::{CqlError, Result};
 /// The greatest time to live in seconds: twenty years.
 pub const MAX_TTL: i32 = 20 * 365 * 24 * 60 * 60;
 
-/// What an option's value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Text,
@@ -51,7 +50,6 @@ const DEFAULT_TTL: &str = "default_time_to_live";
 /// Options of older versions, and of other servers, whose clients set them.
 const IGNORED: [&str; 4] = ["dclocal_read_repair_chance", "id", "nodesync", "read_repair_chance"];
 
-/// The options of a table, all of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableOptions {
     values: BTreeMap<&'static str, PropertyValue>,

@@ -11,7 +11,6 @@ use super::{Change, Key, StorageFull, Stored};
 /// A partition, perhaps without a live row.
 #[derive(Debug)]
 pub struct Partition {
-    /// The serialised partition key.
     pub key: Box<[u8]>,
     deleted: i64,
     ranges: RangeDeletions,
@@ -37,7 +36,6 @@ impl Partition {
         range.into_iter().flatten().map(|(key, record)| (&**key, &**record))
     }
 
-    /// The record of a row.
     pub fn row(&self, sortable: &[u8]) -> Option<&[u8]> {
         self.rows.get(sortable).map(|record| &**record)
     }

@@ -56,7 +56,6 @@ impl Shard {
         }
     }
 
-    /// The number of live rows.
     pub fn live(&self) -> u64 {
         match self {
             Shard::Rows(shard) => shard.live(),
@@ -120,7 +119,6 @@ impl TableStore {
         Place { shard: shard as usize, hash: ((ordered << self.shard_bits) >> 32) as u32 }
     }
 
-    /// The number of live rows.
     pub fn live(&self) -> u64 {
         self.shards.iter().map(|shard| shard.lock().live()).sum()
     }

@@ -90,7 +90,6 @@ impl<'f> Finder<'f> {
         self.catalog.keyspace(name).ok_or_else(|| CqlError::Invalid(format!("'{name}' not found in keyspaces")))
     }
 
-    /// The keyspace that a name is in.
     fn keyspace_of(&self, name: &TableName) -> Result<&'f Keyspace> {
         self.keyspace(name.keyspace.as_deref().or(self.keyspace).ok_or_else(no_keyspace)?)
     }
