@@ -1,28 +1,19 @@
-//! As much of the CQL binary protocol v4 as it takes to ask a node of ours a question.
+//! As much of a CQL client as it takes to ask a node of ours a question, with the codec of the embedded cluster.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
+use cqldyno_cluster::codec::frame::{FLAG_WARNING, HEADER_LEN, Header, Opcode};
+use cqldyno_cluster::codec::response::{KIND_ROWS, ROWS_HAS_MORE_PAGES, ROWS_NO_METADATA};
+use cqldyno_cluster::codec::write;
+use cqldyno_cluster::types::{Malformed, Read as Parsed, Reader};
+
 /// How long a node may take for an answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 /// No answer that is asked for here is longer.
 const MOST_BYTES: usize = 1 << 20;
-
-const STARTUP: u8 = 0x01;
-const READY: u8 = 0x02;
-const AUTHENTICATE: u8 = 0x03;
-const QUERY: u8 = 0x07;
-const RESULT: u8 = 0x08;
-const AUTH_RESPONSE: u8 = 0x0F;
-const AUTH_SUCCESS: u8 = 0x10;
-/// Opcodes of requests have version 4, and those of answers its highest bit, too.
-const VERSION: u8 = 4;
-/// A RESULT of rows, and the flags that say that its columns are not described, and that there are more of them.
-const ROWS: i32 = 2;
-const NO_METADATA: i32 = 4;
-const MORE_PAGES: i32 = 2;
-const CONSISTENCY_ONE: [u8; 2] = [0, 1];
+const CONSISTENCY_ONE: u16 = 1;
 const SKIP_METADATA: u8 = 2;
 
 /// A row, by column; `None` for null.
@@ -36,84 +27,59 @@ pub(crate) fn query(node: SocketAddr, login: &Login, cql: &str) -> io::Result<Ve
     let mut stream = TcpStream::connect_timeout(&node, ANSWER_WITHIN)?;
     stream.set_read_timeout(Some(ANSWER_WITHIN))?;
     stream.set_write_timeout(Some(ANSWER_WITHIN))?;
-    let mut startup = vec![0, 1];
-    for text in ["CQL_VERSION", "3.0.0"] {
-        startup.extend((text.len() as u16).to_be_bytes());
-        startup.extend(text.as_bytes());
-    }
+    let mut body = Vec::new();
+    write::short(&mut body, 1);
+    write::string(&mut body, "CQL_VERSION");
+    write::string(&mut body, "3.0.0");
     match login {
-        None => drop(exchange(&mut stream, STARTUP, &startup, READY)?),
+        None => drop(exchange(&mut stream, Opcode::Startup, &body, Opcode::Ready)?),
         Some((user, password)) => {
-            exchange(&mut stream, STARTUP, &startup, AUTHENTICATE)?;
+            exchange(&mut stream, Opcode::Startup, &body, Opcode::Authenticate)?;
+            body.clear();
             // The token of SASL PLAIN.
-            let token = format!("\0{user}\0{password}");
-            let mut body = (token.len() as u32).to_be_bytes().to_vec();
-            body.extend(token.as_bytes());
-            exchange(&mut stream, AUTH_RESPONSE, &body, AUTH_SUCCESS)?;
+            write::bytes(&mut body, Some(format!("\0{user}\0{password}").as_bytes()));
+            exchange(&mut stream, Opcode::AuthResponse, &body, Opcode::AuthSuccess)?;
         }
     }
-    let mut body = (cql.len() as u32).to_be_bytes().to_vec();
-    body.extend(cql.as_bytes());
-    body.extend(CONSISTENCY_ONE);
+    body.clear();
+    write::long_string(&mut body, cql);
+    write::short(&mut body, CONSISTENCY_ONE);
     body.push(SKIP_METADATA);
-    let answer = exchange(&mut stream, QUERY, &body, RESULT)?;
-    rows(&answer).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "it answered with no rows"))
+    let answer = exchange(&mut stream, Opcode::Query, &body, Opcode::Result)?;
+    rows(&answer).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it answered with no rows"))
 }
 
 /// Sends a frame and reads the body of its answer.
-fn exchange(stream: &mut TcpStream, opcode: u8, body: &[u8], expected: u8) -> io::Result<Vec<u8>> {
-    let mut frame = vec![VERSION, 0, 0, 0, opcode];
-    frame.extend((body.len() as u32).to_be_bytes());
-    frame.extend(body);
-    stream.write_all(&frame)?;
-    let mut header = [0; 9];
+fn exchange(stream: &mut TcpStream, opcode: Opcode, body: &[u8], expected: Opcode) -> io::Result<Vec<u8>> {
+    let header = Header { version: 4, flags: 0, stream: 0, opcode: opcode as u8, length: body.len() };
+    stream.write_all(&[&header.encode(false)[..], body].concat())?;
+    let mut header = [0; HEADER_LEN];
     stream.read_exact(&mut header)?;
-    let [.., found, a, b, c, d] = header;
+    let [_, flags, _, _, found, a, b, c, d] = header;
     let length = u32::from_be_bytes([a, b, c, d]) as usize;
-    if found != expected || length > MOST_BYTES {
+    if found != expected as u8 || length > MOST_BYTES {
         return Err(io::Error::new(io::ErrorKind::InvalidData, format!("it answered with opcode {found:#04x}")));
     }
     let mut answer = vec![0; length];
     stream.read_exact(&mut answer)?;
+    let mut reader = Reader::new(&answer);
     // A warning comes first, such as that of an aggregate.
-    let warned = if header[1] & 0x08 != 0 { strings(&answer) } else { Some(0) };
-    Ok(warned.and_then(|length| answer.get(length..)).unwrap_or_default().to_vec())
+    if flags & FLAG_WARNING != 0 {
+        reader.string_list().map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+    }
+    Ok(reader.rest().to_vec())
 }
 
-/// The length of a list of strings.
-fn strings(bytes: &[u8]) -> Option<usize> {
-    let number = |at: usize| Some(usize::from(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?)));
-    (0..number(0)?).try_fold(2, |at, _| Some(at + 2 + number(at)?))
-}
-
-fn rows(bytes: &[u8]) -> Option<Vec<Row>> {
-    let mut rest = bytes;
-    let number = |rest: &mut &[u8]| {
-        let (first, behind) = rest.split_first_chunk::<4>()?;
-        *rest = behind;
-        Some(i32::from_be_bytes(*first))
-    };
-    let (kind, flags) = (number(&mut rest)?, number(&mut rest)?);
-    if kind != ROWS || flags & (NO_METADATA | MORE_PAGES) != NO_METADATA {
-        return None;
+/// The rows of a RESULT, without metadata and all in one page.
+fn rows(answer: &[u8]) -> Parsed<Vec<Row>> {
+    let mut reader = Reader::new(answer);
+    let (kind, flags) = (reader.int()?, reader.int()?);
+    if kind != KIND_ROWS || flags & (ROWS_NO_METADATA | ROWS_HAS_MORE_PAGES) != ROWS_NO_METADATA {
+        return Err(Malformed::new("The answer is no page of rows"));
     }
-    let (columns, count) = (number(&mut rest)?, number(&mut rest)?);
-    let mut rows = Vec::new();
-    for _ in 0..count {
-        let mut row = Row::new();
-        for _ in 0..columns {
-            row.push(match usize::try_from(number(&mut rest)?) {
-                Err(_) => None,
-                Ok(length) => {
-                    let (cell, behind) = rest.split_at_checked(length)?;
-                    rest = behind;
-                    Some(cell.to_vec())
-                }
-            });
-        }
-        rows.push(row);
-    }
-    Some(rows)
+    let (columns, count) = (reader.int()?, reader.int()?);
+    let mut row = || (0..columns).map(|_| Ok(reader.bytes()?.map(<[u8]>::to_vec))).collect();
+    (0..count).map(|_| row()).collect()
 }
 
 #[cfg(test)]
@@ -121,14 +87,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_are_read_with_nulls_and_a_torn_answer_is_none() {
+    fn rows_are_read_with_nulls_and_a_torn_answer_is_refused() {
         let numbers = |all: &[i32]| all.iter().flat_map(|number| number.to_be_bytes()).collect::<Vec<u8>>();
-        let mut answer = numbers(&[ROWS, NO_METADATA | 1, 2, 1, 2]);
+        let mut answer = numbers(&[KIND_ROWS, ROWS_NO_METADATA | 1, 2, 1, 2]);
         answer.extend(b"ab");
         answer.extend(numbers(&[-1]));
-        assert_eq!(rows(&answer), Some(vec![vec![Some(b"ab".to_vec()), None]]));
-        assert_eq!(rows(&answer[..answer.len() - 1]), None);
-        assert_eq!(rows(&numbers(&[1])), None);
-        assert_eq!(strings(&[0, 1, 0, 2, b'a', b'b', 9]), Some(6));
+        assert_eq!(rows(&answer), Ok(vec![vec![Some(b"ab".to_vec()), None]]));
+        assert!(rows(&answer[..answer.len() - 1]).is_err());
+        assert!(rows(&numbers(&[1])).is_err());
     }
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::client::{Login, Row, query};
-use crate::error::{CassandraError, of};
+use crate::error::{CassandraError, Result, of};
 use crate::fetch::{digest, jars};
 use crate::machine::{check, java, ports};
 use crate::node::{Gate, Node};
@@ -79,7 +79,6 @@ pub(crate) struct State {
     pub nodes: Vec<Running>,
 }
 
-/// One of its nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Running {
     pub address: SocketAddr,
@@ -87,7 +86,6 @@ pub(crate) struct Running {
     pub log: PathBuf,
 }
 
-/// A process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Process {
     pub pid: i32,
@@ -100,7 +98,7 @@ impl Cluster {
     ///
     /// # Errors
     /// As [`check`]; when it cannot be fetched, a node ends or is not ready in time, or the user ends it. Nothing is left running then.
-    pub fn start(start: Start<'_>) -> Result<Cluster, CassandraError> {
+    pub fn start(start: Start<'_>) -> Result<Cluster> {
         let Start { order, cache, folder, log, gate, kept, yaml, login, says, cancelled } = start;
         // What a crash of ours left behind.
         sweep(cache);
@@ -196,7 +194,7 @@ impl Cluster {
     }
 
     /// Waits until all nodes that were started see each other.
-    fn wait(&self, order: &Order, cancelled: &dyn Fn() -> bool) -> Result<(), CassandraError> {
+    fn wait(&self, order: &Order, cancelled: &dyn Fn() -> bool) -> Result<()> {
         let others = self.state.nodes.len() - 1;
         let within = READY_WITHIN * u32::from(order.nodes);
         let deadline = Instant::now() + within;
@@ -279,7 +277,7 @@ impl State {
         serde_json::from_str(&fs::read_to_string(folder.join(STATE)).ok()?).ok()
     }
 
-    fn write(&self, folder: &Path) -> Result<(), CassandraError> {
+    fn write(&self, folder: &Path) -> Result<()> {
         let (path, part) = (folder.join(STATE), folder.join(format!("{STATE}.part")));
         let text = serde_json::to_string_pretty(self).unwrap_or_default();
         // Another start may read it at any time.
@@ -292,7 +290,7 @@ impl State {
 }
 
 /// Notes in `cache` that a cluster writes into `folder`, so that a later start removes it if this process is killed.
-fn note(folder: &Path, cache: &Path) -> Result<(), CassandraError> {
+fn note(folder: &Path, cache: &Path) -> Result<()> {
     let folders = cache.join(FOLDERS);
     let name = digest(folder.as_os_str().as_encoded_bytes()).map_err(of(folder))?;
     let link = folders.join(name);

@@ -60,6 +60,8 @@ pub enum CassandraError {
     Cancelled,
 }
 
+pub(crate) type Result<T, E = CassandraError> = std::result::Result<T, E>;
+
 /// Names the file in an error of the system.
 pub(crate) fn of(path: &Path) -> impl Fn(io::Error) -> CassandraError + use<> {
     let path = path.to_path_buf();

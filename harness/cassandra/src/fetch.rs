@@ -12,7 +12,7 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use sha2::{Digest, Sha256};
 
-use crate::error::{CassandraError, of};
+use crate::error::{CassandraError, Result, of};
 use crate::machine::on_path;
 use crate::node::{Gate, quiet};
 use crate::order::Order;
@@ -34,11 +34,7 @@ pub fn is_fetched(version: &str, cache: &Path) -> bool {
 }
 
 /// Holds the lock `file` until what is returned is dropped. While another process holds it, `waits` hears of it once.
-pub(crate) fn alone(
-    file: &Path,
-    waits: &mut dyn FnMut(),
-    cancelled: &dyn Fn() -> bool,
-) -> Result<File, CassandraError> {
+pub(crate) fn alone(file: &Path, waits: &mut dyn FnMut(), cancelled: &dyn Fn() -> bool) -> Result<File> {
     file.parent().map_or(Ok(()), fs::create_dir_all).map_err(of(file))?;
     let held = File::create(file).map_err(of(file))?;
     let mut waited = false;
@@ -56,12 +52,7 @@ pub(crate) fn alone(
 }
 
 /// The folder with the jars of the release, which are fetched first if need be. Every file is the one that was fetched.
-pub(crate) fn jars(
-    order: &Order,
-    cache: &Path,
-    gate: Gate<'_>,
-    cancelled: &dyn Fn() -> bool,
-) -> Result<PathBuf, CassandraError> {
+pub(crate) fn jars(order: &Order, cache: &Path, gate: Gate<'_>, cancelled: &dyn Fn() -> bool) -> Result<PathBuf> {
     let folder = folder(&order.version, cache);
     let parent = cache.join("cassandra");
     // Another one may fetch.
@@ -85,7 +76,7 @@ pub(crate) fn jars(
 
 /// Maven's own repository on this machine may hold files that nobody verified, so it is a fresh one: every file comes from the
 /// repository that the user's settings name, and must have the checksum that lies beside it there.
-fn fetch(order: &Order, part: &Path, gate: Gate<'_>, cancelled: &dyn Fn() -> bool) -> Result<(), CassandraError> {
+fn fetch(order: &Order, part: &Path, gate: Gate<'_>, cancelled: &dyn Fn() -> bool) -> Result<()> {
     let maven = on_path("mvn").ok_or_else(|| CassandraError::NoMaven(order.name()))?;
     let _ = fs::remove_dir_all(part);
     fs::create_dir_all(part).map_err(of(part))?;
@@ -149,7 +140,7 @@ fn write_sums(folder: &Path) -> io::Result<()> {
 }
 
 /// Every file is as it was fetched, and there is no other.
-fn verify(folder: &Path) -> Result<(), CassandraError> {
+fn verify(folder: &Path) -> Result<()> {
     let sums = folder.join(SUMS);
     let damaged = |what: String| Err(CassandraError::Damaged(what, folder.to_path_buf()));
     let text = fs::read_to_string(&sums).map_err(of(&sums))?;

@@ -9,7 +9,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use crate::cluster::{Cluster, Process, Running, Start, State};
-use crate::error::{CassandraError, of};
+use crate::error::{CassandraError, Result, of};
 use crate::fetch::alone;
 use crate::node::Gate;
 use crate::order::Order;
@@ -93,7 +93,7 @@ impl Kept {
         gate: Gate<'_>,
         says: &mut dyn FnMut(&str),
         cancelled: &dyn Fn() -> bool,
-    ) -> Result<Kept, CassandraError> {
+    ) -> Result<Kept> {
         let _alone = alone(&Kept::lock(cache), &mut || says(WAITS), cancelled)?;
         if let Some(kept) = Kept::find(cache).filter(|kept| kept.alive().next().is_some()) {
             let answering = kept.nodes().iter().filter(|node| node.condition == Condition::Answers).count();
@@ -151,11 +151,7 @@ impl Kept {
     ///
     /// # Errors
     /// When its folder cannot be removed, or the user no longer waits for its start.
-    pub fn stop(
-        cache: &Path,
-        says: &mut dyn FnMut(&str),
-        cancelled: &dyn Fn() -> bool,
-    ) -> Result<Option<Kept>, CassandraError> {
+    pub fn stop(cache: &Path, says: &mut dyn FnMut(&str), cancelled: &dyn Fn() -> bool) -> Result<Option<Kept>> {
         let _alone = alone(&Kept::lock(cache), &mut || says(WAITS), cancelled)?;
         let Some(kept) = Kept::find(cache) else { return Ok(None) };
         for process in kept.alive() {

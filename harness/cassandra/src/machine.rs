@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use nix::unistd::geteuid;
 
-use crate::error::CassandraError;
+use crate::error::{CassandraError, Result};
 use crate::fetch::is_fetched;
 use crate::order::{Order, memory};
 
@@ -19,7 +19,6 @@ const JAVA: [u32; 2] = [11, 17];
 /// Where ports are looked for: below those that Linux gives to clients.
 const PORTS: std::ops::Range<u16> = 10_000..32_000;
 
-/// A Java that fits.
 #[derive(Clone, Debug)]
 pub(crate) struct Java {
     pub program: PathBuf,
@@ -31,7 +30,7 @@ pub(crate) struct Java {
 ///
 /// # Errors
 /// The first thing that is missing, with what to do.
-pub fn check(order: &Order, cache: &Path) -> Result<(), CassandraError> {
+pub fn check(order: &Order, cache: &Path) -> Result<()> {
     java(order)?;
     if !is_fetched(&order.version, cache) && on_path("mvn").is_none() {
         return Err(CassandraError::NoMaven(order.name()));
@@ -44,7 +43,7 @@ pub fn check(order: &Order, cache: &Path) -> Result<(), CassandraError> {
 }
 
 /// The Java of JAVA_HOME, else the one on the path.
-pub(crate) fn java(order: &Order) -> Result<Java, CassandraError> {
+pub(crate) fn java(order: &Order) -> Result<Java> {
     let home = env::var_os("JAVA_HOME").map(|home| Path::new(&home).join("bin/java")).filter(|java| java.is_file());
     let program = home.or_else(|| on_path("java")).ok_or_else(|| CassandraError::NoJava(order.name()))?;
     let said = Command::new(&program).arg("-version").stdin(Stdio::null()).output();
@@ -94,7 +93,7 @@ pub(crate) fn address(node: u8) -> Ipv4Addr {
 }
 
 /// A port for CQL and one for the nodes among themselves, free on all addresses now.
-pub(crate) fn ports(order: &Order) -> Result<(u16, u16), CassandraError> {
+pub(crate) fn ports(order: &Order) -> Result<(u16, u16)> {
     let taken = |port: u16| {
         (0..order.nodes).find_map(|node| {
             let address = SocketAddrV4::new(address(node), port);

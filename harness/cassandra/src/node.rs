@@ -9,7 +9,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use crate::error::{CassandraError, of};
+use crate::error::{Result, of};
 use crate::machine::{Java, address, without_locked_memory};
 
 /// The environment variable with further flags of the nodes' JVMs, with spaces between them.
@@ -68,7 +68,7 @@ impl Gate<'_> {
 }
 
 /// A handle of `file` for a child.
-pub(crate) fn quiet(file: &File, path: &Path) -> Result<Stdio, CassandraError> {
+pub(crate) fn quiet(file: &File, path: &Path) -> Result<Stdio> {
     file.try_clone().map(Stdio::from).map_err(of(path))
 }
 
@@ -95,7 +95,7 @@ impl Node<'_> {
     }
 
     /// Writes its files and starts it, through the gate unless it is to outlive us.
-    pub(crate) fn start(&self, gate: Option<Gate<'_>>) -> Result<Child, CassandraError> {
+    pub(crate) fn start(&self, gate: Option<Gate<'_>>) -> Result<Child> {
         let (yaml, logback, temporary) =
             (self.folder.join("cassandra.yaml"), self.folder.join("logback.xml"), self.folder.join("tmp"));
         fs::create_dir_all(&temporary).map_err(of(&temporary))?;
@@ -136,14 +136,12 @@ impl Node<'_> {
         property("-Dcassandra.storagedir=", &self.folder);
         property("-Dlogback.configurationFile=", logback);
         property("-Djava.io.tmpdir=", temporary);
-        // It is also how long a node waits for the seed's first answer.
-        flags.push(format!("-Dcassandra.ring_delay_ms={}", if self.of == 1 { 0 } else { 10_000 }).into());
         // Without its agent 4.1 cannot measure objects on Java 17.
         if let Some(agent) = self.agent() {
-            let mut flag = OsString::from("-javaagent:");
-            flag.push(agent);
-            flags.push(flag);
+            property("-javaagent:", &agent);
         }
+        // It is also how long a node waits for the seed's first answer.
+        flags.push(format!("-Dcassandra.ring_delay_ms={}", if self.of == 1 { 0 } else { 10_000 }).into());
         let further = env::var(JVM_VARIABLE).unwrap_or_default();
         flags.extend(further.split_whitespace().map(OsString::from));
         flags.extend(["-cp".into(), self.jars.join("*").into_os_string(), MAIN.into()]);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::error::CassandraError;
+use crate::error::{CassandraError, Result};
 
 /// The lines of releases that were tried with this cqldyno, the default first, each with its release.
 pub const RELEASES: [(&str, &str); 2] = [("5.0", "5.0.9"), ("4.1", "4.1.10")];
@@ -36,7 +36,7 @@ impl Order {
     ///
     /// # Errors
     /// When the version or an option cannot be read.
-    pub fn parse(text: &str) -> Option<Result<Order, CassandraError>> {
+    pub fn parse(text: &str) -> Option<Result<Order>> {
         let rest = text.strip_prefix(WORD)?;
         let mut parts = rest.split(',');
         let version = match parts.next()? {
@@ -83,12 +83,8 @@ pub(crate) fn memory(bytes: u64) -> String {
 }
 
 fn read(version: Option<&str>, options: &[(&str, &str)]) -> Result<Order, String> {
-    let version = match version.unwrap_or(RELEASES[0].0) {
-        line if RELEASES.iter().any(|(known, _)| *known == line) => {
-            RELEASES.iter().find(|(known, _)| *known == line).map(|(_, release)| *release).unwrap_or_default()
-        }
-        whole => whole,
-    };
+    let asked = version.unwrap_or(RELEASES[0].0);
+    let version = RELEASES.iter().find(|(line, _)| *line == asked).map_or(asked, |(_, release)| *release);
     let is_whole = version.split('.').count() >= 3 && version.starts_with(|c: char| c.is_ascii_digit());
     let is_plain = version.chars().all(|c| c.is_ascii_alphanumeric() || ".-".contains(c));
     // Pre-releases have two numbers and a word: 6.0-alpha2.

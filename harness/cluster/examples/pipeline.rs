@@ -102,7 +102,7 @@ impl Server {
     }
 
     fn snapshot(&mut self) -> Result<Snapshot> {
-        serde_json::to_writer(&self.commands, &Control::snapshot())?;
+        serde_json::to_writer(&self.commands, &Control::Snapshot(true))?;
         self.commands.write_all(b"\n")?;
         let mut line = String::new();
         self.replies.read_line(&mut line)?;

@@ -11,15 +11,13 @@ mod terms;
 use std::sync::Arc;
 
 use crate::cql::{self, Batch, Statement, TableName};
-use crate::error::{CqlError, invalid};
+use crate::error::{CqlError, Result, invalid};
 use crate::plan::{self, OneOf, PartitionSelection, Plan, Prepared, Term};
-use crate::schema::{
-    Catalog, Column, Ddl, Definition, Table, TableId, check_modifiable, define_keyspace, define_table,
-};
+use crate::schema::{Catalog, Column, Ddl, Definition, Table, check_modifiable, define_keyspace, define_table};
 use crate::types::ColumnSpec;
 
 /// Parses a statement and resolves it against the catalog; `keyspace` is the one that the connection uses.
-pub fn analyze(text: &str, catalog: &Catalog, keyspace: Option<&str>) -> Result<Prepared, CqlError> {
+pub fn analyze(text: &str, catalog: &Catalog, keyspace: Option<&str>) -> Result<Prepared> {
     let statement = cql::parse(text)?;
     let mut analyzer = Analyzer { catalog, keyspace, markers: Vec::new() };
     let (plan, result_columns) = match &statement {
@@ -30,7 +28,10 @@ pub fn analyze(text: &str, catalog: &Catalog, keyspace: Option<&str>) -> Result<
         other => (analyzer.statement(other)?, Vec::new()),
     };
     let partition_key_indexes = partition_key_indexes(&plan);
-    Ok(Prepared { plan, bind_markers: analyzer.finished_markers()?, partition_key_indexes, result_columns })
+    let bind_markers = analyzer.markers.into_iter().collect::<Option<_>>();
+    let bind_markers =
+        bind_markers.ok_or_else(|| CqlError::invalid("Cannot infer the type of a bind marker in this statement"))?;
+    Ok(Prepared { plan, bind_markers, partition_key_indexes, result_columns })
 }
 
 struct Analyzer<'a> {
@@ -40,12 +41,10 @@ struct Analyzer<'a> {
 }
 
 impl Analyzer<'_> {
-    fn statement(&mut self, statement: &Statement) -> Result<Plan, CqlError> {
+    fn statement(&mut self, statement: &Statement) -> Result<Plan> {
         match statement {
             Statement::Select(select) => self.select(select).map(|(select, _)| Plan::Select(select)),
-            Statement::Insert(insert) => self.insert(insert).map(Plan::Insert),
-            Statement::Update(update) => self.update(update).map(Plan::Update),
-            Statement::Delete(delete) => self.delete(delete).map(Plan::Delete),
+            Statement::Insert(_) | Statement::Modify(_) => self.modification(statement).map(Plan::Modify),
             Statement::Batch(batch) => self.batch(batch).map(Plan::Batch),
             Statement::Truncate(name) => self.table_to_modify(name).map(Plan::Truncate),
             Statement::Use(name) => match self.catalog.keyspace(name) {
@@ -61,33 +60,26 @@ impl Analyzer<'_> {
         }
     }
 
-    fn batch(&mut self, batch: &Batch) -> Result<plan::Batch, CqlError> {
+    fn batch(&mut self, batch: &Batch) -> Result<plan::Batch> {
         if batch.statements.len() > usize::from(u16::MAX) {
             return invalid("A batch can have at most 65535 statements");
         }
-        let timestamp = self.using_timestamp(&batch.using, ("[batch]", "[batch]"))?;
+        let [timestamp, _] = self.using(&batch.using, ("[batch]", "[batch]"))?;
         let mut statements = Vec::with_capacity(batch.statements.len());
         for statement in &batch.statements {
-            let plan = self.statement(statement)?;
-            let own_timestamp = match &plan {
-                Plan::Insert(insert) => insert.timestamp.is_some(),
-                Plan::Update(update) => update.timestamp.is_some(),
-                Plan::Delete(delete) => delete.timestamp.is_some(),
-                _ => false,
-            };
-            if timestamp.is_some() && own_timestamp {
+            let plan = self.modification(statement)?;
+            if timestamp.is_some() && plan.timestamp.is_some() {
                 return invalid("Timestamp must be set either on BATCH or individual statements");
             }
             statements.push(plan);
         }
-        if timestamp.is_some() && statements.iter().any(|plan| plan.condition().is_some()) {
+        if timestamp.is_some() && statements.iter().any(|plan| plan.condition.is_some()) {
             return invalid("Cannot provide custom timestamp for conditional BATCH");
         }
         Ok(plan::Batch { statements, timestamp })
     }
 
-    /// The keyspace that a name is in.
-    fn keyspace_of<'n>(&'n self, name: &'n TableName) -> Result<&'n str, CqlError> {
+    fn keyspace_of<'n>(&'n self, name: &'n TableName) -> Result<&'n str> {
         name.keyspace.as_deref().or(self.keyspace).ok_or_else(|| {
             CqlError::invalid(
                 "No keyspace has been specified. USE a keyspace, or explicitly specify keyspace.tablename",
@@ -95,7 +87,7 @@ impl Analyzer<'_> {
         })
     }
 
-    fn table(&self, name: &TableName) -> Result<Arc<Table>, CqlError> {
+    fn table(&self, name: &TableName) -> Result<Arc<Table>> {
         let keyspace = self.keyspace_of(name)?;
         let Some(keyspace) = self.catalog.keyspace(keyspace) else {
             return invalid(format!("keyspace {keyspace} does not exist"));
@@ -106,18 +98,13 @@ impl Analyzer<'_> {
         }
     }
 
-    fn table_to_modify(&self, name: &TableName) -> Result<Arc<Table>, CqlError> {
+    fn table_to_modify(&self, name: &TableName) -> Result<Arc<Table>> {
         let table = self.table(name)?;
         if table.is_virtual {
             let text = format!("Cannot MODIFY <table {}.{}>", table.keyspace, table.name);
             return Err(CqlError::Unauthorized(text));
         }
         Ok(table)
-    }
-
-    fn finished_markers(self) -> Result<Vec<ColumnSpec>, CqlError> {
-        let known = self.markers.into_iter().collect::<Option<Vec<_>>>();
-        known.ok_or_else(|| CqlError::invalid("Cannot infer the type of a bind marker in this statement"))
     }
 }
 
@@ -151,43 +138,37 @@ fn missing(columns: &[Column], is_given: impl Fn(usize) -> bool) -> Option<Strin
     (!missing.is_empty()).then(|| missing.join(", "))
 }
 
-/// A column and its index.
-fn find<'t>(table: &'t Table, name: &str) -> Result<(usize, &'t Column), CqlError> {
+fn find<'t>(table: &'t Table, name: &str) -> Result<(usize, &'t Column)> {
     let undefined = || format!("Undefined column name {name} in table {}.{}", table.keyspace, table.name);
     table.column(name).ok_or_else(|| CqlError::Invalid(undefined()))
 }
 
 /// The markers that make up the partition key, if each of its components is one.
 fn partition_key_indexes(plan: &Plan) -> Vec<u16> {
-    match plan {
+    let markers = match plan {
         // Only a batch of one table has any.
         Plan::Batch(batch) => {
-            let tables: Vec<TableId> = batch.statements.iter().flat_map(Plan::tables).map(|table| table.id).collect();
-            if tables.windows(2).any(|two| two[0] != two[1]) {
+            if batch.statements.windows(2).any(|two| two[0].table.id != two[1].table.id) {
                 return Vec::new();
             }
-            let of_statements = batch.statements.iter().map(partition_key_markers);
+            let of_statements = batch.statements.iter().map(|plan| partition_key_markers(&plan.partition));
             let last = of_statements.reduce(|before, after| {
                 after.into_iter().zip(before).map(|(after, before)| after.or(before)).collect()
             });
-            last.unwrap_or_default().into_iter().collect::<Option<_>>().unwrap_or_default()
+            last.unwrap_or_default()
         }
-        single => partition_key_markers(single).into_iter().collect::<Option<_>>().unwrap_or_default(),
-    }
+        Plan::Modify(plan) => partition_key_markers(&plan.partition),
+        Plan::Select(select) => partition_key_markers(&select.partition),
+        _ => Vec::new(),
+    };
+    markers.into_iter().collect::<Option<_>>().unwrap_or_default()
 }
 
 /// The last marker of each part of the partition key, in the key's order: Cassandra has drivers route with it.
-fn partition_key_markers(plan: &Plan) -> Vec<Option<u16>> {
+fn partition_key_markers(partition: &PartitionSelection) -> Vec<Option<u16>> {
     let marker = |term: &Term| match term {
         Term::Marker(index) => Some(*index),
         _ => None,
-    };
-    let partition = match plan {
-        Plan::Insert(insert) => return insert.partition.iter().map(marker).collect(),
-        Plan::Update(update) => &update.partition,
-        Plan::Delete(delete) => &delete.partition,
-        Plan::Select(select) => &select.partition,
-        _ => return Vec::new(),
     };
     match partition {
         PartitionSelection::One(terms) => terms.iter().map(marker).collect(),
@@ -204,7 +185,7 @@ fn partition_key_markers(plan: &Plan) -> Vec<Option<u16>> {
 }
 
 impl Analyzer<'_> {
-    fn definition(&self, definition: &cql::Definition, conditional: bool) -> Result<Definition, CqlError> {
+    fn definition(&self, definition: &cql::Definition, conditional: bool) -> Result<Definition> {
         Ok(match definition {
             cql::Definition::CreateKeyspace(name, properties) => {
                 Definition::CreateKeyspace(define_keyspace(name, properties, None)?)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::error::{CqlError, invalid};
+use crate::error::{CqlError, Result, invalid};
 use crate::ring::{DATA_CENTER, Topology, replication_factor};
 
 /// The levels by their codes (section 3 of the protocol's specification).
@@ -83,7 +83,7 @@ impl ReplicaCount {
     ///
     /// # Errors
     /// Invalid (0x2200) or unavailable (0x1000), with Cassandra's texts.
-    pub fn check(self, level: u16, access: Access) -> Result<(), CqlError> {
+    pub fn check(self, level: u16, access: Access) -> Result<()> {
         let is_serial = matches!(level, SERIAL | LOCAL_SERIAL);
         match access {
             Access::Read if level == ANY => invalid("ANY ConsistencyLevel is only supported for writes"),
@@ -116,7 +116,7 @@ impl ReplicaCount {
         }
     }
 
-    fn enough(self, level: u16) -> Result<(), CqlError> {
+    fn enough(self, level: u16) -> Result<()> {
         let required = match name(level) {
             "ANY" => 0,
             "ONE" | "LOCAL_ONE" => 1,

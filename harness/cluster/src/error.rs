@@ -60,6 +60,9 @@ pub enum CqlError {
     Unprepared(Vec<u8>),
 }
 
+/// The result of what may refuse a request.
+pub type Result<T, E = CqlError> = std::result::Result<T, E>;
+
 impl CqlError {
     /// The code that an ERROR frame carries.
     pub fn code(&self) -> i32 {
@@ -89,6 +92,11 @@ impl CqlError {
         CqlError::Protocol(message.into())
     }
 
+    /// Of a SELECT, for example.
+    pub(crate) fn not_in_a_batch() -> Self {
+        CqlError::invalid("Invalid statement in batch: only UPDATE, INSERT and DELETE statements are allowed.")
+    }
+
     /// CQL that Cassandra has and this node has not (0x2200).
     pub(crate) fn unsupported(what: impl fmt::Display) -> Self {
         CqlError::Invalid(format!(
@@ -98,7 +106,7 @@ impl CqlError {
 }
 
 /// Refuses a statement as invalid (0x2200).
-pub(crate) fn invalid<T>(message: impl Into<String>) -> Result<T, CqlError> {
+pub(crate) fn invalid<T>(message: impl Into<String>) -> Result<T> {
     Err(CqlError::invalid(message))
 }
 

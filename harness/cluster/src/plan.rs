@@ -7,17 +7,17 @@
 mod condition;
 mod evaluate;
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use md5::{Digest, Md5};
 
-use crate::cql::{Describe, Operator};
+use crate::cql::{self, Describe, Operator};
 use crate::schema::{Ddl, Table};
-use crate::types::{ColumnSpec, CqlType, Value};
+use crate::types::{ColumnSpec, CqlType};
 
-pub use evaluate::EvaluatedFilter;
+pub use crate::cql::ModificationKind;
+pub use evaluate::{EvaluatedFilter, time_uuid};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Term {
@@ -42,22 +42,10 @@ pub enum Generated {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Computed {
     Generated(Generated),
-    List(Vec<Term>),
-    /// With the type of its elements.
-    Set(CqlType, Vec<Term>),
-    /// With the type of its keys.
-    Map(CqlType, Vec<(Term, Term)>),
-    Tuple(Vec<Term>),
+    /// A value of this collection or tuple, frozen or not; of a map each key is before its value.
+    Nested(CqlType, Vec<Term>),
     /// `token(...)` of partition key components.
     Token(Vec<Term>),
-}
-
-/// A value after evaluation: as [`Value`], but perhaps owned.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Evaluated<'a> {
-    Bytes(Cow<'a, [u8]>),
-    Null,
-    Unset,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -124,58 +112,35 @@ pub struct Assignment {
 }
 
 /// What must hold before a statement writes.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Condition {
-    /// `IF NOT EXISTS`.
-    NotExists,
-    /// `IF EXISTS`.
-    Exists,
-    /// `IF column = value AND ...`, in the order of the text.
-    Columns(Box<[Filter]>),
-}
+pub type Condition = cql::Condition<Filter>;
 
-/// `INSERT`: writes the cells and makes the row exist even if all cells are null.
+/// INSERT, UPDATE or DELETE.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Insert {
+pub struct Modification {
+    pub kind: ModificationKind,
     pub table: Arc<Table>,
-    pub partition: Box<[Term]>,
-    /// A term for each clustering column; empty on a table with clustering columns when only static columns are written.
-    pub clustering: Box<[Term]>,
-    /// The other columns, in ascending order of index.
+    /// Never [`PartitionSelection::Tokens`].
+    pub partition: PartitionSelection,
+    /// Which rows. None in full if only static columns are written; all of them in a DELETE means the partition.
+    pub clustering: ClusteringSelection,
+    /// In ascending order of index. In a DELETE all values are null, and there are none for whole rows.
     pub assignments: Box<[Assignment]>,
-    /// [`Condition::NotExists`], if there is one.
     pub condition: Option<Condition>,
     /// Microseconds as a bigint; wins over the timestamp of the request.
     pub timestamp: Option<Term>,
     pub ttl: Option<Term>,
 }
 
-/// `UPDATE`: writes the cells; the row exists as long as one of them does.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Update {
-    pub table: Arc<Table>,
-    /// Never [`PartitionSelection::Tokens`].
-    pub partition: PartitionSelection,
-    /// One for each clustering column; empty on a table with clustering columns when only static columns are written.
-    pub clustering: Box<[OneOf]>,
-    pub assignments: Box<[Assignment]>,
-    pub condition: Option<Condition>,
-    pub timestamp: Option<Term>,
-    pub ttl: Option<Term>,
-}
+impl Modification {
+    /// Whether it deletes rows or partitions, and not only cells.
+    pub fn deletes_rows(&self) -> bool {
+        self.kind == ModificationKind::Delete && self.assignments.is_empty()
+    }
 
-/// `DELETE`: of cells, rows, a range of rows or partitions.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Delete {
-    pub table: Arc<Table>,
-    /// Never [`PartitionSelection::Tokens`].
-    pub partition: PartitionSelection,
-    /// Which rows; all of them means the partition.
-    pub clustering: ClusteringSelection,
-    /// The cells to delete; empty: the whole rows.
-    pub columns: Box<[usize]>,
-    pub condition: Option<Condition>,
-    pub timestamp: Option<Term>,
+    /// Whether it names all rows that it is about.
+    pub fn names_rows(&self) -> bool {
+        self.clustering.prefix.len() == self.table.clustering_len && self.clustering.range.is_none()
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -222,20 +187,15 @@ pub struct Select {
 /// `BEGIN BATCH ... APPLY BATCH` as text; the markers of all statements are counted through.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Batch {
-    /// [`Plan::Insert`], [`Plan::Update`] and [`Plan::Delete`] only.
-    pub statements: Vec<Plan>,
+    pub statements: Vec<Modification>,
     pub timestamp: Option<Term>,
 }
 
 /// A statement ready to run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Plan {
-    /// INSERT.
-    Insert(Insert),
-    /// UPDATE.
-    Update(Update),
-    /// DELETE.
-    Delete(Delete),
+    /// INSERT, UPDATE or DELETE.
+    Modify(Modification),
     /// SELECT.
     Select(Select),
     /// BEGIN BATCH.
@@ -254,24 +214,11 @@ impl Plan {
     /// The tables of the statement.
     pub fn tables(&self) -> Vec<&Arc<Table>> {
         match self {
-            Plan::Insert(plan) => vec![&plan.table],
-            Plan::Update(plan) => vec![&plan.table],
-            Plan::Delete(plan) => vec![&plan.table],
+            Plan::Modify(plan) => vec![&plan.table],
             Plan::Select(plan) => vec![&plan.table],
             Plan::Truncate(table) => vec![table],
-            Plan::Batch(batch) => batch.statements.iter().flat_map(Plan::tables).collect(),
+            Plan::Batch(batch) => batch.statements.iter().map(|plan| &plan.table).collect(),
             Plan::Use(_) | Plan::Ddl(_) | Plan::Describe(..) => Vec::new(),
-        }
-    }
-
-    /// What must hold before the statement writes; of a batch, the first condition in it.
-    pub fn condition(&self) -> Option<&Condition> {
-        match self {
-            Plan::Insert(plan) => plan.condition.as_ref(),
-            Plan::Update(plan) => plan.condition.as_ref(),
-            Plan::Delete(plan) => plan.condition.as_ref(),
-            Plan::Batch(batch) => batch.statements.iter().find_map(Plan::condition),
-            _ => None,
         }
     }
 }
@@ -296,20 +243,6 @@ pub fn statement_id(keyspace: Option<&str>, query: &str) -> StatementId {
     md5.update(keyspace.unwrap_or_default());
     md5.update(query);
     md5.finalize().into()
-}
-
-impl Term {
-    /// The value of a marker or constant without an allocation; `None` for a computed term. A marker beyond the values
-    /// is unset: their number is checked once per request, before.
-    #[inline]
-    pub fn direct<'a>(&'a self, values: &[Value<'a>]) -> Option<Value<'a>> {
-        match self {
-            Term::Marker(index) => Some(values.get(usize::from(*index)).copied().unwrap_or(Value::Unset)),
-            Term::Constant(Some(bytes)) => Some(Value::Bytes(bytes)),
-            Term::Constant(None) => Some(Value::Null),
-            Term::Computed(_) => None,
-        }
-    }
 }
 
 #[cfg(test)]

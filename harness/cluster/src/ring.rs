@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::error::CqlError;
+use crate::error::{CqlError, Result};
 use crate::token;
 
 /// Nodes of a cluster; a set of them is the bits of a word.
@@ -91,7 +91,7 @@ impl Topology {
     }
 
     /// Refuses a replication that several nodes cannot have. One node takes all, as Cassandra does.
-    pub(crate) fn check(&self, keyspace: &str, replication: &BTreeMap<String, String>) -> Result<(), CqlError> {
+    pub(crate) fn check(&self, keyspace: &str, replication: &BTreeMap<String, String>) -> Result<()> {
         let factor = replication_factor(replication);
         if self.nodes > 1 && factor.is_some_and(|factor| factor > self.nodes) {
             return Err(CqlError::Config(format!(

@@ -76,9 +76,13 @@ impl Table {
         self.static_start() + self.static_len
     }
 
-    /// Whether the column of this index is static.
     pub fn is_static(&self, column: usize) -> bool {
         (self.static_start()..self.regular_start()).contains(&column)
+    }
+
+    /// What a result or a bind marker says about something that is no column.
+    pub fn special(&self, name: &str, ty: CqlType) -> ColumnSpec {
+        ColumnSpec::special((&self.keyspace, &self.name), name, ty)
     }
 
     /// What a result or a bind marker says about one of the table's columns.

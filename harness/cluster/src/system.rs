@@ -28,7 +28,6 @@ pub const RELEASE_VERSION: &str = "5.0.9";
 /// The version of CQL that the node says it speaks.
 pub const CQL_VERSION: &str = "3.4.7";
 
-/// The partitioner, in full.
 pub const PARTITIONER: &str = "org.apache.cassandra.dht.Murmur3Partitioner";
 
 /// How clients and other nodes see a node.

@@ -11,6 +11,7 @@ pub mod read;
 mod validate;
 pub mod write;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -21,15 +22,41 @@ pub use read::{Malformed, Read, Reader};
 /// How deep types may nest, which bounds every recursion over a type or a value.
 pub const MAX_DEPTH: usize = 16;
 
-/// One bound value of a request, borrowed from its frame (native_protocol_v4.spec section 3, `[value]`).
+/// A `[value]` (native_protocol_v4.spec section 3), whose bytes are borrowed or owned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Value<'a> {
+pub enum Given<B> {
     /// Serialised bytes.
-    Bytes(&'a [u8]),
+    Bytes(B),
     /// Length -1: null.
     Null,
     /// Length -2: not set, which leaves the column as it is.
     Unset,
+}
+
+/// One bound value of a request, borrowed from its frame.
+pub type Value<'a> = Given<&'a [u8]>;
+
+/// A value after evaluation: as [`Value`], but perhaps owned.
+pub type Evaluated<'a> = Given<Cow<'a, [u8]>>;
+
+impl<B> Given<B> {
+    /// The bytes, if there are any.
+    #[inline]
+    pub fn bytes(self) -> Option<B> {
+        match self {
+            Given::Bytes(bytes) => Some(bytes),
+            Given::Null | Given::Unset => None,
+        }
+    }
+
+    /// The value with other bytes.
+    pub fn map<'b, C>(&'b self, other: impl FnOnce(&'b B) -> C) -> Given<C> {
+        match self {
+            Given::Bytes(bytes) => Given::Bytes(other(bytes)),
+            Given::Null => Given::Null,
+            Given::Unset => Given::Unset,
+        }
+    }
 }
 
 /// A column of a result or a bind marker (native_protocol_v4.spec section 4.2.5.2, `<col_spec>`).
@@ -52,93 +79,134 @@ impl ColumnSpec {
     }
 }
 
+/// A native type.
+#[derive(Debug)]
+struct Native {
+    name: &'static str,
+    /// On the wire.
+    id: u16,
+    /// The first protocol version with that id.
+    since: u8,
+    /// The class that stands for it in older versions.
+    class: &'static str,
+    /// The numbers of bytes that a value may have; none if more than the number decides.
+    lengths: &'static [usize],
+    /// Cassandra's refusal of another number.
+    refusal: &'static str,
+}
+
 macro_rules! types {
-    ($($name:ident $text:literal $id:literal since $version:literal $class:literal)*) => {
+    ($($ty:ident $name:literal $id:literal $lengths:tt $refusal:literal since $since:literal $class:literal)*) => {
         /// A CQL type (native_protocol_v4.spec section 4.2.5.2, `[option]`).
         #[derive(Clone, Debug, PartialEq, Eq, Hash)]
         pub enum CqlType {
-            $(#[doc = concat!("`", $text, "`")] $name,)*
+            $(#[doc = concat!("`", $name, "`")] $ty,)*
             /// `list<element>`
             List(Box<CqlType>),
             /// `set<element>`
             Set(Box<CqlType>),
             /// `map<key, value>`
-            Map(Box<(CqlType, CqlType)>),
+            Map(Box<[CqlType; 2]>),
             /// `tuple<...>`
             Tuple(Vec<CqlType>),
             /// `frozen<...>` of a list, set or map; tuples are frozen by themselves.
             Frozen(Box<CqlType>),
         }
 
-        /// The native types: name, id on the wire, the first protocol version with that id, and the class that stands for it before.
-        const NATIVE: &[(CqlType, &str, u16, u8, &str)] = &[$((CqlType::$name, $text, $id, $version, $class)),*];
+        impl CqlType {
+            const NATIVE: &[CqlType] = &[$(CqlType::$ty),*];
+
+            fn as_native(&self) -> Option<&'static Native> {
+                Some(match self {
+                    $(CqlType::$ty => &Native {
+                        name: $name, id: $id, since: $since, class: $class, lengths: &$lengths, refusal: $refusal,
+                    },)*
+                    _ => return None,
+                })
+            }
+        }
     };
 }
 
 types! {
-    Ascii "ascii" 0x01 since 1 ""
-    Bigint "bigint" 0x02 since 1 ""
-    Blob "blob" 0x03 since 1 ""
-    Boolean "boolean" 0x04 since 1 ""
-    Counter "counter" 0x05 since 1 ""
-    Decimal "decimal" 0x06 since 1 ""
-    Double "double" 0x07 since 1 ""
-    Float "float" 0x08 since 1 ""
-    Int "int" 0x09 since 1 ""
-    Timestamp "timestamp" 0x0B since 1 ""
-    Uuid "uuid" 0x0C since 1 ""
-    Text "text" 0x0D since 1 ""
-    Varint "varint" 0x0E since 1 ""
-    Timeuuid "timeuuid" 0x0F since 1 ""
-    Inet "inet" 0x10 since 1 ""
-    Date "date" 0x11 since 4 "org.apache.cassandra.db.marshal.SimpleDateType"
-    Time "time" 0x12 since 4 "org.apache.cassandra.db.marshal.TimeType"
-    Smallint "smallint" 0x13 since 4 "org.apache.cassandra.db.marshal.ShortType"
-    Tinyint "tinyint" 0x14 since 4 "org.apache.cassandra.db.marshal.ByteType"
-    Duration "duration" 0x15 since 5 "org.apache.cassandra.db.marshal.DurationType"
+    Ascii "ascii" 0x01 [] "" since 1 ""
+    Bigint "bigint" 0x02 [0, 8] "Expected 8 or 0 byte long" since 1 ""
+    Blob "blob" 0x03 [] "" since 1 ""
+    Boolean "boolean" 0x04 [0, 1] "Expected 1 or 0 byte value" since 1 ""
+    Counter "counter" 0x05 [0, 8] "Expected 8 or 0 byte long" since 1 ""
+    Decimal "decimal" 0x06 [] "" since 1 ""
+    Double "double" 0x07 [0, 8] "Expected 8 or 0 byte value for a double" since 1 ""
+    Float "float" 0x08 [0, 4] "Expected 4 or 0 byte value for a float" since 1 ""
+    Int "int" 0x09 [0, 4] "Expected 4 or 0 byte int" since 1 ""
+    Timestamp "timestamp" 0x0B [0, 8] "Expected 8 or 0 byte long for date" since 1 ""
+    Uuid "uuid" 0x0C [0, 16] "UUID should be 16 or 0 bytes" since 1 ""
+    Text "text" 0x0D [] "" since 1 ""
+    Varint "varint" 0x0E [] "" since 1 ""
+    Timeuuid "timeuuid" 0x0F [0, 16] "UUID should be 16 or 0 bytes" since 1 ""
+    Inet "inet" 0x10 [0, 4, 16] "Expected 4 or 16 byte inetaddress" since 1 ""
+    Date "date" 0x11 [4] "Expected 4 byte long for date" since 4 "org.apache.cassandra.db.marshal.SimpleDateType"
+    Time "time" 0x12 [8] "Expected 8 byte long for time" since 4 "org.apache.cassandra.db.marshal.TimeType"
+    Smallint "smallint" 0x13 [2] "Expected 2 bytes for a smallint" since 4 "org.apache.cassandra.db.marshal.ShortType"
+    Tinyint "tinyint" 0x14 [1] "Expected 1 byte for a tinyint" since 4 "org.apache.cassandra.db.marshal.ByteType"
+    Duration "duration" 0x15 [] "" since 5 "org.apache.cassandra.db.marshal.DurationType"
 }
 
 impl CqlType {
     /// The native type of this name (`varchar` is `text`), in any case; `None` for all others.
     pub fn native(name: &str) -> Option<CqlType> {
-        if name.eq_ignore_ascii_case("varchar") {
-            return Some(CqlType::Text);
-        }
-        NATIVE.iter().find(|row| row.1.eq_ignore_ascii_case(name)).map(|row| row.0.clone())
+        let name = if name.eq_ignore_ascii_case("varchar") { "text" } else { name };
+        CqlType::find(|row| row.name.eq_ignore_ascii_case(name))
+    }
+
+    fn find(is_it: impl Fn(&Native) -> bool) -> Option<CqlType> {
+        CqlType::NATIVE.iter().find(|ty| ty.as_native().is_some_and(&is_it)).cloned()
     }
 
     /// Appends the type as an `[option]`. A type younger than `version` goes as a custom type with its class, as in
     /// Cassandra: in version 4 that is `duration`.
     pub fn write_option(&self, version: u8, out: &mut Vec<u8>) {
         match self {
-            CqlType::List(element) => {
-                write::short(out, 0x20);
-                element.write_option(version, out);
-            }
-            CqlType::Map(entry) => {
-                write::short(out, 0x21);
-                entry.0.write_option(version, out);
-                entry.1.write_option(version, out);
-            }
-            CqlType::Set(element) => {
-                write::short(out, 0x22);
-                element.write_option(version, out);
-            }
+            CqlType::List(_) => write::short(out, 0x20),
+            CqlType::Map(_) => write::short(out, 0x21),
+            CqlType::Set(_) => write::short(out, 0x22),
             CqlType::Tuple(elements) => {
                 write::short(out, 0x31);
                 write::short(out, u16::try_from(elements.len()).unwrap_or(u16::MAX));
-                elements.iter().for_each(|element| element.write_option(version, out));
             }
-            CqlType::Frozen(inner) => inner.write_option(version, out),
-            native => match NATIVE.iter().find(|row| row.0 == *native) {
-                Some((_, _, id, since, _)) if version >= *since => write::short(out, *id),
-                Some((_, _, _, _, class)) => {
+            native => match native.as_native() {
+                Some(row) if version >= row.since => write::short(out, row.id),
+                Some(row) => {
                     write::short(out, 0);
-                    write::string(out, class);
+                    write::string(out, row.class);
                 }
                 None => {}
             },
         }
+        self.elements().iter().for_each(|element| element.write_option(version, out));
+    }
+
+    /// The types of what is in a value: of a map its keys and values, of a frozen type that type.
+    pub fn elements(&self) -> &[CqlType] {
+        match self {
+            CqlType::List(element) | CqlType::Set(element) | CqlType::Frozen(element) => std::slice::from_ref(element),
+            CqlType::Map(entry) => &entry[..],
+            CqlType::Tuple(elements) => elements,
+            _ => &[],
+        }
+    }
+
+    /// The type of what a collection contains: of keys of a map, or of its values.
+    pub fn contained(&self, keys: bool) -> Option<&CqlType> {
+        match (self.unfrozen(), keys) {
+            (CqlType::Map(entry), _) => Some(&entry[usize::from(!keys)]),
+            (CqlType::List(element) | CqlType::Set(element), false) => Some(element),
+            _ => None,
+        }
+    }
+
+    /// The most bytes of a value, if the type limits them.
+    pub fn longest(&self) -> Option<usize> {
+        self.as_native()?.lengths.last().copied()
     }
 
     /// Reads an `[option]`. `frozen<>` is not on the wire. Fails for types that are unknown or nest deeper than
@@ -152,19 +220,17 @@ impl CqlType {
             return Err(Malformed::new("A type nests too deep"));
         }
         let nested = |reader: &mut Reader<'_>| CqlType::read_nested(reader, depth + 1);
-        let native = |found: Option<&(CqlType, _, _, _, _)>, what: &dyn fmt::Display| {
-            found.map(|row| row.0.clone()).ok_or_else(|| Malformed(format!("Unknown type {what}").into()))
-        };
+        let unknown = |what: &dyn fmt::Display| Malformed(format!("Unknown type {what}").into());
         match reader.short()? {
             0x00 => {
                 let class = reader.string()?;
-                native(NATIVE.iter().find(|row| row.4 == class), &class)
+                CqlType::find(|row| row.class == class && !class.is_empty()).ok_or_else(|| unknown(&class))
             }
             0x20 => Ok(CqlType::List(Box::new(nested(reader)?))),
-            0x21 => Ok(CqlType::Map(Box::new((nested(reader)?, nested(reader)?)))),
+            0x21 => Ok(CqlType::Map(Box::new([nested(reader)?, nested(reader)?]))),
             0x22 => Ok(CqlType::Set(Box::new(nested(reader)?))),
             0x31 => Ok(CqlType::Tuple((0..reader.short()?).map(|_| nested(reader)).collect::<Read<_>>()?)),
-            id => native(NATIVE.iter().find(|row| row.2 == id), &format_args!("{id:#06x}")),
+            id => CqlType::find(|row| row.id == id).ok_or_else(|| unknown(&format_args!("{id:#06x}"))),
         }
     }
 
@@ -189,12 +255,11 @@ impl CqlType {
 
     /// The type with `frozen<>` around it and around every collection within, as Cassandra writes it.
     pub fn freeze(self) -> CqlType {
+        let frozen = |ty| CqlType::Frozen(Box::new(ty));
         match self {
-            CqlType::List(element) => CqlType::Frozen(Box::new(CqlType::List(Box::new(element.freeze())))),
-            CqlType::Set(element) => CqlType::Frozen(Box::new(CqlType::Set(Box::new(element.freeze())))),
-            CqlType::Map(entry) => {
-                CqlType::Frozen(Box::new(CqlType::Map(Box::new((entry.0.freeze(), entry.1.freeze())))))
-            }
+            CqlType::List(element) => frozen(CqlType::List(Box::new(element.freeze()))),
+            CqlType::Set(element) => frozen(CqlType::Set(Box::new(element.freeze()))),
+            CqlType::Map(entry) => frozen(CqlType::Map(Box::new(entry.map(CqlType::freeze)))),
             CqlType::Tuple(elements) => CqlType::Tuple(elements.into_iter().map(CqlType::freeze).collect()),
             other => other,
         }
@@ -207,7 +272,7 @@ impl fmt::Display for CqlType {
         match self {
             CqlType::List(element) => write!(f, "list<{element}>"),
             CqlType::Set(element) => write!(f, "set<{element}>"),
-            CqlType::Map(entry) => write!(f, "map<{}, {}>", entry.0, entry.1),
+            CqlType::Map(entry) => write!(f, "map<{}, {}>", entry[0], entry[1]),
             CqlType::Tuple(elements) => {
                 f.write_str("frozen<tuple<")?;
                 for (index, element) in elements.iter().enumerate() {
@@ -216,7 +281,7 @@ impl fmt::Display for CqlType {
                 f.write_str(">>")
             }
             CqlType::Frozen(inner) => write!(f, "frozen<{inner}>"),
-            native => f.write_str(NATIVE.iter().find(|row| row.0 == *native).map_or("", |row| row.1)),
+            native => f.write_str(native.as_native().map_or("", |row| row.name)),
         }
     }
 }
@@ -227,10 +292,10 @@ mod tests {
 
     #[test]
     fn types_are_written_as_cassandra_writes_them() {
-        let nested = CqlType::Map(Box::new((
+        let nested = CqlType::Map(Box::new([
             CqlType::Text,
             CqlType::List(Box::new(CqlType::Tuple(vec![CqlType::Int, CqlType::Blob]))).freeze(),
-        )));
+        ]));
         assert_eq!(nested.to_string(), "map<text, frozen<list<frozen<tuple<int, blob>>>>>");
         assert_eq!(nested.clone().freeze().to_string(), format!("frozen<{nested}>"));
         let mut option = Vec::new();
@@ -240,12 +305,12 @@ mod tests {
 
     #[test]
     fn a_type_is_read_as_it_was_written() {
-        let nested = CqlType::Map(Box::new((
+        let nested = CqlType::Map(Box::new([
             CqlType::Duration,
             CqlType::List(Box::new(CqlType::Tuple(vec![CqlType::Int, CqlType::Set(Box::new(CqlType::Date))]))),
-        )));
+        ]));
         for version in [3, 4] {
-            for ty in NATIVE.iter().map(|row| &row.0).chain([&nested]) {
+            for ty in CqlType::NATIVE.iter().chain([&nested]) {
                 let mut option = Vec::new();
                 ty.write_option(version, &mut option);
                 let mut reader = Reader::new(&option);
@@ -274,8 +339,8 @@ mod tests {
 
     #[test]
     fn every_native_type_is_found_by_its_name() {
-        for row in NATIVE {
-            assert_eq!(CqlType::native(&row.0.to_string().to_uppercase()).as_ref(), Some(&row.0));
+        for ty in CqlType::NATIVE {
+            assert_eq!(CqlType::native(&ty.to_string().to_uppercase()).as_ref(), Some(ty));
         }
         assert_eq!(CqlType::native("varchar"), Some(CqlType::Text));
         assert_eq!(CqlType::native("nosuch"), None);

@@ -253,7 +253,7 @@ fn column_type() -> impl Strategy<Value = CqlType> {
         prop_oneof![
             inner.clone().prop_map(|element| CqlType::List(Box::new(element))),
             inner.clone().prop_map(|element| CqlType::Set(Box::new(element)).freeze()),
-            (inner.clone(), inner.clone()).prop_map(|entry| CqlType::Map(Box::new(entry))),
+            [inner.clone(), inner.clone()].prop_map(|entry| CqlType::Map(Box::new(entry))),
             vec(inner, 0..3).prop_map(CqlType::Tuple),
         ]
     })
@@ -446,7 +446,7 @@ proptest! {
         let entries = map.iter().map(|(key, value)| (key.as_bytes(), value.to_be_bytes())).collect::<Vec<_>>();
         let entries = entries.iter().map(|(key, value)| (*key, &value[..])).collect();
         prop_assert_eq!(&theirs, &types::write_map(&CqlType::Text, entries));
-        prop_assert_eq!(CqlType::Map(Box::new((CqlType::Text, CqlType::Bigint))).validate(&theirs), Ok(()));
+        prop_assert_eq!(CqlType::Map(Box::new([CqlType::Text, CqlType::Bigint])).validate(&theirs), Ok(()));
     }
 
     #[test]
@@ -457,7 +457,7 @@ proptest! {
             ty.write_json(Some(&a), &mut json).unwrap();
             if let Some(normal) = ty.normalise(&a) {
                 prop_assert_eq!(ty.validate(&normal), Ok(()));
-                let again = ty.normalise(&normal);
+                let again = ty.normalise(&*normal);
                 prop_assert_eq!(again.as_deref(), Some(&*normal));
             }
             prop_assert!(ty.compare(&a, &a).is_eq());

@@ -55,7 +55,7 @@ impl Server {
 
     /// What it has counted so far.
     pub(crate) fn snapshot(&mut self, cancel: &Cancel) -> Result<Snapshot, CellFailure> {
-        let line = encode(&Control::snapshot()).map_err(|error| CellFailure::Machine(error.to_string()))?;
+        let line = encode(&Control::Snapshot(true)).map_err(|error| CellFailure::Machine(error.to_string()))?;
         if self.process.send(&line).is_err() {
             return Err(self.ended().unwrap_or_else(|| {
                 CellFailure::Server("The embedded cluster no longer reads what it is asked.".to_owned())

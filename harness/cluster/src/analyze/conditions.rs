@@ -1,91 +1,72 @@
-//! Conditions of `IF`, and the terms that they share with WHERE.
+//! Conditions of `IF`, and what columns are compared with there and in WHERE.
 
 use super::{Analyzer, find};
 use crate::cql::{self, Operator, RawTerm, Relation};
-use crate::error::{CqlError, invalid};
-use crate::plan::{Condition, Filter, OneOf, Term};
+use crate::error::{Result, invalid};
+use crate::plan::{Condition, Filter, OneOf};
 use crate::schema::{ColumnKind, Table};
 use crate::types::{ColumnSpec, CqlType};
 
 impl Analyzer<'_> {
     pub(super) fn condition(
         &mut self,
-        raw: Option<&cql::Condition>,
+        raw: Option<&cql::Condition<Relation>>,
         table: &Table,
-    ) -> Result<Option<Condition>, CqlError> {
-        match raw {
-            None => Ok(None),
-            Some(cql::Condition::Exists) => Ok(Some(Condition::Exists)),
-            Some(cql::Condition::Columns(relations)) => {
+    ) -> Result<Option<Condition>> {
+        let Some(raw) = raw else { return Ok(None) };
+        Ok(Some(match raw {
+            cql::Condition::NotExists => Condition::NotExists,
+            cql::Condition::Exists => Condition::Exists,
+            cql::Condition::Columns(relations) => {
                 let filters = relations.iter().map(|relation| self.column_condition(relation, table));
-                Ok(Some(Condition::Columns(filters.collect::<Result<_, _>>()?)))
+                Condition::Columns(filters.collect::<Result<_>>()?)
+            }
+        }))
+    }
+
+    fn column_condition(&mut self, relation: &Relation, table: &Table) -> Result<Filter> {
+        match relation {
+            Relation::Single(name, operator, raw) => {
+                let (index, column) = find(table, name)?;
+                if matches!(column.kind, ColumnKind::PartitionKey | ColumnKind::Clustering) {
+                    return invalid(format!("PRIMARY KEY column '{name}' cannot have IF conditions"));
+                }
+                let value = self.compared(raw, *operator, &table.spec(column))?;
+                Ok(Filter { column: index, operator: *operator, value })
+            }
+            Relation::Refused(why) => Err(why.clone()),
+            Relation::Multi(..) | Relation::Token(..) => {
+                invalid("IF takes conditions on single columns, not on tuples or token()")
             }
         }
     }
 
-    fn column_condition(&mut self, relation: &Relation, table: &Table) -> Result<Filter, CqlError> {
-        let about = |name: &str| {
-            let (index, column) = find(table, name)?;
-            if matches!(column.kind, ColumnKind::PartitionKey | ColumnKind::Clustering) {
-                return invalid(format!("PRIMARY KEY column '{name}' cannot have IF conditions"));
+    /// What a column is compared with.
+    pub(super) fn compared(&mut self, raw: &RawTerm, operator: Operator, column: &ColumnSpec) -> Result<OneOf> {
+        let ty = match (operator, raw) {
+            (Operator::In, RawTerm::Tuple(items)) => {
+                return items.iter().map(|item| self.term(item, column)).collect::<Result<_>>().map(OneOf::Terms);
             }
-            Ok((index, table.spec(column)))
-        };
-        let (column, operator, value) = match relation {
-            Relation::Single(name, operator, raw) => {
-                let (column, spec) = about(name)?;
-                let term = match operator {
-                    Operator::Contains | Operator::ContainsKey => self.contained(raw, *operator, &spec)?,
-                    _ => self.term(raw, &spec)?,
+            (Operator::In, RawTerm::Marker { index, name: given }) => {
+                let name = given.clone().unwrap_or_else(|| format!("in({})", column.name)).into();
+                let ty = CqlType::List(Box::new(column.ty.clone()));
+                self.set_marker(*index, ColumnSpec { name, ty, ..column.clone() });
+                return Ok(OneOf::List(*index));
+            }
+            (Operator::In, _) => {
+                return invalid(format!("IN on column {} takes a list in parentheses or a bind marker", column.name));
+            }
+            (Operator::Contains | Operator::ContainsKey, _) => {
+                let keys = operator == Operator::ContainsKey;
+                let Some(ty) = column.ty.contained(keys) else {
+                    let lacking = if keys { "non-map" } else { "non-collection" };
+                    return invalid(format!("Cannot use {operator} on {lacking} column {}", column.name));
                 };
-                (column, *operator, OneOf::Term(term))
+                ty
             }
-            Relation::InTerms(name, items) => {
-                let (column, spec) = about(name)?;
-                let terms = items.iter().map(|item| self.term(item, &spec)).collect::<Result<_, _>>()?;
-                (column, Operator::In, OneOf::Terms(terms))
-            }
-            Relation::InMarker(name, raw) => {
-                let (column, spec) = about(name)?;
-                (column, Operator::In, self.in_marker(raw, &spec)?)
-            }
-            Relation::Unsupported(what) => return Err(CqlError::unsupported(what)),
-            Relation::Refused(why) => return invalid(*why),
-            Relation::Multi(..) | Relation::Token(..) => {
-                return invalid("IF takes conditions on single columns, not on tuples or token()");
-            }
-        };
-        Ok(Filter { column, operator, value })
-    }
-
-    /// `column IN ?`.
-    pub(super) fn in_marker(&mut self, raw: &RawTerm, column: &ColumnSpec) -> Result<OneOf, CqlError> {
-        let RawTerm::Marker { index, name: given } = raw else {
-            return invalid(format!("IN on column {} takes a list in parentheses or a bind marker", column.name));
-        };
-        let name = given.clone().unwrap_or_else(|| format!("in({})", column.name)).into();
-        let ty = CqlType::List(Box::new(column.ty.clone()));
-        self.set_marker(*index, ColumnSpec { name, ty, ..column.clone() });
-        Ok(OneOf::List(*index))
-    }
-
-    /// The value of CONTAINS or CONTAINS KEY.
-    pub(super) fn contained(
-        &mut self,
-        raw: &RawTerm,
-        operator: Operator,
-        column: &ColumnSpec,
-    ) -> Result<Term, CqlError> {
-        let ty = match (operator, column.ty.unfrozen()) {
-            (Operator::ContainsKey, CqlType::Map(entry)) => entry.0.clone(),
-            (Operator::ContainsKey, _) => {
-                return invalid(format!("Cannot use CONTAINS KEY on non-map column {}", column.name));
-            }
-            (_, CqlType::List(element) | CqlType::Set(element)) => (**element).clone(),
-            (_, CqlType::Map(entry)) => entry.1.clone(),
-            _ => return invalid(format!("Cannot use CONTAINS on non-collection column {}", column.name)),
+            _ => return self.term(raw, column).map(OneOf::Term),
         };
         let name = format!("value({})", column.name).into();
-        self.term(raw, &ColumnSpec { name, ty, ..column.clone() })
+        self.term(raw, &ColumnSpec { name, ty: ty.clone(), ..column.clone() }).map(OneOf::Term)
     }
 }

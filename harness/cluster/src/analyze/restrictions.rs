@@ -2,10 +2,10 @@
 
 use super::{Analyzer, find, missing, names};
 use crate::cql::{Operator, RawTerm, Relation};
-use crate::error::{CqlError, invalid};
+use crate::error::{CqlError, Result, invalid};
 use crate::plan::{ClusteringSelection, Computed, Filter, Limit, OneOf, PartitionSelection, Range, Term};
 use crate::schema::{Column, ColumnKind, Table};
-use crate::types::{ColumnSpec, CqlType};
+use crate::types::CqlType;
 
 pub(super) const NEEDS_FILTERING: &str = "Cannot execute this query as it might involve data filtering and thus may have \
     unpredictable performance. If you want to execute this query despite the performance unpredictability, use ALLOW \
@@ -15,7 +15,7 @@ pub(super) const NEEDS_FILTERING: &str = "Cannot execute this query as it might 
 struct Restriction {
     equal: Option<OneOf>,
     range: Range,
-    contains: Vec<(Operator, Term)>,
+    contains: Vec<(Operator, OneOf)>,
 }
 
 impl Restriction {
@@ -39,7 +39,7 @@ pub(super) struct Restrictions {
 }
 
 impl Analyzer<'_> {
-    pub(super) fn restrictions(&mut self, relations: &[Relation], table: &Table) -> Result<Restrictions, CqlError> {
+    pub(super) fn restrictions(&mut self, relations: &[Relation], table: &Table) -> Result<Restrictions> {
         let columns = vec![Restriction::default(); table.columns.len()];
         let into = Restrictions { columns, multi: None, token: None, sliced: false };
         let mut sorter = Sorter { analyzer: self, table, into };
@@ -56,34 +56,21 @@ struct Sorter<'s, 'c> {
 }
 
 impl Sorter<'_, '_> {
-    fn relation(&mut self, relation: &Relation) -> Result<(), CqlError> {
-        let table = self.table;
+    fn relation(&mut self, relation: &Relation) -> Result<()> {
         match relation {
             Relation::Single(name, operator, raw) => self.single(name, *operator, raw),
-            Relation::InTerms(name, items) => {
-                let (index, column) = find(table, name)?;
-                let spec = table.spec(column);
-                let terms = items.iter().map(|item| self.analyzer.term(item, &spec)).collect::<Result<Vec<_>, _>>()?;
-                self.into.set_equal(index, column, OneOf::Terms(terms))
-            }
-            Relation::InMarker(name, raw) => {
-                let (index, column) = find(table, name)?;
-                let list = self.analyzer.in_marker(raw, &table.spec(column))?;
-                self.into.set_equal(index, column, list)
-            }
             Relation::Multi(names, operator, raw) => self.multi(names, *operator, raw),
             Relation::Token(names, operator, raw) => self.token(names, *operator, raw),
-            Relation::Refused(why) => invalid(*why),
-            Relation::Unsupported(what) => Err(CqlError::unsupported(what)),
+            Relation::Refused(why) => Err(why.clone()),
         }
     }
 
-    fn single(&mut self, name: &str, operator: Operator, raw: &RawTerm) -> Result<(), CqlError> {
+    fn single(&mut self, name: &str, operator: Operator, raw: &RawTerm) -> Result<()> {
         let table = self.table;
         let (index, column) = find(table, name)?;
         if matches!(operator, Operator::Contains | Operator::ContainsKey) {
-            let term = self.analyzer.contained(raw, operator, &table.spec(column))?;
-            self.into.columns[index].contains.push((operator, term));
+            let value = self.analyzer.compared(raw, operator, &table.spec(column))?;
+            self.into.columns[index].contains.push((operator, value));
             return Ok(());
         }
         if column.ty.is_multi_cell() {
@@ -92,10 +79,11 @@ impl Sorter<'_, '_> {
                 column.name, column.ty
             ));
         }
-        let term = self.analyzer.term(raw, &table.spec(column))?;
-        if operator == Operator::Equal {
-            return self.into.set_equal(index, column, OneOf::Term(term));
+        if matches!(operator, Operator::Equal | Operator::In) {
+            let value = self.analyzer.compared(raw, operator, &table.spec(column))?;
+            return self.into.set_equal(index, column, value);
         }
+        let term = self.analyzer.term(raw, &table.spec(column))?;
         if column.ty == CqlType::Duration {
             return invalid(format!("Slice restrictions are not supported on duration columns ({})", column.name));
         }
@@ -106,7 +94,7 @@ impl Sorter<'_, '_> {
         set_limit(&mut restriction.range, operator, vec![term], &column.name)
     }
 
-    fn multi(&mut self, names: &[String], operator: Operator, raw: &RawTerm) -> Result<(), CqlError> {
+    fn multi(&mut self, names: &[String], operator: Operator, raw: &RawTerm) -> Result<()> {
         let table = self.table;
         let RawTerm::Tuple(items) = raw else {
             return invalid("A relation on several columns takes a tuple of values, with a bind marker for each");
@@ -148,7 +136,7 @@ impl Sorter<'_, '_> {
         set_limit(range, operator, terms, &names.join(", "))
     }
 
-    fn token(&mut self, names: &[String], operator: Operator, raw: &RawTerm) -> Result<(), CqlError> {
+    fn token(&mut self, names: &[String], operator: Operator, raw: &RawTerm) -> Result<()> {
         let table = self.table;
         let key = super::names(table.partition_key());
         for name in names {
@@ -175,10 +163,7 @@ impl Sorter<'_, '_> {
                 let terms = components.map(|(argument, column)| self.analyzer.term(argument, &table.spec(column)));
                 Term::Computed(Box::new(Computed::Token(terms.collect::<Result<_, _>>()?)))
             }
-            other => {
-                let about = (&*table.keyspace, &*table.name);
-                self.analyzer.term(other, &ColumnSpec::special(about, "partition key token", CqlType::Bigint))?
-            }
+            other => self.analyzer.term(other, &table.special("partition key token", CqlType::Bigint))?,
         };
         let range = self.into.token.get_or_insert_default();
         if operator == Operator::Equal {
@@ -189,11 +174,11 @@ impl Sorter<'_, '_> {
     }
 }
 
-fn mixed<T>(column: &Column) -> Result<T, CqlError> {
+fn mixed<T>(column: &Column) -> Result<T> {
     invalid(format!("{} cannot be restricted by more than one relation if it includes an Equal", column.name))
 }
 
-fn set_limit(range: &mut Range, operator: Operator, terms: Vec<Term>, name: &str) -> Result<(), CqlError> {
+fn set_limit(range: &mut Range, operator: Operator, terms: Vec<Term>, name: &str) -> Result<()> {
     let inclusive = matches!(operator, Operator::LessOrEqual | Operator::GreaterOrEqual);
     let is_lower = matches!(operator, Operator::Greater | Operator::GreaterOrEqual);
     let end = if is_lower { &mut range.lower } else { &mut range.upper };
@@ -206,14 +191,7 @@ fn set_limit(range: &mut Range, operator: Operator, terms: Vec<Term>, name: &str
 }
 
 impl Restrictions {
-    fn set_equal(&mut self, index: usize, column: &Column, value: OneOf) -> Result<(), CqlError> {
-        if column.ty.is_multi_cell() {
-            let symbol = if matches!(value, OneOf::Term(_)) { "=" } else { "IN" };
-            return invalid(format!(
-                "Collection column '{}' ({}) cannot be restricted by a '{symbol}' relation",
-                column.name, column.ty
-            ));
-        }
+    fn set_equal(&mut self, index: usize, column: &Column, value: OneOf) -> Result<()> {
         let restriction = &mut self.columns[index];
         if !restriction.is_none() {
             return mixed(column);
@@ -223,7 +201,7 @@ impl Restrictions {
     }
 
     /// The partitions of a modification: `=` or `IN` must give all components of the key.
-    pub(super) fn whole_partitions(&mut self, table: &Table) -> Result<PartitionSelection, CqlError> {
+    pub(super) fn whole_partitions(&mut self, table: &Table) -> Result<PartitionSelection> {
         if self.token.is_some() {
             return invalid("The token function cannot be used in WHERE clauses for UPDATE and DELETE statements");
         }
@@ -258,7 +236,7 @@ impl Restrictions {
     }
 
     /// The partitions of a SELECT; what restricts the key only in part is left for filters.
-    pub(super) fn some_partitions(&mut self, table: &Table, filtering: bool) -> Result<PartitionSelection, CqlError> {
+    pub(super) fn some_partitions(&mut self, table: &Table, filtering: bool) -> Result<PartitionSelection> {
         let key = table.partition_key();
         let restricted = self.columns.iter().zip(key).filter(|(restriction, _)| !restriction.is_none());
         let restricted = names(restricted.map(|(_, column)| column));
@@ -307,7 +285,7 @@ impl Restrictions {
         ClusteringSelection { prefix: prefix.into(), range }
     }
 
-    pub(super) fn filters(self, table: &Table, filtering: bool) -> Result<Box<[Filter]>, CqlError> {
+    pub(super) fn filters(self, table: &Table, filtering: bool) -> Result<Box<[Filter]>> {
         if self.multi.is_some() {
             return invalid("A range over several columns must follow clustering columns that are restricted by =");
         }
@@ -339,14 +317,14 @@ impl Restrictions {
                     filter(if limit.inclusive { inclusive } else { strict }, OneOf::Term(term));
                 }
             }
-            for (operator, term) in restriction.contains {
-                filter(operator, OneOf::Term(term));
+            for (operator, value) in restriction.contains {
+                filter(operator, value);
             }
         }
         Ok(filters.into())
     }
 
-    pub(super) fn refuse_rest(&self, table: &Table) -> Result<(), CqlError> {
+    pub(super) fn refuse_rest(&self, table: &Table) -> Result<()> {
         let left = self.columns.iter().zip(&table.columns).filter(|(restriction, _)| !restriction.is_none());
         let (key, other): (Vec<_>, Vec<_>) = left
             .map(|(_, column)| column)

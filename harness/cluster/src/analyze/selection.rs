@@ -4,13 +4,13 @@ use super::restrictions::NEEDS_FILTERING;
 use super::terms::generated;
 use super::{Analyzer, find, names, unknown_function};
 use crate::cql::{self, OrderBy, RawSelector};
-use crate::error::{CqlError, invalid};
+use crate::error::{CqlError, Result, invalid};
 use crate::plan::{PartitionSelection, Select, Selector};
 use crate::schema::{Column, ColumnKind, Table};
 use crate::types::{ColumnSpec, CqlType};
 
 impl Analyzer<'_> {
-    pub(super) fn select(&mut self, select: &cql::Select) -> Result<(Select, Vec<ColumnSpec>), CqlError> {
+    pub(super) fn select(&mut self, select: &cql::Select) -> Result<(Select, Vec<ColumnSpec>)> {
         if select.json {
             return invalid(
                 "SELECT JSON is not supported by the embedded cluster: select the columns, or toJson(column)",
@@ -38,10 +38,8 @@ impl Analyzer<'_> {
         }
         let filters = restrictions.filters(&table, filtering)?;
         let reversed = reversed(&select.order_by, &table, &partition)?;
-        let per_partition_limit = select.per_partition_limit.as_ref();
-        let per_partition_limit =
-            per_partition_limit.map(|raw| self.limit(raw, "[per_partition_limit]", &table)).transpose()?;
-        let limit = select.limit.as_ref().map(|raw| self.limit(raw, "[limit]", &table)).transpose()?;
+        let per_partition_limit = self.limit(select.per_partition_limit.as_ref(), "[per_partition_limit]", &table)?;
+        let limit = self.limit(select.limit.as_ref(), "[limit]", &table)?;
         let plan = Select {
             table,
             selectors: selectors.into(),
@@ -62,7 +60,7 @@ const MAX_SELECTORS: usize = 65_535;
 
 type Resolved = (Vec<Selector>, Vec<ColumnSpec>);
 
-fn resolve_selectors(raw: &[(RawSelector, Option<String>)], table: &Table) -> Result<Resolved, CqlError> {
+fn resolve_selectors(raw: &[(RawSelector, Option<String>)], table: &Table) -> Result<Resolved> {
     if raw.is_empty() {
         let all = table.columns.iter().enumerate();
         return Ok(all.map(|(index, column)| (Selector::Column(index), table.spec(column))).unzip());
@@ -70,21 +68,18 @@ fn resolve_selectors(raw: &[(RawSelector, Option<String>)], table: &Table) -> Re
     if raw.len() > MAX_SELECTORS {
         return invalid(format!("A SELECT can have at most {MAX_SELECTORS} columns, got {}", raw.len()));
     }
-    let mut selectors = Vec::with_capacity(raw.len());
-    let mut columns = Vec::with_capacity(raw.len());
-    for (selector, alias) in raw {
+    let resolved = raw.iter().map(|(selector, alias)| {
         let (selector, mut spec) = resolve_selector(selector, table)?;
         if let Some(alias) = alias {
             spec.name = alias.as_str().into();
         }
-        selectors.push(selector);
-        columns.push(spec);
-    }
-    Ok((selectors, columns))
+        Ok((selector, spec))
+    });
+    Ok(resolved.collect::<Result<Vec<_>>>()?.into_iter().unzip())
 }
 
-fn resolve_selector(raw: &RawSelector, table: &Table) -> Result<(Selector, ColumnSpec), CqlError> {
-    let spec = |name: String, ty: CqlType| ColumnSpec::special((&table.keyspace, &table.name), &name, ty);
+fn resolve_selector(raw: &RawSelector, table: &Table) -> Result<(Selector, ColumnSpec)> {
+    let spec = |name: String, ty: CqlType| table.special(&name, ty);
     let (function, arguments) = match raw {
         RawSelector::Column(name) => {
             let (index, column) = find(table, name)?;
@@ -139,7 +134,7 @@ fn resolve_selector(raw: &RawSelector, table: &Table) -> Result<(Selector, Colum
 }
 
 /// Only a column outside the primary key has a cell, with a time of writing.
-fn cell(index: usize, column: &Column, function: &str) -> Result<usize, CqlError> {
+fn cell(index: usize, column: &Column, function: &str) -> Result<usize> {
     match column.kind {
         ColumnKind::PartitionKey | ColumnKind::Clustering => {
             invalid(format!("Cannot use selection function {function} on PRIMARY KEY part {}", column.name))
@@ -148,7 +143,7 @@ fn cell(index: usize, column: &Column, function: &str) -> Result<usize, CqlError
     }
 }
 
-fn check_distinct(selectors: &[Selector], table: &Table) -> Result<(), CqlError> {
+fn check_distinct(selectors: &[Selector], table: &Table) -> Result<()> {
     for selector in selectors {
         let (Selector::Column(index) | Selector::ToJson(index)) = selector else { continue };
         let Some(column) = table.columns.get(*index) else { continue };
@@ -162,7 +157,7 @@ fn check_distinct(selectors: &[Selector], table: &Table) -> Result<(), CqlError>
     Ok(())
 }
 
-fn reversed(order_by: &[OrderBy], table: &Table, partition: &PartitionSelection) -> Result<bool, CqlError> {
+fn reversed(order_by: &[OrderBy], table: &Table, partition: &PartitionSelection) -> Result<bool> {
     if order_by.is_empty() {
         return Ok(false);
     }

@@ -1,17 +1,15 @@
 //! Terms: constants become bytes, markers get a type and a name.
 
-use bytes::Bytes;
-
 use super::{Analyzer, unknown_function};
 use crate::cql::{RawTerm, Using};
-use crate::error::{CqlError, invalid};
-use crate::plan::{Computed, Evaluated, Generated, Term};
+use crate::error::{CqlError, Result, invalid};
+use crate::plan::{Computed, Generated, Term};
 use crate::schema::Table;
 use crate::types::{ColumnSpec, CqlType};
 
 impl Analyzer<'_> {
     /// Resolves a term for its receiver: a column, or a part of one.
-    pub(super) fn term(&mut self, raw: &RawTerm, receiver: &ColumnSpec) -> Result<Term, CqlError> {
+    pub(super) fn term(&mut self, raw: &RawTerm, receiver: &ColumnSpec) -> Result<Term> {
         let ty = receiver.ty.unfrozen();
         match (raw, ty) {
             (RawTerm::Marker { index, name }, _) => {
@@ -35,26 +33,21 @@ impl Analyzer<'_> {
                 let bytes = ty.literal_bytes(literal).map_err(CqlError::Invalid)?;
                 Ok(Term::Constant(Some(bytes.into())))
             }
-            (RawTerm::List(items), CqlType::List(element)) => {
-                folded(Computed::List(self.elements(items, element, receiver)?), &receiver.ty)
+            (RawTerm::List(items), CqlType::List(element)) | (RawTerm::Set(items), CqlType::Set(element)) => {
+                let items = items.iter().map(|item| self.element(item, element, receiver, "value"));
+                folded(receiver, items.collect::<Result<_>>()?)
+            }
+            (RawTerm::Set(items), CqlType::Map(_)) if items.is_empty() => folded(receiver, Vec::new()),
+            (RawTerm::Map(entries), CqlType::Map(entry)) => {
+                let mut terms = Vec::with_capacity(2 * entries.len());
+                for (key, value) in entries {
+                    terms.push(self.element(key, &entry[0], receiver, "key")?);
+                    terms.push(self.element(value, &entry[1], receiver, "value")?);
+                }
+                folded(receiver, terms)
             }
             (RawTerm::List(_), _) => wrong_literal("list", receiver),
-            (RawTerm::Set(items), CqlType::Set(element)) => {
-                let items = self.elements(items, element, receiver)?;
-                folded(Computed::Set((**element).clone(), items), &receiver.ty)
-            }
-            (RawTerm::Set(items), CqlType::Map(entry)) if items.is_empty() => {
-                folded(Computed::Map(entry.0.clone(), Vec::new()), &receiver.ty)
-            }
             (RawTerm::Set(_), _) => wrong_literal("set", receiver),
-            (RawTerm::Map(entries), CqlType::Map(entry)) => {
-                let mut terms = Vec::with_capacity(entries.len());
-                for (key, value) in entries {
-                    let key = self.element(key, &entry.0, receiver, "key")?;
-                    terms.push((key, self.element(value, &entry.1, receiver, "value")?));
-                }
-                folded(Computed::Map(entry.0.clone(), terms), &receiver.ty)
-            }
             (RawTerm::Map(_), _) => wrong_literal("map", receiver),
             (RawTerm::Tuple(items), _) => self.tuple(items, receiver),
             (RawTerm::Function(name, arguments), _) => function(name, arguments, receiver),
@@ -74,7 +67,7 @@ impl Analyzer<'_> {
         self.markers[index] = Some(spec);
     }
 
-    fn element(&mut self, raw: &RawTerm, ty: &CqlType, of: &ColumnSpec, what: &str) -> Result<Term, CqlError> {
+    fn element(&mut self, raw: &RawTerm, ty: &CqlType, of: &ColumnSpec, what: &str) -> Result<Term> {
         if *raw == RawTerm::Null {
             return invalid("null is not supported inside collections");
         }
@@ -82,11 +75,7 @@ impl Analyzer<'_> {
         self.term(raw, &receiver)
     }
 
-    fn elements(&mut self, items: &[RawTerm], ty: &CqlType, of: &ColumnSpec) -> Result<Vec<Term>, CqlError> {
-        items.iter().map(|item| self.element(item, ty, of, "value")).collect()
-    }
-
-    fn tuple(&mut self, items: &[RawTerm], receiver: &ColumnSpec) -> Result<Term, CqlError> {
+    fn tuple(&mut self, items: &[RawTerm], receiver: &ColumnSpec) -> Result<Term> {
         let CqlType::Tuple(types) = receiver.ty.unfrozen() else {
             // Brackets around a single term change nothing.
             return match items {
@@ -108,23 +97,22 @@ impl Analyzer<'_> {
             let name = format!("{}[{index}]", receiver.name).into();
             terms.push(self.term(item, &ColumnSpec { name, ty: ty.clone(), ..receiver.clone() })?);
         }
-        folded(Computed::Tuple(terms), &receiver.ty)
+        folded(receiver, terms)
     }
 
-    /// `about` is the keyspace and the table of a marker's specification.
-    pub(super) fn using_timestamp(&mut self, using: &Using, about: (&str, &str)) -> Result<Option<Term>, CqlError> {
-        let spec = ColumnSpec::special(about, "[timestamp]", CqlType::Bigint);
-        using.timestamp.as_ref().map(|raw| self.term(raw, &spec)).transpose()
-    }
-
-    pub(super) fn using_ttl(&mut self, using: &Using, about: (&str, &str)) -> Result<Option<Term>, CqlError> {
-        let spec = ColumnSpec::special(about, "[ttl]", CqlType::Int);
-        using.ttl.as_ref().map(|raw| self.term(raw, &spec)).transpose()
+    /// The terms of USING TIMESTAMP and TTL; `about` is the keyspace and the table of a marker's specification.
+    pub(super) fn using(&mut self, using: &Using, about: (&str, &str)) -> Result<[Option<Term>; 2]> {
+        let mut term = |raw: &Option<RawTerm>, name: &str, ty: CqlType| {
+            raw.as_ref().map(|raw| self.term(raw, &ColumnSpec::special(about, name, ty))).transpose()
+        };
+        let timestamp = term(&using.timestamp, "[timestamp]", CqlType::Bigint)?;
+        Ok([timestamp, term(&using.ttl, "[ttl]", CqlType::Int)?])
     }
 
     /// A limit: an int above zero.
-    pub(super) fn limit(&mut self, raw: &RawTerm, name: &str, table: &Table) -> Result<Term, CqlError> {
-        let term = self.term(raw, &ColumnSpec::special((&table.keyspace, &table.name), name, CqlType::Int))?;
+    pub(super) fn limit(&mut self, raw: Option<&RawTerm>, name: &str, table: &Table) -> Result<Option<Term>> {
+        let Some(raw) = raw else { return Ok(None) };
+        let term = self.term(raw, &table.special(name, CqlType::Int))?;
         if let Term::Constant(bytes) = &term {
             let value = bytes.as_ref().and_then(|bytes| bytes.as_ref().try_into().ok()).map(i32::from_be_bytes);
             let Some(value) = value else { return invalid("Invalid null value of limit") };
@@ -133,30 +121,24 @@ impl Analyzer<'_> {
                 return invalid(format!("{what} must be strictly positive"));
             }
         }
-        Ok(term)
+        Ok(Some(term))
     }
 }
 
-fn wrong_literal<T>(what: &str, receiver: &ColumnSpec) -> Result<T, CqlError> {
+fn wrong_literal<T>(what: &str, receiver: &ColumnSpec) -> Result<T> {
     invalid(format!("Invalid {what} literal for {} of type {}", receiver.name, receiver.ty))
 }
 
-/// A constant when all terms within are constants.
-fn folded(computed: Computed, ty: &CqlType) -> Result<Term, CqlError> {
-    let is_constant = |term: &Term| matches!(term, Term::Constant(_));
-    let constant = match &computed {
-        Computed::List(terms) | Computed::Set(_, terms) | Computed::Tuple(terms) => terms.iter().all(is_constant),
-        Computed::Map(_, entries) => entries.iter().all(|(key, value)| is_constant(key) && is_constant(value)),
-        _ => false,
-    };
-    let term = Term::Computed(Box::new(computed));
-    if !constant {
+/// The collection or tuple of these terms: a constant when all of them are constants.
+fn folded(receiver: &ColumnSpec, terms: Vec<Term>) -> Result<Term> {
+    let ty = &receiver.ty;
+    let is_constant = terms.iter().all(|term| matches!(term, Term::Constant(_)));
+    let term = Term::Computed(Box::new(Computed::Nested(ty.clone(), terms)));
+    if !is_constant {
         return Ok(term);
     }
-    match term.evaluate(&[])? {
-        Evaluated::Bytes(bytes) => Ok(Term::Constant(ty.normalise(&bytes).map(|bytes| Bytes::copy_from_slice(&bytes)))),
-        Evaluated::Null | Evaluated::Unset => Ok(Term::Constant(None)),
-    }
+    let constant = term.evaluate(&[])?.bytes().and_then(|bytes| ty.normalise(bytes));
+    Ok(Term::Constant(constant.map(|bytes| bytes.into_owned().into())))
 }
 
 /// What a function without arguments generates, or one whose only argument is `now()`.
@@ -171,7 +153,7 @@ pub(super) fn generated(name: &str, of_now: bool) -> Option<(Generated, CqlType)
     })
 }
 
-fn function(name: &str, arguments: &[RawTerm], receiver: &ColumnSpec) -> Result<Term, CqlError> {
+fn function(name: &str, arguments: &[RawTerm], receiver: &ColumnSpec) -> Result<Term> {
     let found = match arguments {
         [] => generated(name, false),
         [RawTerm::Function(now, none)] if now == "now" && none.is_empty() => generated(name, true),

@@ -3,11 +3,11 @@
 use super::*;
 use crate::cql::Operator;
 use crate::plan::{
-    Assignment, ClusteringSelection, Delete, Evaluated, Insert, Limit, OneOf, PartitionSelection, Range, Select,
-    Selector, Update,
+    Assignment, ClusteringSelection, Limit, Modification, ModificationKind, OneOf, PartitionSelection, Range, Select,
+    Selector,
 };
 use crate::schema::ColumnKind;
-use crate::types::{CqlType, Value};
+use crate::types::{CqlType, Evaluated, Value};
 
 fn catalog() -> Catalog {
     let mut catalog = crate::system::catalog();
@@ -23,7 +23,7 @@ fn catalog() -> Catalog {
     catalog
 }
 
-fn apply(catalog: &mut Catalog, text: &str) -> Result<Option<crate::schema::SchemaChange>, CqlError> {
+fn apply(catalog: &mut Catalog, text: &str) -> Result<Option<crate::schema::SchemaChange>> {
     let Plan::Ddl(ddl) = analyze(text, catalog, Some("ks"))?.plan else { panic!("{text} is no DDL") };
     catalog.apply(&ddl)
 }
@@ -35,9 +35,15 @@ fn prepared(text: &str) -> Prepared {
     }
 }
 
-fn insert(text: &str) -> Insert {
-    let Plan::Insert(insert) = prepared(text).plan else { panic!("{text} is no INSERT") };
-    insert
+fn modification(text: &str) -> Modification {
+    let Plan::Modify(modification) = prepared(text).plan else { panic!("{text} is no modification") };
+    modification
+}
+
+/// The terms of a whole partition key.
+fn key(partition: &PartitionSelection) -> &[Term] {
+    let PartitionSelection::One(terms) = partition else { panic!("{partition:?} is no key") };
+    terms
 }
 
 fn select(text: &str) -> Select {
@@ -52,8 +58,9 @@ fn int(value: i32) -> Term {
 #[test]
 fn the_hot_insert_and_select_resolve_to_markers_by_column() {
     let prepared = prepared("INSERT INTO ks.bench (pk, v1, v2) VALUES (?, ?, ?)");
-    let Plan::Insert(insert) = &prepared.plan else { panic!("no INSERT") };
-    assert_eq!(*insert.partition, [Term::Marker(0)]);
+    let Plan::Modify(insert) = &prepared.plan else { panic!("no INSERT") };
+    assert_eq!(insert.kind, ModificationKind::Insert);
+    assert_eq!(*key(&insert.partition), [Term::Marker(0)]);
     let assigned = |column, marker| Assignment { column, value: Term::Marker(marker) };
     assert_eq!(*insert.assignments, [assigned(1, 1), assigned(2, 2)]);
     assert_eq!(prepared.partition_key_indexes, [0]);
@@ -107,21 +114,23 @@ fn named_markers_keep_their_names() {
 
 #[test]
 fn constants_are_serialised_and_collections_folded() {
-    let insert =
-        insert("INSERT INTO wide (a, b, c1, c2, m, f) VALUES (-1, 'it''s', 2, '1970-01-01', {'z': 1, 'a': 2}, [3])");
-    assert_eq!(insert.partition[0], int(-1));
-    assert_eq!(insert.clustering.len(), 2);
+    let insert = modification(
+        "INSERT INTO wide (a, b, c1, c2, m, f) VALUES (-1, 'it''s', 2, '1970-01-01', {'z': 1, 'a': 2}, [3])",
+    );
+    assert_eq!(key(&insert.partition)[0], int(-1));
+    assert_eq!(insert.clustering.prefix.len(), 2);
     let Term::Constant(Some(map)) = &insert.assignments[1].value else { panic!("the map is a constant") };
     assert_eq!(map[..12], [0, 0, 0, 2, 0, 0, 0, 1, b'a', 0, 0, 0]);
-    let empty = super::tests::insert("INSERT INTO wide (a, b, c1, c2, m, f) VALUES (1, 'b', 2, 3, {}, [])");
+    let empty = super::tests::modification("INSERT INTO wide (a, b, c1, c2, m, f) VALUES (1, 'b', 2, 3, {}, [])");
     assert_eq!(empty.assignments[1].value, Term::Constant(None));
     assert_eq!(empty.assignments[0].value, Term::Constant(Some(vec![0; 4].into())));
 }
 
 #[test]
 fn collections_with_markers_and_functions_wait_for_the_execution() {
-    let insert =
-        insert("INSERT INTO types (k, l, t, u, ts) VALUES (uuid(), [1, ?], (?, null), now(), toTimestamp(now()))");
+    let insert = modification(
+        "INSERT INTO types (k, l, t, u, ts) VALUES (uuid(), [1, ?], (?, null), now(), toTimestamp(now()))",
+    );
     let value = 7i32.to_be_bytes();
     let values = [Value::Bytes(&value), Value::Bytes(&value)];
     for assignment in &insert.assignments {
@@ -131,7 +140,7 @@ fn collections_with_markers_and_functions_wait_for_the_execution() {
     }
     let list = insert.assignments[0].value.evaluate(&[Value::Null, Value::Null]);
     assert_eq!(list, Err(CqlError::invalid("null is not supported inside collections")));
-    let Ok(Evaluated::Bytes(id)) = insert.partition[0].evaluate(&values) else { panic!("no id") };
+    let Ok(Evaluated::Bytes(id)) = key(&insert.partition)[0].evaluate(&values) else { panic!("no id") };
     assert_eq!(id[6] >> 4, 4);
 }
 
@@ -186,21 +195,21 @@ fn functions_have_cassandras_names_and_types() {
 
 #[test]
 fn deletes_and_updates_tell_cells_rows_and_partitions_apart() {
-    let delete = |text: &str| -> Delete {
-        let Plan::Delete(delete) = prepared(text).plan else { panic!("{text} is no DELETE") };
+    let delete = |text: &str| {
+        let delete = modification(text);
+        assert_eq!(delete.kind, ModificationKind::Delete);
+        assert!(delete.assignments.iter().all(|cell| cell.value == Term::Constant(None)));
         delete
     };
+    let columns = |text: &str| delete(text).assignments.iter().map(|cell| cell.column).collect::<Vec<_>>();
     assert!(delete("DELETE FROM wide WHERE a = 1 AND b = 'x'").clustering.is_all());
-    assert_eq!(delete("DELETE s FROM wide WHERE a = 1 AND b = 'x'").columns[..], [4]);
-    assert_eq!(delete("DELETE v, m FROM wide WHERE a = 1 AND b = 'x' AND c1 = 1 AND c2 = 2").columns[..], [6, 7]);
+    assert_eq!(columns("DELETE s FROM wide WHERE a = 1 AND b = 'x'"), [4]);
+    assert_eq!(columns("DELETE v, m FROM wide WHERE a = 1 AND b = 'x' AND c1 = 1 AND c2 = 2"), [6, 7]);
     let range = delete("DELETE FROM wide WHERE a = 1 AND b = 'x' AND c1 >= 5").clustering;
     assert!(matches!(range, ClusteringSelection { range: Some(Range { lower: Some(_), upper: None }), .. }));
-    let Plan::Update(Update { clustering, assignments, .. }) =
-        prepared("UPDATE wide SET s = 'y' WHERE a = 1 AND b = 'x'").plan
-    else {
-        panic!("no UPDATE")
-    };
-    assert!(clustering.is_empty() && assignments[0].column == 4);
+    let update = modification("UPDATE wide SET s = 'y' WHERE a = 1 AND b = 'x'");
+    assert!(update.kind == ModificationKind::Update && update.clustering.is_all());
+    assert_eq!(update.assignments[0].column, 4);
 }
 
 #[test]

@@ -215,21 +215,21 @@ fn columns_spec(out: &mut Vec<u8>, version: u8, columns: &[ColumnSpec], global: 
     }
 }
 
-/// Rows that no SELECT found: the answers of DESCRIBE and of conditional statements.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MadeRows {
-    /// Their columns.
-    pub columns: Vec<ColumnSpec>,
-    count: i32,
-    values: Vec<u8>,
+/// Rows of an answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rows {
+    /// Their number.
+    pub count: i32,
+    /// Their values, in the form of the answer.
+    pub values: Vec<u8>,
+    /// Where the next page begins, if there is one.
+    pub paging_state: Option<Vec<u8>>,
 }
 
-impl MadeRows {
-    /// None yet.
-    pub fn new(columns: Vec<ColumnSpec>) -> MadeRows {
-        MadeRows { columns, count: 0, values: Vec::new() }
-    }
+/// Rows that no SELECT found, with their columns: the answers of DESCRIBE and of conditional statements.
+pub type MadeRows = (Vec<ColumnSpec>, Rows);
 
+impl Rows {
     /// Adds a row: a value for each column, or null.
     pub fn push<'v>(&mut self, row: impl IntoIterator<Item = Option<&'v [u8]>>) {
         self.count += 1;
@@ -237,11 +237,11 @@ impl MadeRows {
     }
 }
 
-/// RESULT Rows, all in one page.
-pub fn made_rows(out: &mut Vec<u8>, to: ReplyTo, rows: &MadeRows) {
+/// RESULT Rows.
+pub fn rows(out: &mut Vec<u8>, to: ReplyTo, columns: &[ColumnSpec], skip_metadata: bool, rows: &Rows) {
     frame(out, to, Opcode::Result, |out| {
         write::int(out, KIND_ROWS);
-        rows_metadata(out, to.version, &rows.columns, false, None);
+        rows_metadata(out, to.version, columns, skip_metadata, rows.paging_state.as_deref());
         write::int(out, rows.count);
         out.extend_from_slice(&rows.values);
     });

@@ -4,7 +4,7 @@
 //! answer finds its request counted.
 
 use std::collections::{BTreeMap, HashMap};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::codec::Opcode;
@@ -137,6 +137,8 @@ impl Counts {
 #[derive(Debug)]
 pub(crate) struct ConnectionStats {
     pub(crate) id: u64,
+    /// The client's address.
+    pub(crate) peer: SocketAddr,
     pub(crate) place: Place,
     /// Without its counters.
     described: Mutex<ConnectionSnapshot>,
@@ -157,24 +159,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl ConnectionStats {
-    /// The client's address.
-    pub(crate) fn client(&self) -> IpAddr {
-        let peer = lock(&self.described).peer.parse().ok();
-        peer.map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |peer: SocketAddr| peer.ip())
-    }
-
-    pub(crate) fn set_driver(&self, name: Option<&str>, version: Option<&str>) {
-        let mut described = lock(&self.described);
-        described.driver_name = name.map(str::to_owned);
-        described.driver_version = version.map(str::to_owned);
-    }
-
-    pub(crate) fn set_registered(&self) {
-        lock(&self.described).registered = true;
-    }
-
-    pub(crate) fn set_closed(&self) {
-        lock(&self.described).open = false;
+    /// Changes what the snapshot says of it.
+    pub(crate) fn describe(&self, change: impl FnOnce(&mut ConnectionSnapshot)) {
+        change(&mut lock(&self.described));
     }
 
     fn is_open(&self) -> bool {
@@ -230,7 +217,8 @@ impl Stats {
         let Place { node, shard } = place;
         let described =
             ConnectionSnapshot { id, peer: peer.to_string(), node, shard, open: true, ..ConnectionSnapshot::default() };
-        let stats = Arc::new(ConnectionStats { id, place, described: Mutex::new(described), counts: Mutex::default() });
+        let stats =
+            Arc::new(ConnectionStats { id, peer, place, described: Mutex::new(described), counts: Mutex::default() });
         connections.list.push(stats.clone());
         let mut closed = (0..).zip(&connections.list).filter(|(_, known)| !known.is_open());
         if let Some((oldest, _)) = closed.next()
@@ -353,7 +341,7 @@ mod tests {
         for _ in 0..CLOSED_REMEMBERED + 10 {
             let connection = stats.connection(([127, 0, 0, 1], 1).into(), Place::default());
             connection.publish(&mut Tally::default(), std::iter::once((id, 2, Routed::default())));
-            connection.set_closed();
+            connection.describe(|one| one.open = false);
         }
         let snapshot = stats.snapshot(&HashMap::new());
         assert!(snapshot.connections.len() <= CLOSED_REMEMBERED + 1);
@@ -373,7 +361,7 @@ mod tests {
                     let mut tally = Tally { read_at_ns: 7, operations: vec![operation], ..Tally::default() };
                     connection.publish(&mut tally, std::iter::once((id, 1, Routed::default())));
                 }
-                connection.set_closed();
+                connection.describe(|one| one.open = false);
             }
             let snapshot = stats.snapshot(&texts);
             let [prepares] = snapshot.operations.as_slice() else { panic!("{:?}", snapshot.operations) };

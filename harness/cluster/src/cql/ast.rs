@@ -1,7 +1,10 @@
 //! Statements as they were written, with names not yet looked up.
 
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::fmt;
 
+use crate::error::CqlError;
 use crate::types::{CqlType, Literal};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,6 +50,21 @@ pub enum Operator {
     ContainsKey,
 }
 
+impl Operator {
+    /// Whether two values in this order are as the operator asks; not for CONTAINS.
+    pub fn takes(self, order: Ordering) -> bool {
+        match self {
+            Operator::Equal | Operator::In => order.is_eq(),
+            Operator::NotEqual => order.is_ne(),
+            Operator::Less => order.is_lt(),
+            Operator::LessOrEqual => order.is_le(),
+            Operator::Greater => order.is_gt(),
+            Operator::GreaterOrEqual => order.is_ge(),
+            Operator::Contains | Operator::ContainsKey => false,
+        }
+    }
+}
+
 impl fmt::Display for Operator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -72,16 +90,12 @@ pub struct Using {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Relation {
+    /// `IN (a, b)` has a tuple.
     Single(String, Operator, RawTerm),
-    InTerms(String, Vec<RawTerm>),
-    /// `column IN ?`
-    InMarker(String, RawTerm),
     Multi(Vec<String>, Operator, RawTerm),
     Token(Vec<String>, Operator, RawTerm),
-    /// Some other kind, with the sentence that refuses it.
-    Refused(&'static str),
-    /// What the node lacks, in the words of its refusal: `A restriction on an element of a collection`.
-    Unsupported(String),
+    /// Some other kind, with its refusal.
+    Refused(CqlError),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,9 +136,15 @@ pub struct Insert {
     pub json: bool,
     pub columns: Vec<String>,
     pub values: Vec<RawTerm>,
-    /// Whether there is `IF NOT EXISTS`.
-    pub if_not_exists: bool,
+    pub condition: Option<Condition<Relation>>,
     pub using: Using,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ModificationKind {
+    Insert,
+    Update,
+    Delete,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -135,29 +155,25 @@ pub enum AssignmentTarget {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Update {
+pub struct Modification {
+    pub kind: ModificationKind,
     pub table: TableName,
     pub using: Using,
+    /// In a DELETE the cells with null; none for rows.
     pub assignments: Vec<(AssignmentTarget, RawTerm)>,
     pub relations: Vec<Relation>,
-    pub condition: Option<Condition>,
+    pub condition: Option<Condition<Relation>>,
 }
 
+/// What must hold before a statement writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Delete {
-    /// The cells; none for rows.
-    pub targets: Vec<AssignmentTarget>,
-    pub table: TableName,
-    pub using: Using,
-    pub relations: Vec<Relation>,
-    pub condition: Option<Condition>,
-}
-
-/// `IF ...` of UPDATE and DELETE.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Condition {
+pub enum Condition<C> {
+    /// `IF NOT EXISTS`
+    NotExists,
+    /// `IF EXISTS`
     Exists,
-    Columns(Vec<Relation>),
+    /// `IF column = value AND ...`
+    Columns(Vec<C>),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -169,7 +185,7 @@ pub struct Batch {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PropertyValue {
     Text(String),
-    Map(Vec<(String, String)>),
+    Map(BTreeMap<String, String>),
 }
 
 pub type Properties = Vec<(String, PropertyValue)>;
@@ -202,8 +218,7 @@ pub struct CreateTable {
 pub enum Statement {
     Select(Select),
     Insert(Insert),
-    Update(Update),
-    Delete(Delete),
+    Modify(Modification),
     Batch(Batch),
     Truncate(TableName),
     Use(String),
@@ -225,7 +240,6 @@ pub enum Definition {
     DropTable(TableName),
 }
 
-/// DESCRIBE.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Describe {
     pub what: Described,

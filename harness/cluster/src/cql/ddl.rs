@@ -1,15 +1,17 @@
 //! CREATE, ALTER and DROP.
 
+use std::collections::BTreeMap;
+
 use super::ast::{
     ColumnDefinition, CreateTable, Definition, PrimaryKey, Properties, PropertyValue, RawTerm, Statement,
 };
 use super::lexer::TokenKind;
 use super::parser::Parser;
-use crate::error::CqlError;
+use crate::error::{CqlError, Result};
 use crate::types::{CqlType, LiteralKind, MAX_DEPTH};
 
 impl Parser<'_> {
-    pub(super) fn schema_change(&mut self) -> Result<Statement, CqlError> {
+    pub(super) fn schema_change(&mut self) -> Result<Statement> {
         let keyspace = self.next_is_word("keyspace") || self.next_is_word("schema");
         let table = self.next_is_word("table") || self.next_is_word("columnfamily");
         if !keyspace && (!table || self.at_word("alter")) {
@@ -25,10 +27,7 @@ impl Parser<'_> {
         self.advance()?;
         let conditional = self.take_word("if")?;
         if conditional {
-            if verb == "create" {
-                self.expect_word("not")?;
-            }
-            self.expect_word("exists")?;
+            self.expect_words(if verb == "create" { "not exists" } else { "exists" })?;
         }
         let definition = match (verb.as_str(), keyspace) {
             ("create", true) => Definition::CreateKeyspace(self.name()?, self.properties()?),
@@ -40,7 +39,7 @@ impl Parser<'_> {
         Ok(Statement::Define { definition, conditional })
     }
 
-    fn create_table(&mut self) -> Result<CreateTable, CqlError> {
+    fn create_table(&mut self) -> Result<CreateTable> {
         let mut create = CreateTable { table: self.table_name()?, ..CreateTable::default() };
         self.expect_symbol("(")?;
         loop {
@@ -58,7 +57,7 @@ impl Parser<'_> {
         Ok(create)
     }
 
-    fn column_or_key(&mut self, create: &mut CreateTable) -> Result<(), CqlError> {
+    fn column_or_key(&mut self, create: &mut CreateTable) -> Result<()> {
         if self.take_words("primary", "key")? {
             self.expect_symbol("(")?;
             let bracketed = self.take_symbol("(")?;
@@ -82,7 +81,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn table_option(&mut self, create: &mut CreateTable) -> Result<(), CqlError> {
+    fn table_option(&mut self, create: &mut CreateTable) -> Result<()> {
         if self.take_words("clustering", "order")? {
             self.expect_word("by")?;
             create.order = self.brackets(Self::order)?;
@@ -95,7 +94,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    pub(super) fn column_type(&mut self, depth: usize) -> Result<CqlType, CqlError> {
+    pub(super) fn column_type(&mut self, depth: usize) -> Result<CqlType> {
         if depth >= MAX_DEPTH {
             return Err(self.error(&format!("types nest deeper than {MAX_DEPTH} levels")));
         }
@@ -134,7 +133,7 @@ impl Parser<'_> {
                 match (name.as_str(), arguments.pop(), last) {
                     ("list", _, Some(element)) => CqlType::List(Box::new(element)),
                     ("set", _, Some(element)) => CqlType::Set(Box::new(element)),
-                    (_, Some(key), Some(value)) => CqlType::Map(Box::new((key, value))),
+                    (_, Some(key), Some(value)) => CqlType::Map(Box::new([key, value])),
                     _ => return Err(self.no_alternative()),
                 }
             }
@@ -148,11 +147,7 @@ impl Parser<'_> {
             }
             _ => return Err(wrong()),
         };
-        let unfrozen_inside = match &built {
-            CqlType::List(element) | CqlType::Set(element) => element.is_multi_cell(),
-            CqlType::Map(entry) => entry.0.is_multi_cell() || entry.1.is_multi_cell(),
-            _ => false,
-        };
+        let unfrozen_inside = built.elements().iter().any(CqlType::is_multi_cell);
         if unfrozen_inside && depth == 0 {
             return Err(CqlError::Invalid(format!(
                 "Non-frozen collections are not allowed inside collections: {built}"
@@ -161,26 +156,26 @@ impl Parser<'_> {
         Ok(built)
     }
 
-    fn properties(&mut self) -> Result<Properties, CqlError> {
+    fn properties(&mut self) -> Result<Properties> {
         if !self.take_word("with")? {
             return Ok(Vec::new());
         }
         self.and_list(Self::property)
     }
 
-    fn property(&mut self) -> Result<(String, PropertyValue), CqlError> {
+    fn property(&mut self) -> Result<(String, PropertyValue)> {
         let name = self.name()?;
         self.expect_symbol("=")?;
         let value = match self.term(0)? {
             RawTerm::Literal(literal) => PropertyValue::Text(literal.text),
-            RawTerm::Set(items) if items.is_empty() => PropertyValue::Map(Vec::new()),
+            RawTerm::Set(items) if items.is_empty() => PropertyValue::Map(BTreeMap::new()),
             RawTerm::Map(entries) => {
-                let mut texts = Vec::new();
+                let mut texts = BTreeMap::new();
                 for entry in entries {
                     let (RawTerm::Literal(key), RawTerm::Literal(value)) = entry else {
                         return Err(self.error(&format!("the map of property {name} may hold constants only")));
                     };
-                    texts.push((key.text, value.text));
+                    texts.insert(key.text, value.text);
                 }
                 PropertyValue::Map(texts)
             }

@@ -3,10 +3,10 @@
 use super::ast::{Describe, Described, Element};
 use super::lexer::TokenKind;
 use super::parser::Parser;
-use crate::error::CqlError;
+use crate::error::Result;
 
 impl Parser<'_> {
-    pub(super) fn describe(&mut self) -> Result<Describe, CqlError> {
+    pub(super) fn describe(&mut self) -> Result<Describe> {
         self.advance()?;
         let what = self.described()?;
         let internals = self.take_word("with")?;
@@ -16,7 +16,7 @@ impl Parser<'_> {
         Ok(Describe { what, internals })
     }
 
-    fn described(&mut self) -> Result<Described, CqlError> {
+    fn described(&mut self) -> Result<Described> {
         let word = match self.current.kind {
             // `keyspaces.t` is a table.
             TokenKind::Word if !self.next_is_symbol(".") => self.current.text.to_ascii_lowercase(),
@@ -62,7 +62,7 @@ impl Parser<'_> {
         Ok(all)
     }
 
-    fn described_keyspace(&mut self, only: bool) -> Result<Described, CqlError> {
+    fn described_keyspace(&mut self, only: bool) -> Result<Described> {
         self.advance()?;
         let named = matches!(self.current.kind, TokenKind::Word | TokenKind::QuotedName) && !self.at_word("with");
         let name = if named { Some(self.name()?) } else { None };
@@ -74,6 +74,7 @@ impl Parser<'_> {
 mod tests {
     use super::super::{Statement, TableName, parse};
     use super::*;
+    use crate::error::CqlError;
 
     fn described(text: &str) -> Describe {
         match parse(text) {

@@ -1,6 +1,6 @@
 //! Text to words.
 
-use crate::error::CqlError;
+use crate::error::{CqlError, Result};
 use crate::types::LiteralKind;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,13 +49,7 @@ impl<'a> Lexer<'a> {
         CqlError::Syntax(format!("{} {what}", position(self.text, self.at)))
     }
 
-    fn take(&mut self, kind: TokenKind, length: usize) -> Token<'a> {
-        let at = self.at;
-        self.at += length;
-        Token { kind, text: self.text.get(at..self.at).unwrap_or_default(), at }
-    }
-
-    fn skip_space_and_comments(&mut self) -> Result<(), CqlError> {
+    fn skip_space_and_comments(&mut self) -> Result<()> {
         loop {
             let rest = self.rest();
             self.at += rest.len() - rest.trim_start().len();
@@ -71,42 +65,41 @@ impl<'a> Lexer<'a> {
     }
 
     /// The next word. A character that starts no word, and a string or comment without an end, is a syntax error.
-    pub fn next_token(&mut self) -> Result<Token<'a>, CqlError> {
+    pub fn next_token(&mut self) -> Result<Token<'a>> {
+        use TokenKind as T;
         self.skip_space_and_comments()?;
         let rest = self.rest();
-        let bytes = rest.as_bytes();
-        let Some(first) = bytes.first() else { return Ok(self.take(TokenKind::End, 0)) };
-        if let Some(length) = uuid_length(bytes) {
-            return Ok(self.take(TokenKind::Literal(LiteralKind::Uuid), length));
-        }
-        match first {
-            b'\'' => self.quoted(TokenKind::Literal(LiteralKind::String), '\''),
-            b'"' => self.quoted(TokenKind::QuotedName, '"'),
-            b'$' if rest.starts_with("$$") => {
+        let (kind, length) = match rest.as_bytes() {
+            [] => (T::End, 0),
+            bytes if is_uuid(bytes) => (T::Literal(LiteralKind::Uuid), UUID_LEN),
+            [b'\'', ..] => (T::Literal(LiteralKind::String), self.quoted('\'')?),
+            [b'"', ..] => (T::QuotedName, self.quoted('"')?),
+            [b'$', b'$', ..] => {
                 let length = rest.get(2..).and_then(|rest| rest.find("$$")).map(|length| length + 4);
                 let length = length.ok_or_else(|| self.error("mismatched character '<EOF>' expecting '$'"))?;
-                Ok(self.take(TokenKind::Literal(LiteralKind::String), length))
+                (T::Literal(LiteralKind::String), length)
             }
-            b'0'..=b'9' => Ok(self.number(bytes)),
-            b'a'..=b'z' | b'A'..=b'Z' => {
-                let length = count(bytes, |byte| byte.is_ascii_alphanumeric() || *byte == b'_');
-                Ok(self.take(TokenKind::Word, length))
+            [b'0', b'x' | b'X', digits @ ..] => {
+                (T::Literal(LiteralKind::Hex), 2 + count(digits, u8::is_ascii_hexdigit))
             }
+            bytes @ [b'0'..=b'9', ..] => number(bytes),
+            bytes @ [b'a'..=b'z' | b'A'..=b'Z', ..] => {
+                (T::Word, count(bytes, |byte| byte.is_ascii_alphanumeric() || *byte == b'_'))
+            }
+            [b'<' | b'>' | b'!' | b'+' | b'-', b'=', ..] => (T::Symbol, 2),
+            [first, ..] if b"()[]{}<>=,;.:?*+-/%".contains(first) => (T::Symbol, 1),
             _ => {
-                let two = ["<=", ">=", "!=", "+=", "-="].iter().any(|symbol| rest.starts_with(symbol));
-                if two {
-                    Ok(self.take(TokenKind::Symbol, 2))
-                } else if b"()[]{}<>=,;.:?*+-/%".contains(first) {
-                    Ok(self.take(TokenKind::Symbol, 1))
-                } else {
-                    let character = rest.chars().next().unwrap_or_default();
-                    Err(self.error(&format!("no viable alternative at character '{character}'")))
-                }
+                let character = rest.chars().next().unwrap_or_default();
+                return Err(self.error(&format!("no viable alternative at character '{character}'")));
             }
-        }
+        };
+        let at = self.at;
+        self.at += length;
+        Ok(Token { kind, text: self.text.get(at..self.at).unwrap_or_default(), at })
     }
 
-    fn quoted(&mut self, kind: TokenKind, quote: char) -> Result<Token<'a>, CqlError> {
+    /// The length of what is in quotes here; a doubled quote stands for one within the text.
+    fn quoted(&self, quote: char) -> Result<usize> {
         let bytes = self.rest().as_bytes();
         let mut at = 1;
         loop {
@@ -114,60 +107,59 @@ impl<'a> Lexer<'a> {
             if at > bytes.len() {
                 return Err(self.error(&format!("mismatched character '<EOF>' expecting '{quote}'")));
             }
-            // A doubled quote stands for one within the text.
             if bytes.get(at) != Some(&(quote as u8)) {
-                return Ok(self.take(kind, at));
+                return Ok(at);
             }
             at += 1;
         }
     }
+}
 
-    fn number(&mut self, bytes: &'a [u8]) -> Token<'a> {
-        if bytes.len() > 1 && bytes[0] == b'0' && (bytes[1] | 0x20) == b'x' {
-            let digits = count(&bytes[2..], u8::is_ascii_hexdigit);
-            return self.take(TokenKind::Literal(LiteralKind::Hex), 2 + digits);
-        }
-        let digits = count(bytes, u8::is_ascii_digit);
-        let mut length = digits;
-        if bytes.get(length) == Some(&b'.') && bytes.get(length + 1).is_some_and(u8::is_ascii_digit) {
-            length += 1 + count(&bytes[length + 1..], u8::is_ascii_digit);
-        }
-        if bytes.get(length).is_some_and(|byte| byte | 0x20 == b'e') {
-            let sign = usize::from(bytes.get(length + 1).is_some_and(|byte| b"+-".contains(byte)));
-            let exponent = count(bytes.get(length + 1 + sign..).unwrap_or_default(), u8::is_ascii_digit);
-            if exponent > 0 {
-                length += 1 + sign + exponent;
-            }
-        }
-        if length > digits {
-            return self.take(TokenKind::Literal(LiteralKind::Float), length);
-        }
-        let alphanumeric = count(bytes, u8::is_ascii_alphanumeric);
-        if alphanumeric > digits {
-            return self.take(TokenKind::Literal(LiteralKind::Duration), alphanumeric);
-        }
-        self.take(TokenKind::Literal(LiteralKind::Integer), digits)
+fn number(bytes: &[u8]) -> (TokenKind, usize) {
+    let digits_of = |bytes: &[u8]| count(bytes, u8::is_ascii_digit);
+    let digits = digits_of(bytes);
+    let fraction = match &bytes[digits..] {
+        [b'.', rest @ ..] => digits_of(rest),
+        _ => 0,
+    };
+    let mut length = digits + if fraction > 0 { 1 + fraction } else { 0 };
+    let (sign, exponent) = match &bytes[length..] {
+        [b'e' | b'E', b'+' | b'-', rest @ ..] => (2, digits_of(rest)),
+        [b'e' | b'E', rest @ ..] => (1, digits_of(rest)),
+        _ => (0, 0),
+    };
+    if exponent > 0 {
+        length += sign + exponent;
     }
+    let alphanumeric = count(bytes, u8::is_ascii_alphanumeric);
+    let (kind, length) = match length {
+        length if length > digits => (LiteralKind::Float, length),
+        _ if alphanumeric > digits => (LiteralKind::Duration, alphanumeric),
+        _ => (LiteralKind::Integer, digits),
+    };
+    (TokenKind::Literal(kind), length)
 }
 
 fn count(bytes: &[u8], is_in: impl Fn(&u8) -> bool) -> usize {
     bytes.iter().take_while(|byte| is_in(byte)).count()
 }
 
-fn uuid_length(bytes: &[u8]) -> Option<usize> {
-    let candidate = bytes.get(..36)?;
-    let is_uuid = candidate.iter().enumerate().all(|(index, byte)| match index {
-        8 | 13 | 18 | 23 => *byte == b'-',
-        _ => byte.is_ascii_hexdigit(),
-    });
-    is_uuid.then_some(36)
+const UUID_LEN: usize = 36;
+
+fn is_uuid(bytes: &[u8]) -> bool {
+    bytes.get(..UUID_LEN).is_some_and(|candidate| {
+        candidate.iter().enumerate().all(|(index, byte)| match index {
+            8 | 13 | 18 | 23 => *byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn tokens(text: &str) -> Result<Vec<(TokenKind, &str)>, CqlError> {
+    fn tokens(text: &str) -> Result<Vec<(TokenKind, &str)>> {
         let mut lexer = Lexer::new(text);
         let mut words = Vec::new();
         loop {

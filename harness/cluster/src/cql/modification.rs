@@ -1,26 +1,29 @@
 //! INSERT, UPDATE, DELETE and batches of them.
 
-use super::ast::{AssignmentTarget, Batch, Condition, Delete, Insert, RawTerm, Statement, Update, Using};
+use super::ast::{
+    AssignmentTarget, Batch, Condition, Insert, Modification, ModificationKind, RawTerm, Relation, Statement,
+    TableName, Using,
+};
 use super::lexer::TokenKind;
 use super::parser::Parser;
-use crate::error::{CqlError, invalid};
+use crate::error::{CqlError, Result, invalid};
 use crate::types::LiteralKind;
 
 impl Parser<'_> {
-    pub(super) fn modification(&mut self) -> Result<Statement, CqlError> {
+    pub(super) fn modification(&mut self) -> Result<Statement> {
         if self.take_word("insert")? {
             self.insert().map(Statement::Insert)
         } else if self.take_word("update")? {
-            self.update().map(Statement::Update)
+            self.update().map(Statement::Modify)
         } else if self.take_word("delete")? {
-            self.delete().map(Statement::Delete)
+            self.delete().map(Statement::Modify)
         } else {
             Err(self.no_alternative())
         }
     }
 
     /// An integer or a marker.
-    fn number(&mut self) -> Result<RawTerm, CqlError> {
+    fn number(&mut self) -> Result<RawTerm> {
         let start = self.current.kind;
         let is_number = matches!(start, TokenKind::Literal(LiteralKind::Integer));
         if is_number || ["?", ":", "-"].iter().any(|symbol| self.at_symbol(symbol)) {
@@ -29,7 +32,7 @@ impl Parser<'_> {
         Err(self.no_alternative())
     }
 
-    fn using(&mut self, ttl_allowed: bool) -> Result<Using, CqlError> {
+    fn using(&mut self, ttl_allowed: bool) -> Result<Using> {
         let mut using = Using::default();
         if !self.take_word("using")? {
             return Ok(using);
@@ -50,17 +53,16 @@ impl Parser<'_> {
         }
     }
 
-    fn if_not_exists(&mut self) -> Result<bool, CqlError> {
+    fn if_not_exists(&mut self) -> Result<Option<Condition<Relation>>> {
         if !self.take_word("if")? {
-            return Ok(false);
+            return Ok(None);
         }
-        self.expect_word("not")?;
-        self.expect_word("exists")?;
-        Ok(true)
+        self.expect_words("not exists")?;
+        Ok(Some(Condition::NotExists))
     }
 
     /// `IF EXISTS` or `IF column = value AND ...`.
-    fn condition(&mut self) -> Result<Option<Condition>, CqlError> {
+    fn condition(&mut self) -> Result<Option<Condition<Relation>>> {
         if !self.take_word("if")? {
             return Ok(None);
         }
@@ -70,32 +72,31 @@ impl Parser<'_> {
         self.and_list(Self::column_condition).map(|conditions| Some(Condition::Columns(conditions)))
     }
 
-    fn insert(&mut self) -> Result<Insert, CqlError> {
+    fn insert(&mut self) -> Result<Insert> {
         self.expect_word("into")?;
         let table = self.table_name()?;
-        if self.take_word("json")? {
-            let value = self.term(0)?;
+        let json = self.take_word("json")?;
+        let (mut columns, mut values) = (Vec::new(), Vec::new());
+        if json {
+            self.term(0)?;
             if self.take_word("default")? && !self.take_word("null")? {
                 self.expect_word("unset")?;
             }
-            let if_not_exists = self.if_not_exists()?;
-            let using = self.using(true)?;
-            return Ok(Insert { table, json: true, columns: Vec::new(), values: vec![value], if_not_exists, using });
+        } else {
+            columns = self.brackets(Self::name)?;
+            self.expect_word("values")?;
+            values = self.brackets(Self::operation)?;
         }
-        let columns = self.brackets(Self::name)?;
-        self.expect_word("values")?;
-        let values = self.brackets(Self::operation)?;
-        let if_not_exists = self.if_not_exists()?;
-        let using = self.using(true)?;
-        Ok(Insert { table, json: false, columns, values, if_not_exists, using })
+        let condition = self.if_not_exists()?;
+        Ok(Insert { table, json, columns, values, condition, using: self.using(true)? })
     }
 
-    fn target(&mut self) -> Result<AssignmentTarget, CqlError> {
+    fn target(&mut self) -> Result<AssignmentTarget> {
         let name = self.name()?;
         Ok(if self.part()?.is_some() { AssignmentTarget::Element(name) } else { AssignmentTarget::Column(name) })
     }
 
-    fn update(&mut self) -> Result<Update, CqlError> {
+    fn update(&mut self) -> Result<Modification> {
         let table = self.table_name()?;
         let using = self.using(true)?;
         self.expect_word("set")?;
@@ -108,24 +109,32 @@ impl Parser<'_> {
             parser.expect_symbol("=")?;
             Ok((target, parser.operation()?))
         })?;
-        self.expect_word("where")?;
-        let relations = self.relations()?;
-        let condition = self.condition()?;
-        Ok(Update { table, using, assignments, relations, condition })
+        self.of_rows(ModificationKind::Update, table, using, assignments)
     }
 
-    fn delete(&mut self) -> Result<Delete, CqlError> {
-        let targets = if self.at_word("from") { Vec::new() } else { self.list(Self::target)? };
+    fn delete(&mut self) -> Result<Modification> {
+        let cell = |parser: &mut Self| Ok((parser.target()?, RawTerm::Null));
+        let cells = if self.at_word("from") { Vec::new() } else { self.list(cell)? };
         self.expect_word("from")?;
         let table = self.table_name()?;
         let using = self.using(false)?;
-        self.expect_word("where")?;
-        let relations = self.relations()?;
-        let condition = self.condition()?;
-        Ok(Delete { targets, table, using, relations, condition })
+        self.of_rows(ModificationKind::Delete, table, using, cells)
     }
 
-    pub(super) fn batch(&mut self) -> Result<Batch, CqlError> {
+    /// The end of UPDATE and DELETE: WHERE and IF.
+    fn of_rows(
+        &mut self,
+        kind: ModificationKind,
+        table: TableName,
+        using: Using,
+        assignments: Vec<(AssignmentTarget, RawTerm)>,
+    ) -> Result<Modification> {
+        self.expect_word("where")?;
+        let relations = self.relations()?;
+        Ok(Modification { kind, table, using, assignments, relations, condition: self.condition()? })
+    }
+
+    pub(super) fn batch(&mut self) -> Result<Batch> {
         self.expect_word("begin")?;
         // A single node treats logged and unlogged batches alike.
         if !self.take_word("unlogged")? && self.at_word("counter") {

@@ -5,7 +5,7 @@ use std::fmt;
 use super::ast::{RawTerm, Statement, TableName};
 use super::lexer::{Lexer, Token, TokenKind, position};
 use super::{MAX_ITEMS, MAX_MARKERS};
-use crate::error::CqlError;
+use crate::error::{CqlError, Result};
 
 /// Words that cannot name anything unless they are quoted.
 const RESERVED: &str = "add allow alter and apply asc authorize batch begin by columnfamily create delete desc describe \
@@ -15,7 +15,7 @@ const RESERVED: &str = "add allow alter and apply asc authorize batch begin by c
 
 /// Parses one statement, with or without a semicolon at its end. A syntax error (0x2000) says where:
 /// `line 1:9 mismatched input 'FORM' expecting K_FROM`.
-pub fn parse(text: &str) -> Result<Statement, CqlError> {
+pub fn parse(text: &str) -> Result<Statement> {
     let mut parser = Parser::new(text)?;
     let statement = parser.statement()?;
     while parser.take_symbol(";")? {}
@@ -47,7 +47,7 @@ pub(super) struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    fn new(text: &'a str) -> Result<Self, CqlError> {
+    fn new(text: &'a str) -> Result<Self> {
         let mut lexer = Lexer::new(text);
         let (current, next) = (lexer.next_token()?, lexer.next_token()?);
         Ok(Parser { text, lexer, current, next, markers: 0, items: 0 })
@@ -55,7 +55,7 @@ impl<'a> Parser<'a> {
 
     // Words.
 
-    pub(super) fn advance(&mut self) -> Result<Token<'a>, CqlError> {
+    pub(super) fn advance(&mut self) -> Result<Token<'a>> {
         let taken = self.current;
         self.current = self.next;
         self.next = self.lexer.next_token()?;
@@ -102,48 +102,53 @@ impl<'a> Parser<'a> {
         self.next.kind == TokenKind::Symbol && self.next.text == symbol
     }
 
-    pub(super) fn take_word(&mut self, word: &str) -> Result<bool, CqlError> {
+    pub(super) fn take_word(&mut self, word: &str) -> Result<bool> {
         self.advance_if(self.at_word(word))
     }
 
-    pub(super) fn expect_word(&mut self, word: &str) -> Result<(), CqlError> {
+    pub(super) fn expect_word(&mut self, word: &str) -> Result<()> {
         if self.take_word(word)? { Ok(()) } else { Err(self.mismatch(&format!("K_{}", word.to_uppercase()))) }
+    }
+
+    /// Takes all of these words, which have blanks between them.
+    pub(super) fn expect_words(&mut self, words: &str) -> Result<()> {
+        words.split(' ').try_for_each(|word| self.expect_word(word))
     }
 
     pub(super) fn at_symbol(&self, symbol: &str) -> bool {
         self.current.kind == TokenKind::Symbol && self.current.text == symbol
     }
 
-    pub(super) fn take_symbol(&mut self, symbol: &str) -> Result<bool, CqlError> {
+    pub(super) fn take_symbol(&mut self, symbol: &str) -> Result<bool> {
         self.advance_if(self.at_symbol(symbol))
     }
 
-    fn advance_if(&mut self, found: bool) -> Result<bool, CqlError> {
+    fn advance_if(&mut self, found: bool) -> Result<bool> {
         if found {
             self.advance()?;
         }
         Ok(found)
     }
 
-    pub(super) fn expect_symbol(&mut self, symbol: &str) -> Result<(), CqlError> {
+    pub(super) fn expect_symbol(&mut self, symbol: &str) -> Result<()> {
         if self.take_symbol(symbol)? { Ok(()) } else { Err(self.mismatch(&format!("'{symbol}'"))) }
     }
 
     /// Takes both words or none.
-    pub(super) fn take_words(&mut self, first: &str, second: &str) -> Result<bool, CqlError> {
+    pub(super) fn take_words(&mut self, first: &str, second: &str) -> Result<bool> {
         let both = self.at_word(first) && self.next_is_word(second);
         self.advance_if(both)?;
         self.advance_if(both)
     }
 
     /// Takes a word with the bracket after it or nothing.
-    pub(super) fn take_call(&mut self, word: &str) -> Result<bool, CqlError> {
+    pub(super) fn take_call(&mut self, word: &str) -> Result<bool> {
         let both = self.at_word(word) && self.next_is_symbol("(");
         self.advance_if(both)?;
         self.advance_if(both)
     }
 
-    pub(super) fn count_item(&mut self) -> Result<(), CqlError> {
+    pub(super) fn count_item(&mut self) -> Result<()> {
         self.items += 1;
         if self.items > MAX_ITEMS {
             return Err(self.error(&format!("too many items in one statement: at most {MAX_ITEMS} are taken")));
@@ -152,49 +157,38 @@ impl<'a> Parser<'a> {
     }
 
     /// One item or more, with commas between.
-    pub(super) fn list<T>(&mut self, item: impl Fn(&mut Self) -> Result<T, CqlError>) -> Result<Vec<T>, CqlError> {
+    pub(super) fn list<T>(&mut self, item: impl Fn(&mut Self) -> Result<T>) -> Result<Vec<T>> {
         self.separated(item, |parser| parser.take_symbol(","))
     }
 
     /// One item or more in round brackets.
-    pub(super) fn brackets<T>(&mut self, item: impl Fn(&mut Self) -> Result<T, CqlError>) -> Result<Vec<T>, CqlError> {
+    pub(super) fn brackets<T>(&mut self, item: impl Fn(&mut Self) -> Result<T>) -> Result<Vec<T>> {
         self.expect_symbol("(")?;
         self.list_to(")", item)
     }
 
     /// One item or more up to this symbol.
-    pub(super) fn list_to<T>(
-        &mut self,
-        end: &str,
-        item: impl Fn(&mut Self) -> Result<T, CqlError>,
-    ) -> Result<Vec<T>, CqlError> {
+    pub(super) fn list_to<T>(&mut self, end: &str, item: impl Fn(&mut Self) -> Result<T>) -> Result<Vec<T>> {
         let items = self.list(item)?;
         self.expect_symbol(end)?;
         Ok(items)
     }
 
     /// Items up to this symbol, perhaps none.
-    pub(super) fn items_to<T>(
-        &mut self,
-        end: &str,
-        item: impl Fn(&mut Self) -> Result<T, CqlError>,
-    ) -> Result<Vec<T>, CqlError> {
+    pub(super) fn items_to<T>(&mut self, end: &str, item: impl Fn(&mut Self) -> Result<T>) -> Result<Vec<T>> {
         if self.take_symbol(end)? { Ok(Vec::new()) } else { self.list_to(end, item) }
     }
 
     /// One item or more, with AND between.
-    pub(super) fn and_list<T>(
-        &mut self,
-        item: impl FnMut(&mut Self) -> Result<T, CqlError>,
-    ) -> Result<Vec<T>, CqlError> {
+    pub(super) fn and_list<T>(&mut self, item: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
         self.separated(item, |parser| parser.take_word("and"))
     }
 
     fn separated<T>(
         &mut self,
-        mut item: impl FnMut(&mut Self) -> Result<T, CqlError>,
-        separator: impl Fn(&mut Self) -> Result<bool, CqlError>,
-    ) -> Result<Vec<T>, CqlError> {
+        mut item: impl FnMut(&mut Self) -> Result<T>,
+        separator: impl Fn(&mut Self) -> Result<bool>,
+    ) -> Result<Vec<T>> {
         let mut items = Vec::new();
         loop {
             self.count_item()?;
@@ -205,7 +199,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    pub(super) fn marker(&mut self, name: Option<String>) -> Result<RawTerm, CqlError> {
+    pub(super) fn marker(&mut self, name: Option<String>) -> Result<RawTerm> {
         if self.markers >= MAX_MARKERS {
             return Err(self.error(&format!("too many bind markers in one statement: at most {MAX_MARKERS} are taken")));
         }
@@ -220,7 +214,7 @@ impl<'a> Parser<'a> {
         text.get(1..text.len().saturating_sub(1)).unwrap_or_default().replace("\"\"", "\"")
     }
 
-    pub(super) fn name(&mut self) -> Result<String, CqlError> {
+    pub(super) fn name(&mut self) -> Result<String> {
         match self.current.kind {
             TokenKind::QuotedName => {
                 let name = Self::unquoted(self.advance()?.text);
@@ -238,7 +232,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    pub(super) fn table_name(&mut self) -> Result<TableName, CqlError> {
+    pub(super) fn table_name(&mut self) -> Result<TableName> {
         let first = self.name()?;
         if self.take_symbol(".")? {
             return Ok(TableName { keyspace: Some(first), name: self.name()? });
@@ -248,7 +242,7 @@ impl<'a> Parser<'a> {
 
     // Statements.
 
-    fn statement(&mut self) -> Result<Statement, CqlError> {
+    fn statement(&mut self) -> Result<Statement> {
         if self.current.kind != TokenKind::Word {
             return Err(self.no_alternative());
         }
@@ -278,7 +272,7 @@ impl<'a> Parser<'a> {
     }
 
     /// A statement that this node does not have: its first words; the rest is skipped.
-    pub(super) fn unsupported(&mut self, words: usize) -> Result<Statement, CqlError> {
+    pub(super) fn unsupported(&mut self, words: usize) -> Result<Statement> {
         let mut name = Vec::new();
         for _ in 0..words {
             if self.current.kind == TokenKind::Word {
@@ -295,6 +289,7 @@ impl<'a> Parser<'a> {
 #[cfg(test)]
 mod tests {
     use super::super::RawSelector;
+    use super::super::{Operator, Relation};
     use super::*;
 
     #[test]
@@ -333,11 +328,9 @@ mod tests {
         let text = "BEGIN UNLOGGED BATCH USING TIMESTAMP ? INSERT INTO t (a, b) VALUES (?, :x); \
                     UPDATE t USING TTL ? SET b = ? WHERE a = ? DELETE b FROM t WHERE a IN ? APPLY BATCH;";
         let Ok(Statement::Batch(batch)) = parse(text) else { panic!("no batch") };
-        let Statement::Delete(delete) = &batch.statements[2] else { panic!("no delete") };
-        assert_eq!(
-            delete.relations,
-            [super::super::Relation::InMarker("a".to_owned(), RawTerm::Marker { index: 6, name: None })]
-        );
+        let Statement::Modify(delete) = &batch.statements[2] else { panic!("no delete") };
+        let marker = RawTerm::Marker { index: 6, name: None };
+        assert_eq!(delete.relations, [Relation::Single("a".to_owned(), Operator::In, marker)]);
     }
 
     #[test]

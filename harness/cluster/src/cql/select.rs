@@ -4,11 +4,11 @@ use super::MAX_TERM_DEPTH;
 use super::ast::{OrderBy, RawSelector, Select};
 use super::lexer::TokenKind;
 use super::parser::Parser;
-use crate::error::CqlError;
+use crate::error::{CqlError, Result};
 use crate::types::LiteralKind;
 
 impl Parser<'_> {
-    pub(super) fn select(&mut self) -> Result<Select, CqlError> {
+    pub(super) fn select(&mut self) -> Result<Select> {
         self.expect_word("select")?;
         // `json` and `distinct` may also be a column's name.
         let names_a_column =
@@ -38,8 +38,7 @@ impl Parser<'_> {
             select.order_by = self.list(Self::order)?;
         }
         if self.take_word("per")? {
-            self.expect_word("partition")?;
-            self.expect_word("limit")?;
+            self.expect_words("partition limit")?;
             select.per_partition_limit = Some(self.term(0)?);
         }
         if self.take_word("limit")? {
@@ -57,7 +56,7 @@ impl Parser<'_> {
         Ok(select)
     }
 
-    pub(super) fn order(&mut self) -> Result<OrderBy, CqlError> {
+    pub(super) fn order(&mut self) -> Result<OrderBy> {
         let column = self.name()?;
         if self.take_words("ann", "of")? {
             return Err(CqlError::unsupported("ORDER BY ... ANN OF, a search by vectors,"));
@@ -70,7 +69,7 @@ impl Parser<'_> {
     }
 
     /// A selector. What the node lacks is parsed to its end, so that only true mistakes are syntax errors.
-    fn selector(&mut self, depth: usize) -> Result<RawSelector, CqlError> {
+    fn selector(&mut self, depth: usize) -> Result<RawSelector> {
         if depth > MAX_TERM_DEPTH {
             return Err(self.error(&format!("selectors nest deeper than {MAX_TERM_DEPTH} levels")));
         }
@@ -98,7 +97,7 @@ impl Parser<'_> {
         }
     }
 
-    fn simple_selector(&mut self, depth: usize) -> Result<RawSelector, CqlError> {
+    fn simple_selector(&mut self, depth: usize) -> Result<RawSelector> {
         let constant = ["null", "nan", "infinity", "true", "false"].iter().any(|word| self.at_word(word));
         if self.take_call("cast")? {
             self.selector(depth + 1)?;
@@ -126,7 +125,7 @@ impl Parser<'_> {
         }
     }
 
-    fn function_selector(&mut self, depth: usize) -> Result<RawSelector, CqlError> {
+    fn function_selector(&mut self, depth: usize) -> Result<RawSelector> {
         let function = match self.current.kind {
             TokenKind::Word => self.advance()?.text.to_ascii_lowercase(),
             _ => self.name()?,

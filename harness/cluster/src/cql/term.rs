@@ -4,12 +4,12 @@ use super::MAX_TERM_DEPTH;
 use super::ast::{Operator, RawTerm, Relation};
 use super::lexer::TokenKind;
 use super::parser::Parser;
-use crate::error::CqlError;
+use crate::error::{CqlError, Result};
 use crate::types::{Literal, LiteralKind};
 
 impl Parser<'_> {
     /// A term, or arithmetic on terms, which is not kept.
-    pub(super) fn operation(&mut self) -> Result<RawTerm, CqlError> {
+    pub(super) fn operation(&mut self) -> Result<RawTerm> {
         let mut term = self.term(0)?;
         while self.take_arithmetic()? {
             self.term(0)?;
@@ -18,7 +18,7 @@ impl Parser<'_> {
         Ok(term)
     }
 
-    pub(super) fn take_arithmetic(&mut self) -> Result<bool, CqlError> {
+    pub(super) fn take_arithmetic(&mut self) -> Result<bool> {
         let found = ["+", "-", "*", "/", "%"].iter().any(|operator| self.at_symbol(operator));
         if found {
             self.count_item()?;
@@ -27,7 +27,7 @@ impl Parser<'_> {
         Ok(found)
     }
 
-    pub(super) fn term(&mut self, depth: usize) -> Result<RawTerm, CqlError> {
+    pub(super) fn term(&mut self, depth: usize) -> Result<RawTerm> {
         if depth > MAX_TERM_DEPTH {
             return Err(self.error(&format!("terms nest deeper than {MAX_TERM_DEPTH} levels")));
         }
@@ -43,7 +43,7 @@ impl Parser<'_> {
         }
     }
 
-    fn word_term(&mut self, depth: usize) -> Result<RawTerm, CqlError> {
+    fn word_term(&mut self, depth: usize) -> Result<RawTerm> {
         let word = self.current.text.to_ascii_lowercase();
         if self.next_is_symbol("(") {
             self.advance()?;
@@ -63,7 +63,7 @@ impl Parser<'_> {
         Ok(RawTerm::Literal(Literal { kind, text: word }))
     }
 
-    fn symbol_term(&mut self, depth: usize) -> Result<RawTerm, CqlError> {
+    fn symbol_term(&mut self, depth: usize) -> Result<RawTerm> {
         if self.take_symbol("?")? {
             return self.marker(None);
         }
@@ -94,7 +94,7 @@ impl Parser<'_> {
         Err(self.no_alternative())
     }
 
-    fn braces(&mut self, depth: usize) -> Result<RawTerm, CqlError> {
+    fn braces(&mut self, depth: usize) -> Result<RawTerm> {
         if self.take_symbol("}")? {
             return Ok(RawTerm::Set(Vec::new()));
         }
@@ -119,11 +119,11 @@ impl Parser<'_> {
         Ok(RawTerm::Set(items))
     }
 
-    pub(super) fn relations(&mut self) -> Result<Vec<Relation>, CqlError> {
+    pub(super) fn relations(&mut self) -> Result<Vec<Relation>> {
         self.and_list(Self::relation)
     }
 
-    fn operator(&mut self) -> Result<Operator, CqlError> {
+    fn operator(&mut self) -> Result<Operator> {
         let operator = match self.current.text {
             "=" => Operator::Equal,
             "<" => Operator::Less,
@@ -137,7 +137,7 @@ impl Parser<'_> {
     }
 
     /// A condition of `IF`.
-    pub(super) fn column_condition(&mut self) -> Result<Relation, CqlError> {
+    pub(super) fn column_condition(&mut self) -> Result<Relation> {
         let column = self.name()?;
         let part = self.part()?;
         let condition = if self.take_symbol("!=")? {
@@ -147,11 +147,11 @@ impl Parser<'_> {
         } else {
             Relation::Single(column, self.operator()?, self.operation()?)
         };
-        Ok(part.map_or(condition, |part| Relation::Unsupported(format!("A condition on {part}"))))
+        Ok(part.map_or(condition, |part| lacking(&format!("A condition on {part}"))))
     }
 
     /// Takes `[element]` or `.field` after a column, and says which it is.
-    pub(super) fn part(&mut self) -> Result<Option<&'static str>, CqlError> {
+    pub(super) fn part(&mut self) -> Result<Option<&'static str>> {
         if self.take_symbol("[")? {
             self.term(0)?;
             self.expect_symbol("]")?;
@@ -165,13 +165,13 @@ impl Parser<'_> {
     }
 
     /// `IN ...` or `CONTAINS ...`, if there is either.
-    fn in_or_contains(&mut self, column: &str) -> Result<Option<Relation>, CqlError> {
+    fn in_or_contains(&mut self, column: &str) -> Result<Option<Relation>> {
         if self.take_word("in")? {
-            if self.take_symbol("(")? {
-                let items = self.items_to(")", |parser| parser.term(1))?;
-                return Ok(Some(Relation::InTerms(column.to_owned(), items)));
-            }
-            return Ok(Some(Relation::InMarker(column.to_owned(), self.term(0)?)));
+            let values = match self.take_symbol("(")? {
+                true => RawTerm::Tuple(self.items_to(")", |parser| parser.term(1))?),
+                false => self.term(0)?,
+            };
+            return Ok(Some(Relation::Single(column.to_owned(), Operator::In, values)));
         }
         if self.take_word("contains")? {
             let operator = if self.take_word("key")? { Operator::ContainsKey } else { Operator::Contains };
@@ -180,7 +180,7 @@ impl Parser<'_> {
         Ok(None)
     }
 
-    fn relation(&mut self) -> Result<Relation, CqlError> {
+    fn relation(&mut self) -> Result<Relation> {
         if self.take_call("token")? {
             let columns = self.list_to(")", Self::name)?;
             return Ok(Relation::Token(columns, self.operator()?, self.term(0)?));
@@ -189,7 +189,7 @@ impl Parser<'_> {
             let columns = self.list_to(")", Self::name)?;
             if self.take_word("in")? {
                 self.term(0)?;
-                return Ok(Relation::Unsupported("IN on several columns at once".to_owned()));
+                return Ok(lacking("IN on several columns at once"));
             }
             return Ok(Relation::Multi(columns, self.operator()?, self.term(0)?));
         }
@@ -199,26 +199,33 @@ impl Parser<'_> {
         }
         if self.take_word("like")? {
             self.term(0)?;
-            return Ok(Relation::Refused("LIKE restriction is only supported on properly indexed columns"));
+            return Ok(refused("LIKE restriction is only supported on properly indexed columns"));
         }
         if self.take_word("is")? {
-            self.expect_word("not")?;
-            self.expect_word("null")?;
-            return Ok(Relation::Refused("Unsupported restriction: IS NOT NULL is only for materialized views"));
+            self.expect_words("not null")?;
+            return Ok(refused("Unsupported restriction: IS NOT NULL is only for materialized views"));
         }
         if self.take_symbol("[")? {
             self.term(0)?;
             self.expect_symbol("]")?;
             self.operator()?;
             self.term(0)?;
-            return Ok(Relation::Unsupported("A restriction on an element of a collection".to_owned()));
+            return Ok(lacking("A restriction on an element of a collection"));
         }
         if self.take_symbol("!=")? {
             self.term(0)?;
-            return Ok(Relation::Refused("Unsupported \"!=\" relation"));
+            return Ok(refused("Unsupported \"!=\" relation"));
         }
         Ok(Relation::Single(column, self.operator()?, self.operation()?))
     }
+}
+
+fn refused(why: &str) -> Relation {
+    Relation::Refused(CqlError::invalid(why))
+}
+
+fn lacking(what: &str) -> Relation {
+    Relation::Refused(CqlError::unsupported(what))
 }
 
 pub(super) fn string_content(token: &str) -> String {

@@ -1,23 +1,23 @@
 //! Lightweight transactions: the conditions and the writes of one partition under one lock.
 
 use std::collections::BTreeMap;
-use std::ops::Bound;
+use std::ops::Bound::Unbounded;
 
 use super::rows::RowView;
 use super::select::values_of;
-use super::values::{
-    ClusteringKey, clustering_keys, key_components, one_clustering_key, partition_key, partition_keys,
-};
-use super::write::{Mode, TimestampSource, modify, modify_locked, not_in_a_batch};
-use crate::codec::response::MadeRows;
-use crate::error::{CqlError, invalid};
-use crate::plan::{Condition, Plan};
+use super::values::{ClusteringKey, clustering_keys, key_components, partition_keys};
+use super::write::{Target, TimestampSource, modify};
+use crate::codec::response::{MadeRows, Rows};
+use crate::error::{CqlError, Result, invalid};
+use crate::plan::{Condition, Modification, ModificationKind};
 use crate::schema::Table;
 use crate::storage::clock::Clock;
 use crate::storage::record::{self, Row};
-use crate::storage::table::{LockedShard, TableStore};
+use crate::storage::table::{Shard, TableStore};
 use crate::token;
 use crate::types::{ColumnSpec, CqlType, Value};
+
+pub type Bound<'s> = (&'s Modification, &'s [Value<'s>]);
 
 /// A condition and the row it is about.
 struct About<'c> {
@@ -42,18 +42,18 @@ struct Current<'r> {
 /// Statements on several partitions, values that a statement cannot take, or no more room.
 pub fn conditional<'s>(
     store: &TableStore,
-    statements: &[(&'s Plan, &'s [Value<'s>])],
+    statements: &[Bound<'s>],
     clock: &Clock,
     is_batch: bool,
-) -> Result<MadeRows, CqlError> {
+) -> Result<MadeRows> {
     let table = &*store.table;
     let key = only_partition(table, statements)?;
     let conditions = conditions(table, statements)?;
     for (plan, values) in statements {
-        modify(store, plan, values, TimestampSource::Fixed(0), Mode::Check)?;
+        modify(store, plan, values, TimestampSource::Fixed(0), Target::Nowhere)?;
     }
     let place = store.place(token::token(&key));
-    let mut shard = store.lock(place.shard);
+    let mut shard = store.shards[place.shard].lock();
     let current = current(&shard, store, (place.hash, &key), &conditions);
     let components = key_components(table, &key);
     for (at, about) in conditions.iter().enumerate() {
@@ -70,52 +70,37 @@ pub fn conditional<'s>(
     let timestamp = clock.begin().timestamp();
     for (plan, values) in statements {
         // As in Cassandra, a deletion takes nothing of what is written with it.
-        let timestamp = timestamp - i64::from(matches!(plan, Plan::Delete(_)));
-        modify_locked(store, plan, values, timestamp, &mut shard)?;
+        let source = TimestampSource::Fixed(timestamp - i64::from(plan.kind == ModificationKind::Delete));
+        modify(store, plan, values, source, Target::Locked(&mut shard))?;
     }
-    let mut applied = MadeRows::new(vec![applied_spec(table)]);
+    let mut applied = Rows::default();
     applied.push([Some(&[1][..])]);
-    Ok(applied)
+    Ok((vec![applied_spec(table)], applied))
 }
 
 /// The key of the one partition that all statements are about.
-fn only_partition(table: &Table, statements: &[(&Plan, &[Value<'_>])]) -> Result<Vec<u8>, CqlError> {
+fn only_partition(table: &Table, statements: &[Bound<'_>]) -> Result<Vec<u8>> {
     let mut only: Option<Vec<u8>> = None;
     for (plan, values) in statements {
-        if plan.tables().iter().any(|other| other.id != table.id) {
+        if plan.table.id != table.id {
             return invalid("Batch with conditions cannot span multiple tables");
         }
-        let keys = match plan {
-            Plan::Insert(plan) => vec![partition_key(table, &plan.partition, values)?],
-            Plan::Update(plan) => partition_keys(table, &plan.partition, values)?,
-            Plan::Delete(plan) => partition_keys(table, &plan.partition, values)?,
-            _ => return Err(not_in_a_batch()),
-        };
-        for key in keys {
+        for key in partition_keys(table, &plan.partition, values)? {
             if *only.get_or_insert_with(|| key.clone()) != key {
                 return invalid("Batch with conditions cannot span multiple partitions");
             }
         }
     }
-    only.ok_or_else(not_in_a_batch)
+    only.ok_or_else(CqlError::not_in_a_batch)
 }
 
-fn conditions<'s>(table: &Table, statements: &[(&'s Plan, &'s [Value<'s>])]) -> Result<Vec<About<'s>>, CqlError> {
+fn conditions<'s>(table: &Table, statements: &[Bound<'s>]) -> Result<Vec<About<'s>>> {
     let mut found: Vec<About<'s>> = Vec::new();
     for (plan, values) in statements {
-        let Some(condition) = plan.condition() else { continue };
-        let keys = match plan {
-            Plan::Insert(plan) if plan.clustering.len() == table.clustering_len => {
-                vec![one_clustering_key(table, &plan.clustering, values)?]
-            }
-            Plan::Update(plan) if plan.clustering.len() == table.clustering_len => {
-                clustering_keys(table, &plan.clustering, values)?
-            }
-            Plan::Delete(plan) if plan.clustering.prefix.len() == table.clustering_len => {
-                clustering_keys(table, &plan.clustering.prefix, values)?
-            }
-            _ => Vec::new(),
-        };
+        let Some(condition) = &plan.condition else { continue };
+        let names_row = plan.clustering.prefix.len() == table.clustering_len;
+        let prefix = &plan.clustering.prefix;
+        let keys = if names_row { clustering_keys(table, prefix, values)? } else { Vec::new() };
         let about = About { condition, values, row: keys.into_iter().next() };
         for other in found.iter().filter(|other| other.row == about.row) {
             check_mix(other.condition, condition)?;
@@ -126,7 +111,7 @@ fn conditions<'s>(table: &Table, statements: &[(&'s Plan, &'s [Value<'s>])]) -> 
 }
 
 /// Refuses two conditions on one row that contradict each other by their kinds.
-fn check_mix(before: &Condition, after: &Condition) -> Result<(), CqlError> {
+fn check_mix(before: &Condition, after: &Condition) -> Result<()> {
     use Condition as C;
     match (before, after) {
         (C::NotExists, C::Exists) | (C::Exists, C::NotExists) => {
@@ -141,7 +126,7 @@ fn check_mix(before: &Condition, after: &Condition) -> Result<(), CqlError> {
 }
 
 impl About<'_> {
-    fn holds(&self, table: &Table, view: RowView<'_>) -> Result<bool, CqlError> {
+    fn holds(&self, table: &Table, view: RowView<'_>) -> Result<bool> {
         let exists = match self.row {
             Some(_) => view.cells.is_some(),
             None => view.statics.is_some(),
@@ -170,7 +155,7 @@ impl About<'_> {
 }
 
 fn current<'r>(
-    shard: &'r LockedShard<'_>,
+    shard: &'r Shard,
     store: &TableStore,
     (hash, key): (u32, &[u8]),
     conditions: &[About<'_>],
@@ -181,17 +166,17 @@ fn current<'r>(
         row.is_live().then(|| (row, record::key(record)))
     };
     match shard {
-        LockedShard::Rows(shard) => {
+        Shard::Rows(shard) => {
             let record = shard.get(hash, key);
             let rows = conditions.iter().map(|_| record.and_then(live)).collect();
             Current { statics: None, rows, first: None }
         }
-        LockedShard::Partitions(shard) => {
+        Shard::Partitions(shard) => {
             let partition = shard.get(hash, key);
             let statics = partition.and_then(|partition| partition.statics.as_deref());
             let statics = statics.map(|record| Row::decode(record, store.table.static_len)).filter(Row::is_live);
             let row = |about: &About<'_>| live(partition?.row(&about.row.as_ref()?.sortable)?);
-            let mut all = partition.into_iter().flat_map(|one| one.rows(Bound::Unbounded, Bound::Unbounded));
+            let mut all = partition.into_iter().flat_map(|one| one.rows(Unbounded, Unbounded));
             Current {
                 statics,
                 rows: conditions.iter().map(row).collect(),
@@ -240,7 +225,7 @@ fn not_applied(
     if !rows.is_empty() {
         columns.extend(selected.iter().filter_map(|column| Some(table.spec(table.columns.get(*column)?))));
     }
-    let mut made = MadeRows::new(columns);
+    let mut made = Rows::default();
     let no = Some(&[0][..]);
     if rows.is_empty() {
         made.push([no]);
@@ -249,11 +234,11 @@ fn not_applied(
         let view = RowView { key, components, clustering, statics, cells: *cells };
         made.push(std::iter::once(no).chain(selected.iter().map(|column| view.value(table, *column))));
     }
-    made
+    (columns, made)
 }
 
 fn applied_spec(table: &Table) -> ColumnSpec {
-    ColumnSpec::special((&table.keyspace, &table.name), "[applied]", CqlType::Boolean)
+    table.special("[applied]", CqlType::Boolean)
 }
 
 #[cfg(test)]
@@ -263,6 +248,7 @@ mod tests {
 
     use super::*;
     use crate::analyze::analyze;
+    use crate::plan::Plan;
     use crate::storage::database::Database;
 
     #[test]
@@ -276,15 +262,20 @@ mod tests {
             let Plan::Ddl(ddl) = plan(cql) else { panic!("{cql} is no DDL") };
             database.apply(&ddl).unwrap();
         }
-        let insert = plan("INSERT INTO ks.t (pk, v) VALUES (1, 2) IF NOT EXISTS");
-        let delete = plan("DELETE FROM ks.t WHERE pk = 1");
-        let store = database.store(insert.tables()[0]).unwrap();
-        let mut shard = store.lock(store.place(token::token(&1i32.to_be_bytes())).shard);
+        let modification = |cql: &str| match plan(cql) {
+            Plan::Modify(modification) => modification,
+            other => panic!("{other:?}"),
+        };
+        let insert = modification("INSERT INTO ks.t (pk, v) VALUES (1, 2) IF NOT EXISTS");
+        let delete = modification("DELETE FROM ks.t WHERE pk = 1");
+        let store = database.store(&insert.table).unwrap();
+        let mut shard = store.shards[store.place(token::token(&1i32.to_be_bytes())).shard].lock();
         thread::scope(|scope| {
             let inserted = scope.spawn(|| conditional(&store, &[(&insert, &[])], &database.clock, false));
             // Time for the transaction to come as far as the lock.
             thread::sleep(Duration::from_millis(50));
-            modify_locked(&store, &delete, &[], database.clock.begin().timestamp(), &mut shard).unwrap();
+            let source = TimestampSource::Fixed(database.clock.begin().timestamp());
+            modify(&store, &delete, &[], source, Target::Locked(&mut shard)).unwrap();
             drop(shard);
             inserted.join().unwrap().unwrap();
         });

@@ -5,7 +5,7 @@
 //! shards are locked together when each has few. One loop loads the index slots and another the records before they are executed one
 //! after the other. Statements on one key are in one shard and keep their order.
 
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 
 use super::operation::{FAILED, HAS_UNSET, LATE, Op, ROWS_LEN, SCRATCH, SKIP_METADATA};
 use super::point::{Action, Point, put_row};
@@ -14,8 +14,8 @@ use crate::codec::response::{self, ReplyTo};
 use crate::counters::stats::Tally;
 use crate::error::CqlError;
 use crate::storage::clock::Moment;
-use crate::storage::rows::{PlainCells, RowShard};
-use crate::storage::table::{Shards, TableStore};
+use crate::storage::rows::PlainCells;
+use crate::storage::table::{LockedShard, Shard, TableStore};
 use crate::storage::{StorageFull, record};
 
 /// Statements under the locks that are held together: enough misses to overlap.
@@ -98,28 +98,27 @@ impl PointGroup {
     /// Executes all that wait, for [`PointGroup::answer`].
     pub fn execute(&mut self, statements: &impl PointStatements, input: &[u8], moment: &mut Moment<'_>) {
         let Some(store) = self.store.clone() else { return };
-        if let Shards::Rows(shards) = &store.shards {
-            self.sort_by_shard(shards.len());
-            let order = std::mem::take(&mut self.order);
-            let most_locked = if order.len() < FEW_OPS { 1 } else { SHARDS_LOCKED };
-            let mut next = 0;
-            while next < shards.len() {
-                // Always in ascending order, so that two connections never wait for each other.
-                let mut locked = [const { None }; SHARDS_LOCKED];
-                let (mut count, mut ops) = (0, 0);
-                while next < shards.len() && count < most_locked && ops < OPS_LOCKED {
-                    let group = &order[self.starts[next] as usize..self.starts[next + 1] as usize];
-                    if !group.is_empty() {
-                        locked[count] = Some((shards[next].lock(), group));
-                        count += 1;
-                        ops += group.len();
-                    }
-                    next += 1;
+        let shards = &store.shards;
+        self.sort_by_shard(shards.len());
+        let order = std::mem::take(&mut self.order);
+        let most_locked = if order.len() < FEW_OPS { 1 } else { SHARDS_LOCKED };
+        let mut next = 0;
+        while next < shards.len() {
+            // Always in ascending order, so that two connections never wait for each other.
+            let mut locked = [const { None }; SHARDS_LOCKED];
+            let (mut count, mut ops) = (0, 0);
+            while next < shards.len() && count < most_locked && ops < OPS_LOCKED {
+                let group = &order[self.starts[next] as usize..self.starts[next + 1] as usize];
+                if !group.is_empty() {
+                    locked[count] = Some((shards[next].lock(), group));
+                    count += 1;
+                    ops += group.len();
                 }
-                self.execute_locked((statements, input, &mut *moment), &store, &mut locked[..count]);
+                next += 1;
             }
-            self.order = order;
+            self.execute_locked((statements, input, &mut *moment), &store, &mut locked[..count]);
         }
+        self.order = order;
     }
 
     fn sort_by_shard(&mut self, shards: usize) {
@@ -144,16 +143,18 @@ impl PointGroup {
         &mut self,
         (statements, input, moment): (&impl PointStatements, &[u8], &mut Moment<'_>),
         store: &TableStore,
-        locked: &mut [Option<(MutexGuard<'_, RowShard>, &[u32])>],
+        locked: &mut [Option<(LockedShard<'_>, &[u32])>],
     ) {
         let row_len = store.row_len;
         let mut touched = 0u64;
         for (shard, group) in locked.iter().flatten() {
+            let Shard::Rows(shard) = &**shard else { continue };
             for number in *group {
                 touched ^= shard.touch_index(self.ops[*number as usize].hash);
             }
         }
         for (shard, group) in locked.iter().flatten() {
+            let Shard::Rows(shard) = &**shard else { continue };
             for number in *group {
                 touched ^= u64::from(shard.touch_record(self.ops[*number as usize].hash, row_len));
             }
@@ -161,6 +162,7 @@ impl PointGroup {
         // Keeps the compiler from leaving the loads out.
         std::hint::black_box(touched);
         for (shard, group) in locked.iter_mut().flatten() {
+            let Shard::Rows(shard) = &mut **shard else { continue };
             for number in *group {
                 let op = &mut self.ops[*number as usize];
                 let Some(point) = statements.point(op.statement) else { continue };
@@ -172,7 +174,7 @@ impl PointGroup {
                         let cells = PlainCells { bytes, unset: op.flags & HAS_UNSET != 0 };
                         let given = op.timestamp;
                         let timestamp = |latest| if given == record::NEVER { moment.after(latest) } else { given };
-                        if shard.insert(op.hash, key, cells, timestamp).is_err() {
+                        if shard.insert((op.hash, key), cells, timestamp).is_err() {
                             op.flags |= FAILED;
                         }
                     }
@@ -248,9 +250,9 @@ impl PointGroup {
     #[cold]
     fn put_late(&self, op: &Op, input: &[u8], columns: &[usize], whole: bool, out: &mut Vec<u8>) {
         let Some(store) = &self.store else { return };
-        let Shards::Rows(shards) = &store.shards else { return };
-        let key = &input[op.key()];
-        if let Some(record) = shards[op.shard as usize].lock().get(op.hash, key) {
+        if let Shard::Rows(shard) = &*store.shards[op.shard as usize].lock()
+            && let Some(record) = shard.get(op.hash, &input[op.key()])
+        {
             put_row(out, record, store, columns, whole);
         }
     }
@@ -288,7 +290,7 @@ mod tests {
             database.apply(&ddl).unwrap();
         }
         let prepared = analyze(insert, &database.catalog(), None).unwrap();
-        let Plan::Insert(plan) = &prepared.plan else { panic!("no INSERT") };
+        let Plan::Modify(plan) = &prepared.plan else { panic!("no INSERT") };
         let store = database.store(&plan.table).unwrap();
         let point = Point::of(&prepared, &store).unwrap();
         (store, Only(point))
@@ -310,7 +312,7 @@ mod tests {
     #[test]
     fn a_small_group_locks_only_the_shards_of_its_keys_and_one_at_a_time() {
         let (store, only) = prepared("INSERT INTO k.t (pk, v) VALUES (?, 'v')");
-        let Shards::Rows(shards) = &store.shards else { panic!("no rows") };
+        let shards = &store.shards;
         let (mut group, mut input) = (PointGroup::default(), Vec::new());
         let first = (0..).find(|key| shard_of(&store, *key) == 0).unwrap();
         let third = (0..).find(|key| shard_of(&store, *key) == 2).unwrap();
@@ -327,9 +329,7 @@ mod tests {
             });
             let (seen, is_seen) = mpsc::channel();
             scope.spawn({
-                let store = &store;
                 move || {
-                    let Shards::Rows(shards) = &store.shards else { return };
                     while shards[0].lock().live() == 0 {
                         std::thread::yield_now();
                     }
@@ -359,7 +359,7 @@ mod tests {
             assert_eq!(store.live(), count as u64, "round {round}");
         }
         let shards: HashSet<usize> = (0..4_000).map(|key| shard_of(&store, key)).collect();
-        assert_eq!(shards.len(), store.shard_count());
+        assert_eq!(shards.len(), store.shards.len());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The paging state: where a page ended. The client keeps it.
 
-use crate::error::CqlError;
-use crate::types::{Reader, write};
+use crate::error::{CqlError, Result};
+use crate::types::{Read, Reader, write};
 
 const FORM: u8 = 2;
 
@@ -27,32 +27,27 @@ impl Position {
         out
     }
 
-    pub fn decode(state: &[u8]) -> Result<Position, CqlError> {
-        let read = || {
-            let mut reader = Reader::new(state);
-            let form = reader.byte().ok()?;
-            let key = reader.bytes().ok()??;
-            let clustering = reader.bytes().ok()?;
-            let rows_in_partition = reader.long().ok()?;
-            let has_rows = match reader.byte().ok()? {
-                0 => false,
-                1 => true,
-                _ => return None,
-            };
-            let limit_left = reader.long().ok()?;
-            (form == FORM && reader.rest().is_empty()).then_some(Position {
-                key: key.to_vec(),
-                clustering: clustering.map(<[u8]>::to_vec),
-                rows_in_partition: u64::try_from(rows_in_partition).ok()?,
-                has_rows,
-                // There is no next page when LIMIT leaves nothing.
-                limit_left: match limit_left {
-                    0 => return None,
-                    left => u64::try_from(left).ok(),
-                },
-            })
+    pub fn decode(state: &[u8]) -> Result<Position> {
+        let mut reader = Reader::new(state);
+        let mut read = || -> Read<_> {
+            let form = reader.byte()?;
+            Ok((form, reader.bytes()?, reader.bytes()?, reader.long()?, reader.byte()?, reader.long()?))
         };
-        read().ok_or_else(|| CqlError::protocol("Invalid value for the paging state"))
+        match read() {
+            // There is no next page when LIMIT leaves nothing.
+            Ok((FORM, Some(key), clustering, rows_in_partition @ 0.., has_rows @ 0..=1, limit_left))
+                if limit_left != 0 && reader.rest().is_empty() =>
+            {
+                Ok(Position {
+                    key: key.to_vec(),
+                    clustering: clustering.map(<[u8]>::to_vec),
+                    rows_in_partition: rows_in_partition.unsigned_abs(),
+                    has_rows: has_rows == 1,
+                    limit_left: u64::try_from(limit_left).ok(),
+                })
+            }
+            _ => Err(CqlError::protocol("Invalid value for the paging state")),
+        }
     }
 }
 

@@ -2,9 +2,9 @@
 
 use crate::codec::frame::Opcode;
 use crate::codec::response::{self, ReplyTo};
-use crate::plan::{Insert, PartitionSelection, Plan, Prepared, Selector, Term};
+use crate::plan::{Modification, ModificationKind, PartitionSelection, Plan, Prepared, Selector, Term};
 use crate::storage::record::{self, KEY_WIRE_AT, MIXED, Row, UNSET};
-use crate::storage::table::{Shards, TableStore};
+use crate::storage::table::TableStore;
 use crate::types::{CqlType, Value, write};
 
 /// How to validate a marker's value without its type.
@@ -67,12 +67,12 @@ pub struct Point {
 impl Point {
     pub fn of(prepared: &Prepared, store: &TableStore) -> Option<Point> {
         let table = &store.table;
-        if !matches!(store.shards, Shards::Rows(_)) || table.partition_key_len != 1 {
+        if table.clustering_len > 0 || table.partition_key_len != 1 {
             return None;
         }
         let checks = prepared.bind_markers.iter().map(|marker| Check::of(&marker.ty)).collect::<Option<_>>()?;
-        let (key, action) = match &prepared.plan {
-            Plan::Insert(insert) if is_plain(insert) => {
+        let (partition, action) = match &prepared.plan {
+            Plan::Modify(insert) if is_plain_insert(insert) => {
                 let mut cells = vec![CellSource::Wire((-2i32).to_be_bytes().to_vec()); store.cells];
                 for assignment in &insert.assignments {
                     let cell = cells.get_mut(assignment.column.checked_sub(store.first_cell)?)?;
@@ -92,7 +92,6 @@ impl Point {
                 (&insert.partition, Action::Insert { cells: cells.into(), in_order, unset })
             }
             Plan::Select(select) => {
-                let PartitionSelection::One(key) = &select.partition else { return None };
                 let plain = !select.aggregate
                     && !select.distinct
                     && select.filters.is_empty()
@@ -107,10 +106,11 @@ impl Point {
                     return None;
                 }
                 let whole = columns.iter().copied().eq(0..table.columns.len());
-                (key, Action::Select { columns, whole })
+                (&select.partition, Action::Select { columns, whole })
             }
             _ => return None,
         };
+        let PartitionSelection::One(key) = partition else { return None };
         let [Term::Marker(key_marker)] = &key[..] else { return None };
         let key_marker = usize::from(*key_marker);
         // In order, the cells follow the key.
@@ -130,9 +130,9 @@ impl Point {
 }
 
 /// Without a condition, a timestamp or a TTL.
-fn is_plain(insert: &Insert) -> bool {
+fn is_plain_insert(insert: &Modification) -> bool {
     let expires = insert.ttl.is_some() || insert.table.options.default_time_to_live() != 0;
-    !expires && insert.timestamp.is_none() && insert.condition.is_none()
+    insert.kind == ModificationKind::Insert && !expires && insert.timestamp.is_none() && insert.condition.is_none()
 }
 
 /// Appends the values of the row in a record; nothing if the row is not live.

@@ -2,13 +2,14 @@
 
 use std::borrow::Cow;
 
-use crate::error::CqlError;
+use crate::codec::response::Rows;
+use crate::error::{CqlError, Result};
 use crate::plan::{EvaluatedFilter, Select, Selector};
 use crate::schema::Table;
 use crate::storage::clock::seconds;
 use crate::storage::record::{Cell, FOREVER, Row};
 use crate::token;
-use crate::types::{Value, write};
+use crate::types::write;
 
 const LONGEST_ROWS: usize = 32 * 1024 * 1024;
 
@@ -38,10 +39,7 @@ impl<'r> RowView<'r> {
         if column < table.static_start() {
             return self.clustering.get(column - table.partition_key_len).copied();
         }
-        match self.cell(table, column)?.value {
-            Value::Bytes(bytes) => Some(bytes),
-            Value::Null | Value::Unset => None,
-        }
+        self.cell(table, column)?.value.bytes()
     }
 }
 
@@ -52,8 +50,7 @@ pub struct Collector<'s> {
     pub page_left: usize,
     pub limit_left: Option<u64>,
     counts: Vec<i64>,
-    rows: Vec<u8>,
-    row_count: i32,
+    rows: Rows,
 }
 
 impl<'s> Collector<'s> {
@@ -71,8 +68,7 @@ impl<'s> Collector<'s> {
             // LIMIT would limit the one row of counts.
             limit_left: if select.aggregate { None } else { limit_left },
             counts: vec![0; select.selectors.len()],
-            rows: Vec::new(),
-            row_count: 0,
+            rows: Rows::default(),
         }
     }
 
@@ -91,7 +87,7 @@ impl<'s> Collector<'s> {
     }
 
     /// Takes a row if it passes the filters, and returns whether it does. LIMIT must not be reached, and the page must not be full.
-    pub fn offer(&mut self, row: RowView<'_>) -> Result<bool, CqlError> {
+    pub fn offer(&mut self, row: RowView<'_>) -> Result<bool> {
         let table = &*self.select.table;
         if !self.filters.iter().all(|filter| filter.matches(row.value(table, filter.column))) {
             return Ok(false);
@@ -110,22 +106,21 @@ impl<'s> Collector<'s> {
             *left = left.saturating_sub(1);
         }
         for selector in &self.select.selectors {
-            put_selected(&mut self.rows, table, selector, row)?;
+            put_selected(&mut self.rows.values, table, selector, row)?;
         }
-        self.row_count = self.row_count.checked_add(1).ok_or_else(too_long)?;
-        if self.rows.len() > LONGEST_ROWS {
+        self.rows.count = self.rows.count.checked_add(1).ok_or_else(too_long)?;
+        if self.rows.values.len() > LONGEST_ROWS {
             return Err(too_long());
         }
         Ok(true)
     }
 
-    /// The number of rows, and their values in the form of the answer.
-    pub fn finish(mut self) -> (i32, Vec<u8>) {
-        if !self.select.aggregate {
-            return (self.row_count, self.rows);
+    pub fn finish(mut self) -> Rows {
+        if self.select.aggregate {
+            let counts: Vec<[u8; 8]> = self.counts.iter().map(|count| count.to_be_bytes()).collect();
+            self.rows.push(counts.iter().map(|count| Some(&count[..])));
         }
-        self.counts.iter().for_each(|count| write::bytes(&mut self.rows, Some(&count.to_be_bytes())));
-        (1, self.rows)
+        self.rows
     }
 }
 
@@ -136,7 +131,8 @@ fn too_long() -> CqlError {
     ))
 }
 
-fn put_selected(out: &mut Vec<u8>, table: &Table, selector: &Selector, row: RowView<'_>) -> Result<(), CqlError> {
+fn put_selected(out: &mut Vec<u8>, table: &Table, selector: &Selector, row: RowView<'_>) -> Result<()> {
+    let written = |column| row.cell(table, column).filter(|cell| cell.value.bytes().is_some());
     let value: Option<Cow<'_, [u8]>> = match selector {
         Selector::Column(column) => row.value(table, *column).map(Cow::Borrowed),
         Selector::ToJson(column) => {
@@ -147,16 +143,10 @@ fn put_selected(out: &mut Vec<u8>, table: &Table, selector: &Selector, row: RowV
             Some(json.into_bytes().into())
         }
         Selector::Token => Some(token::token(row.key).to_be_bytes().to_vec().into()),
-        Selector::WriteTime(column) => row.cell(table, *column).and_then(|cell| match cell.value {
-            Value::Bytes(_) => Some(cell.timestamp.to_be_bytes().to_vec().into()),
-            Value::Null | Value::Unset => None,
-        }),
-        Selector::Ttl(column) => row.cell(table, *column).and_then(|cell| match cell.value {
-            Value::Bytes(_) if cell.until != FOREVER => {
-                Some(cell.until.saturating_sub(seconds()).to_be_bytes().to_vec().into())
-            }
-            _ => None,
-        }),
+        Selector::WriteTime(column) => written(*column).map(|cell| cell.timestamp.to_be_bytes().to_vec().into()),
+        Selector::Ttl(column) => written(*column)
+            .filter(|cell| cell.until != FOREVER)
+            .map(|cell| cell.until.saturating_sub(seconds()).to_be_bytes().to_vec().into()),
         Selector::Generated(generated) => Some(generated.bytes().into()),
         // The collector writes counts.
         Selector::CountRows | Selector::CountColumn(_) => None,

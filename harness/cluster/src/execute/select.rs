@@ -6,33 +6,20 @@ use std::ops::Bound;
 use super::paging::Position;
 use super::rows::{Collector, RowView};
 use super::values::{Slices, check_combinations, key_components, partition_keys, slices};
-use crate::error::CqlError;
+use crate::codec::request::QueryParameters;
+use crate::codec::response::Rows;
+use crate::error::{CqlError, Result};
 use crate::plan::{PartitionSelection, Select, Term};
 use crate::storage::partitions::Partition;
 use crate::storage::record::{self, Row};
-use crate::storage::table::{Place, Shards, TableStore};
+use crate::storage::table::{Place, Shard, TableStore};
 use crate::token;
 use crate::types::Value;
 
 /// Rows between two releases of the lock, when other tasks can run.
 const ROWS_A_STEP: usize = 2_048;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Page {
-    pub row_count: i32,
-    /// Their values, in the form of the answer.
-    pub rows: Vec<u8>,
-    pub paging_state: Option<Vec<u8>>,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Paging<'a> {
-    /// Rows per page; zero and less mean all.
-    pub page_size: Option<i32>,
-    pub state: Option<&'a [u8]>,
-}
-
-fn limit(name: &str, term: Option<&Term>, values: &[Value<'_>]) -> Result<Option<u64>, CqlError> {
+fn limit(name: &str, term: Option<&Term>, values: &[Value<'_>]) -> Result<Option<u64>> {
     let Some(term) = term else { return Ok(None) };
     match term.number(&name.to_lowercase(), values)? {
         Some(limit) if limit > 0 => Ok(Some(limit as u64)),
@@ -41,29 +28,20 @@ fn limit(name: &str, term: Option<&Term>, values: &[Value<'_>]) -> Result<Option
     }
 }
 
-fn collector<'s>(
-    select: &'s Select,
-    values: &[Value<'s>],
-    paging: Paging<'_>,
-    position: Option<&Position>,
-) -> Result<Collector<'s>, CqlError> {
-    let filters = select.filters.iter().map(|filter| filter.evaluate(&select.table.columns, values));
-    let page_size = paging.page_size.and_then(|size| usize::try_from(size).ok()).filter(|size| *size > 0);
-    let limit = limit("LIMIT", select.limit.as_ref(), values)?;
-    // The client's paging state can shorten a LIMIT, never lengthen it.
-    let left = position.and_then(|position| position.limit_left).unwrap_or(u64::MAX);
-    let limit_left = limit.map(|limit| limit.min(left));
-    Ok(Collector::new(select, filters.collect::<Result<_, _>>()?, page_size, limit_left))
-}
-
+/// One page of the rows that a SELECT finds.
 pub async fn select(
     store: &TableStore,
     select: &Select,
     values: &[Value<'_>],
-    paging: Paging<'_>,
-) -> Result<Page, CqlError> {
-    let position = paging.state.map(Position::decode).transpose()?;
-    let collector = collector(select, values, paging, position.as_ref())?;
+    parameters: &QueryParameters<'_>,
+) -> Result<Rows> {
+    let position = parameters.paging_state.map(Position::decode).transpose()?;
+    let filters = select.filters.iter().map(|filter| filter.evaluate(&select.table.columns, values));
+    let page_size = parameters.page_size.and_then(|size| usize::try_from(size).ok()).filter(|size| *size > 0);
+    // The client's paging state can shorten a LIMIT, never lengthen it.
+    let left = position.as_ref().and_then(|position| position.limit_left).unwrap_or(u64::MAX);
+    let limit_left = limit("LIMIT", select.limit.as_ref(), values)?.map(|limit| limit.min(left));
+    let collector = Collector::new(select, filters.collect::<Result<_>>()?, page_size, limit_left);
     let needs_cells = collector.needs_cells();
     let per_partition = limit("PER PARTITION LIMIT", select.per_partition_limit.as_ref(), values)?;
     let search = Search {
@@ -130,7 +108,7 @@ struct Search<'s> {
 }
 
 impl Search<'_> {
-    async fn by_key(mut self, keys: &[Vec<u8>], from: Option<Position>) -> Result<Page, CqlError> {
+    async fn by_key(mut self, keys: &[Vec<u8>], from: Option<Position>) -> Result<Rows> {
         let mut remaining = keys;
         if let Some(from) = &from {
             let Some(at) = keys.iter().position(|key| *key == from.key) else {
@@ -157,7 +135,7 @@ impl Search<'_> {
         Ok(self.finish(false))
     }
 
-    async fn by_token(mut self, first: i64, last: i64, from: Option<Position>) -> Result<Page, CqlError> {
+    async fn by_token(mut self, first: i64, last: i64, from: Option<Position>) -> Result<Rows> {
         let mut first = first;
         if let Some(from) = from {
             first = first.max(token::token(&from.key));
@@ -189,37 +167,29 @@ impl Search<'_> {
         tokio::task::yield_now().await;
     }
 
-    fn finish(mut self, more: bool) -> Page {
+    fn finish(mut self, more: bool) -> Rows {
         self.position.limit_left = self.collector.limit_left;
-        let (row_count, rows) = self.collector.finish();
-        Page { row_count, rows, paging_state: more.then(|| self.position.encode()) }
+        Rows { paging_state: more.then(|| self.position.encode()), ..self.collector.finish() }
     }
 
-    fn named_partition(&mut self, key: &[u8]) -> Result<Stop, CqlError> {
+    fn named_partition(&mut self, key: &[u8]) -> Result<Stop> {
         let Place { shard, hash } = self.store.place(token::token(key));
-        match &self.store.shards {
-            Shards::Rows(shards) => match shards[shard].lock().get(hash, key) {
-                Some(record) => self.row(key, record),
-                None => Ok(Stop::End),
-            },
-            Shards::Partitions(shards) => match shards[shard].lock().get(hash, key) {
-                Some(partition) => self.partition(partition),
-                None => Ok(Stop::End),
-            },
+        match &*self.store.shards[shard].lock() {
+            Shard::Rows(rows) => rows.get(hash, key).map_or(Ok(Stop::End), |record| self.row(key, record)),
+            Shard::Partitions(all) => all.get(hash, key).map_or(Ok(Stop::End), |found| self.partition(found)),
         }
     }
 
     /// Searches the partitions of one shard after the position, in the order of (token, key).
-    fn shard(&mut self, place: &mut Place, first: i64, last: i64) -> Result<Stop, CqlError> {
-        match &self.store.shards {
-            Shards::Rows(shards) => {
-                let shard = shards[place.shard].lock();
-                let records = shard.records_from(place.hash).map(|(hash, record)| (hash, record::key(record), record));
+    fn shard(&mut self, place: &mut Place, first: i64, last: i64) -> Result<Stop> {
+        let shard = self.store.shards[place.shard].lock();
+        match &*shard {
+            Shard::Rows(rows) => {
+                let records = rows.records_from(place.hash).map(|(hash, record)| (hash, record::key(record), record));
                 self.in_token_order(records, place, (first, last), |search, key, record| search.row(key, record))
             }
-            Shards::Partitions(shards) => {
-                let shard = shards[place.shard].lock();
-                let partitions = shard.partitions_from(place.hash).map(|(hash, found)| (hash, &*found.key, found));
+            Shard::Partitions(all) => {
+                let partitions = all.partitions_from(place.hash).map(|(hash, found)| (hash, &*found.key, found));
                 self.in_token_order(partitions, place, (first, last), |search, _, found| search.partition(found))
             }
         }
@@ -230,8 +200,8 @@ impl Search<'_> {
         found: impl Iterator<Item = (u32, &'p [u8], P)>,
         place: &mut Place,
         (first, last): (i64, i64),
-        mut look: impl FnMut(&mut Self, &[u8], P) -> Result<Stop, CqlError>,
-    ) -> Result<Stop, CqlError> {
+        mut look: impl FnMut(&mut Self, &[u8], P) -> Result<Stop>,
+    ) -> Result<Stop> {
         let mut found = Ahead { found, ahead: VecDeque::with_capacity(RECORDS_AHEAD) }.peekable();
         let mut group: Vec<(i64, &[u8], P)> = Vec::new();
         // Once one partition is after the position, all later ones are.
@@ -287,7 +257,7 @@ impl Search<'_> {
     }
 
     /// A partition of a table without clustering columns.
-    fn row(&mut self, key: &[u8], record: &[u8]) -> Result<Stop, CqlError> {
+    fn row(&mut self, key: &[u8], record: &[u8]) -> Result<Stop> {
         self.budget = self.budget.saturating_sub(1);
         let columns = self.store.cells;
         if record::is_live(record, columns) {
@@ -315,7 +285,7 @@ impl Search<'_> {
         }
     }
 
-    fn partition(&mut self, partition: &Partition) -> Result<Stop, CqlError> {
+    fn partition(&mut self, partition: &Partition) -> Result<Stop> {
         let table = &*self.select.table;
         let key = &*partition.key;
         let after = if self.position.key == key { self.position.clustering.clone() } else { None };
@@ -372,8 +342,8 @@ impl Search<'_> {
         partition: &Partition,
         slices: &Slices,
         after: Option<&[u8]>,
-        mut look: impl FnMut(&mut Self, &[u8], &[u8]) -> Result<Option<Stop>, CqlError>,
-    ) -> Result<Option<Stop>, CqlError> {
+        mut look: impl FnMut(&mut Self, &[u8], &[u8]) -> Result<Option<Stop>>,
+    ) -> Result<Option<Stop>> {
         let reversed = self.select.reversed;
         let ordered: Box<dyn Iterator<Item = &(Vec<u8>, Vec<u8>)>> =
             if reversed { Box::new(slices.iter().rev()) } else { Box::new(slices.iter()) };
@@ -404,7 +374,7 @@ pub fn values_of(wire: &[u8], count: usize) -> Vec<&[u8]> {
         .map(|_| {
             let (value, end) = record::value_at(wire, at);
             at = end;
-            if let Value::Bytes(bytes) = value { bytes } else { &[] }
+            value.bytes().unwrap_or_default()
         })
         .collect()
 }

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::codec::request::Values;
-use crate::error::CqlError;
-use crate::plan::{ClusteringSelection, OneOf, PartitionSelection, Term};
+use crate::error::{CqlError, Result};
+use crate::plan::{ClusteringSelection, OneOf, PartitionSelection};
 use crate::schema::{Column, Table};
 use crate::storage::clustering;
 use crate::token;
@@ -18,18 +18,18 @@ const MOST_COMBINATIONS: usize = 100_000;
 
 /// The values in the order of the markers, each valid for its marker's type. `wrong_number` makes the refusal from the number of
 /// markers and that of values.
-pub fn bind<'a>(
+pub fn bind<'v, 'a>(
     markers: &[ColumnSpec],
-    values: Values<'a>,
+    values: &'v Values<'a>,
     wrong_number: fn(usize, usize) -> String,
-) -> Result<Vec<Value<'a>>, CqlError> {
-    let bound: Vec<Value<'a>> = match values {
-        Values::Positional(values) => values,
+) -> Result<Cow<'v, [Value<'a>]>> {
+    let bound: Cow<'v, [Value<'a>]> = match values {
+        Values::Positional(values) => Cow::Borrowed(&values[..]),
         Values::Named(named) => {
             let mut by_name = HashMap::with_capacity(named.len());
             for (name, value) in named {
                 // The first value of a name counts.
-                by_name.entry(name).or_insert(value);
+                by_name.entry(*name).or_insert(*value);
             }
             markers.iter().filter_map(|marker| by_name.get(&*marker.name).copied()).collect()
         }
@@ -46,13 +46,13 @@ pub fn bind<'a>(
 }
 
 /// The serialised keys of a statement's partitions, in the order of their values; none for a range of tokens.
-pub fn partition_keys(
-    table: &Table,
-    selection: &PartitionSelection,
-    values: &[Value<'_>],
-) -> Result<Vec<Vec<u8>>, CqlError> {
+pub fn partition_keys(table: &Table, selection: &PartitionSelection, values: &[Value<'_>]) -> Result<Vec<Vec<u8>>> {
     match selection {
-        PartitionSelection::One(terms) => Ok(vec![partition_key(table, terms, values)?]),
+        PartitionSelection::One(terms) => {
+            let components = terms.iter().zip(table.partition_key());
+            let components = components.map(|(term, column)| term.evaluate_key(column, values));
+            Ok(vec![routing_key(&components.collect::<Result<Vec<_>>>()?)?])
+        }
         PartitionSelection::Product(choices) => {
             let choices = choices.iter().zip(table.partition_key());
             let found: Vec<_> = choices.map(|(one, column)| one.evaluate(column, values)).collect::<Result<_, _>>()?;
@@ -62,15 +62,7 @@ pub fn partition_keys(
     }
 }
 
-pub fn partition_key(table: &Table, terms: &[Term], values: &[Value<'_>]) -> Result<Vec<u8>, CqlError> {
-    let mut components = Vec::with_capacity(terms.len());
-    for (term, column) in terms.iter().zip(table.partition_key()) {
-        components.push(term.evaluate_key(column, values)?);
-    }
-    routing_key(&components)
-}
-
-fn routing_key<B: AsRef<[u8]>>(components: &[B]) -> Result<Vec<u8>, CqlError> {
+fn routing_key<B: AsRef<[u8]>>(components: &[B]) -> Result<Vec<u8>> {
     let mut key = Vec::new();
     for component in components {
         let length = component.as_ref().len();
@@ -104,7 +96,7 @@ pub fn key_components<'k>(table: &Table, key: &'k [u8]) -> Vec<&'k [u8]> {
 }
 
 /// Refuses a statement with too many combinations of keys in `IN` restrictions.
-pub fn check_combinations(numbers: impl IntoIterator<Item = usize>) -> Result<(), CqlError> {
+pub fn check_combinations(numbers: impl IntoIterator<Item = usize>) -> Result<()> {
     let combinations = numbers.into_iter().fold(1usize, usize::saturating_mul);
     if combinations > MOST_COMBINATIONS {
         return Err(CqlError::Invalid(format!(
@@ -115,7 +107,7 @@ pub fn check_combinations(numbers: impl IntoIterator<Item = usize>) -> Result<()
     Ok(())
 }
 
-fn product<'c, 'v>(choices: &'c [Vec<Cow<'v, [u8]>>]) -> Result<Vec<Vec<&'c [u8]>>, CqlError> {
+fn product<'c, 'v>(choices: &'c [Vec<Cow<'v, [u8]>>]) -> Result<Vec<Vec<&'c [u8]>>> {
     check_combinations(choices.iter().map(Vec::len))?;
     Ok(choices.iter().fold(vec![Vec::new()], |combinations, choice| {
         combinations
@@ -139,18 +131,18 @@ pub struct ClusteringKey {
 }
 
 /// The clustering keys of the rows that a statement names completely.
-pub fn clustering_keys(table: &Table, choices: &[OneOf], values: &[Value<'_>]) -> Result<Vec<ClusteringKey>, CqlError> {
+pub fn clustering_keys(table: &Table, choices: &[OneOf], values: &[Value<'_>]) -> Result<Vec<ClusteringKey>> {
+    let of_one = choices.iter().zip(table.clustering()).map(|(one, column)| match one {
+        OneOf::Term(term) => Some(term.evaluate_key(column, values)),
+        _ => None,
+    });
+    // Most statements name one row.
+    if let Some(components) = of_one.collect::<Option<Result<Vec<_>>>>() {
+        return Ok(vec![clustering_key(table.clustering(), &components?)]);
+    }
     let choices = choices.iter().zip(table.clustering());
     let found: Vec<_> = choices.map(|(one, column)| one.evaluate(column, values)).collect::<Result<_, _>>()?;
     Ok(product(&found)?.into_iter().map(|components| clustering_key(table.clustering(), &components)).collect())
-}
-
-pub fn one_clustering_key(table: &Table, terms: &[Term], values: &[Value<'_>]) -> Result<ClusteringKey, CqlError> {
-    let mut components = Vec::with_capacity(terms.len());
-    for (term, column) in terms.iter().zip(table.clustering()) {
-        components.push(term.evaluate_key(column, values)?);
-    }
-    Ok(clustering_key(table.clustering(), &components))
 }
 
 fn clustering_key<B: AsRef<[u8]>>(columns: &[Column], components: &[B]) -> ClusteringKey {
@@ -166,7 +158,7 @@ fn clustering_key<B: AsRef<[u8]>>(columns: &[Column], components: &[B]) -> Clust
 pub type Slices = Vec<(Vec<u8>, Vec<u8>)>;
 
 /// The rows of a statement within a partition, as ascending ranges that do not overlap.
-pub fn slices(table: &Table, selection: &ClusteringSelection, values: &[Value<'_>]) -> Result<Slices, CqlError> {
+pub fn slices(table: &Table, selection: &ClusteringSelection, values: &[Value<'_>]) -> Result<Slices> {
     let after_prefix = table.clustering().get(selection.prefix.len()..).unwrap_or_default();
     let prefixes = clustering_keys(table, &selection.prefix, values)?;
     let mut found = Slices::with_capacity(prefixes.len());

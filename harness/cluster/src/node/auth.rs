@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::error::CqlError;
+use crate::error::{CqlError, Result};
 
 pub const AUTHENTICATOR: &str = "org.apache.cassandra.auth.PasswordAuthenticator";
 
@@ -26,7 +26,7 @@ impl Credentials {
     }
 
     /// Checks the token of an AUTH_RESPONSE: an identity (ignored), the user and the password, with zero bytes between.
-    pub fn check(&self, token: Option<&[u8]>) -> Result<(), CqlError> {
+    pub fn check(&self, token: Option<&[u8]>) -> Result<()> {
         let mut parts = token.unwrap_or_default().splitn(3, |byte| *byte == 0);
         let (_, user, password) = (parts.next(), parts.next(), parts.next());
         let missing = |what: &str| CqlError::BadCredentials(format!("{what} must not be null"));

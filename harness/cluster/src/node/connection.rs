@@ -8,9 +8,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::sync::broadcast;
 use tokio::time::Instant;
-use uuid::{Builder, Uuid};
 
 use crate::codec::frame::{
     FLAG_COMPRESSION, FLAG_CUSTOM_PAYLOAD, FLAG_TRACING, HEADER_LEN, Header, HeaderError, MAX_FRAME_LEN, Opcode,
@@ -18,11 +16,12 @@ use crate::codec::frame::{
 use crate::codec::request;
 use crate::codec::response::{self, ReplyTo};
 use crate::counters::stats::{ConnectionStats, Tally, monotonic_ns};
-use crate::error::CqlError;
+use crate::error::{CqlError, Result};
 use crate::execute::group::PointGroup;
 use crate::node::requests::{Answer, Requests};
 use crate::node::state::{Answers, NodeState};
 use crate::node::statement_cache::StatementCache;
+use crate::plan::time_uuid;
 use crate::schema::SchemaChange;
 
 /// Bytes of the read buffer, unless a longer frame is read.
@@ -65,7 +64,7 @@ struct Open(Arc<ConnectionStats>);
 
 impl Drop for Open {
     fn drop(&mut self) {
-        self.0.set_closed();
+        self.0.describe(|client| client.open = false);
     }
 }
 
@@ -91,17 +90,16 @@ struct Connection<S> {
     cache: StatementCache,
     requests: Requests,
     tally: Tally,
-    events: Option<broadcast::Receiver<Arc<SchemaChange>>>,
     delayed: VecDeque<(Instant, Vec<u8>)>,
     delayed_len: usize,
-    shuffle: u64,
+    shuffle: fastrand::Rng,
     /// Requests of the last read.
     found: usize,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     fn new(stream: S, state: Arc<NodeState>, stats: Arc<ConnectionStats>) -> Self {
-        let shuffle = 0x9E37_79B9_7F4A_7C15 ^ stats.id;
+        let id = stats.id;
         Connection {
             stream,
             requests: Requests::new(state.clone(), stats.clone()),
@@ -115,10 +113,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             out: Vec::new(),
             group: PointGroup::default(),
             tally: Tally::default(),
-            events: None,
             delayed: VecDeque::new(),
             delayed_len: 0,
-            shuffle,
+            shuffle: fastrand::Rng::with_seed(id),
             found: 0,
         }
     }
@@ -159,7 +156,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     async fn wake(&mut self) -> io::Result<Wake> {
         let free = self.input.get_mut(self.end..).unwrap_or_default();
-        if self.events.is_none() && self.delayed.is_empty() {
+        if self.requests.events.is_none() && self.delayed.is_empty() {
             return self.stream.read(free).await.map(Wake::Read);
         }
         let due = self.delayed.front().map(|(due, _)| *due);
@@ -169,7 +166,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 None => std::future::pending().await,
             }
         };
-        let events = &mut self.events;
+        let events = &mut self.requests.events;
         let event = async {
             match events {
                 // An error means too many changes for a slow client, which sees the schema when it asks.
@@ -289,22 +286,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         if let (Some(begun), Some(opcode)) = (begun.filter(|_| is_run), Opcode::from_byte(header.opcode))
             && opcode.is_traceable()
         {
-            let id = self.trace_id();
+            let id = time_uuid();
             response::trace(&mut self.out, start, *id.as_bytes());
             self.requests.keep_trace(id, begun.elapsed(), opcode, header.version, body);
         }
     }
 
-    fn trace_id(&self) -> Uuid {
-        /// 100 ns since the calendar of time-based UUIDs began, at the beginning of Unix time (RFC 9562, section 5.1).
-        const UNIX_EPOCH: u64 = 0x01B2_1DD2_1381_4000;
-        let microseconds = self.state.database.clock.begin().timestamp().unsigned_abs();
-        let [.., a, b, c, d, e] = self.stats.id.to_be_bytes();
-        Builder::from_gregorian_timestamp(UNIX_EPOCH + microseconds * 10, 0, &[1, a, b, c, d, e]).into_uuid()
-    }
-
-    async fn answer_or_error(&mut self, header: &Header, body: &[u8]) -> Result<(), CqlError> {
-        let to = ReplyTo::request(header);
+    async fn answer_or_error(&mut self, header: &Header, body: &[u8]) -> Result<()> {
         if header.flags & FLAG_COMPRESSION != 0 {
             let text = "A frame is marked as compressed, and the embedded cluster offers no compression";
             return Err(CqlError::protocol(text));
@@ -323,14 +311,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         } else {
             body
         };
-        let answer = self.requests.answer(opcode, header.version, body, &mut self.cache).await?;
-        if let Answer::Registered { schema_changes: true } = answer {
-            self.events.get_or_insert_with(|| self.state.events.subscribe());
-        }
-        answer.write(&mut self.out, to);
-        if matches!(answer, Answer::SchemaChange(_)) {
-            self.cache.refresh(&self.state, &self.stats, &mut self.tally);
-        }
+        let answer = Answer { out: &mut self.out, to: ReplyTo::request(header) };
+        self.requests.answer(opcode, body, &mut self.cache, answer).await?;
+        // It may have changed the schema.
+        self.cache.refresh(&self.state, &self.stats, &mut self.tally);
         Ok(())
     }
 
@@ -391,14 +375,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     }
 
     async fn write(&mut self, answers: &[u8]) -> io::Result<()> {
-        let most = self.state.options.answers.most_per_write();
-        if most == usize::MAX {
+        let Answers::UpTo(most) = self.state.options.answers else {
             self.tally.totals.writes += 1;
             return self.stream.write_all(answers).await;
-        }
+        };
         let mut left = answers;
         while !left.is_empty() {
-            let length = response::frames(left).take(most).map(<[u8]>::len).sum();
+            let length = response::frames(left).take(most.get()).map(<[u8]>::len).sum();
             let (now, later) = left.split_at(length);
             self.tally.totals.writes += 1;
             self.stream.write_all(now).await?;
@@ -409,13 +392,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     fn shuffled(&mut self, answers: &[u8]) -> Vec<u8> {
         let mut frames: Vec<&[u8]> = response::frames(answers).collect();
-        for last in (1..frames.len()).rev() {
-            // xorshift64
-            self.shuffle ^= self.shuffle << 13;
-            self.shuffle ^= self.shuffle >> 7;
-            self.shuffle ^= self.shuffle << 17;
-            frames.swap(last, (self.shuffle % (last as u64 + 1)) as usize);
-        }
+        self.shuffle.shuffle(&mut frames);
         frames.concat()
     }
 

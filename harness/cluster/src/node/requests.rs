@@ -3,6 +3,7 @@
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use tokio::sync::broadcast;
 use tokio::task::spawn_blocking;
 use uuid::Uuid;
 
@@ -12,20 +13,20 @@ use crate::codec::response::{self, MadeRows, ReplyTo};
 use crate::counters::operations::Request;
 use crate::counters::stats::ConnectionStats;
 use crate::cql::Describe;
-use crate::error::CqlError;
+use crate::error::{CqlError, Result};
 use crate::execute::conditional::conditional;
-use crate::execute::select::{Page, Paging, select};
+use crate::execute::select::select;
 use crate::execute::values::bind;
-use crate::execute::write::{Mode, TimestampSource, modify, not_in_a_batch, using_timestamp};
+use crate::execute::write::{Target, TimestampSource, modify, using_timestamp};
 use crate::node::auth::AUTHENTICATOR;
 use crate::node::state::NodeState;
 use crate::node::statement::Statement;
 use crate::node::statement_cache::StatementCache;
-use crate::plan::{Plan, Prepared, StatementId};
-use crate::schema::{Ddl, SchemaChange, Table};
+use crate::plan::{Modification, Plan, Prepared, StatementId};
+use crate::schema::{SchemaChange, Table};
 use crate::storage::table::TableStore;
 use crate::system::{self, SystemView, Trace};
-use crate::types::{Value, write as wire};
+use crate::types::Value;
 
 /// The last statements of a batch, where the next one is looked up first.
 const STATEMENTS_REMEMBERED: usize = 16;
@@ -37,68 +38,6 @@ enum Phase {
     Ready,
 }
 
-pub(crate) enum Answer {
-    Ready,
-    Authenticate,
-    AuthSuccess,
-    /// SUPPORTED, with the extension's keys and values.
-    Supported(Vec<(&'static str, String)>),
-    /// READY, to REGISTER.
-    Registered {
-        /// Whether the client asked for SCHEMA_CHANGE; the node has no other events.
-        schema_changes: bool,
-    },
-    Prepared(Arc<Statement>),
-    Void,
-    /// The answer of DESCRIBE or of a conditional statement.
-    MadeRows(MadeRows),
-    Rows {
-        prepared: Arc<Prepared>,
-        skip_metadata: bool,
-        page: Page,
-    },
-    SetKeyspace(String),
-    SchemaChange(SchemaChange),
-}
-
-impl Answer {
-    pub(crate) fn write(&self, out: &mut Vec<u8>, to: ReplyTo) {
-        match self {
-            Answer::Ready | Answer::Registered { .. } => response::ready(out, to),
-            Answer::Authenticate => response::authenticate(out, to, AUTHENTICATOR),
-            Answer::AuthSuccess => response::auth_success(out, to),
-            Answer::Supported(extension) => {
-                let extension: Vec<_> = extension.iter().map(|(key, value)| (*key, [value.as_str()])).collect();
-                let mut options: Vec<(&str, &[&str])> = vec![
-                    ("COMPRESSION", &[]),
-                    ("CQL_VERSION", &[system::CQL_VERSION]),
-                    ("PROTOCOL_VERSIONS", &["3/v3", "4/v4"]),
-                ];
-                options.extend(extension.iter().map(|(key, value)| (*key, &value[..])));
-                response::supported(out, to, &options);
-            }
-            Answer::Prepared(statement) => {
-                let prepared = &statement.prepared;
-                let (markers, columns) = (&prepared.bind_markers, &prepared.result_columns);
-                response::prepared(out, to, &statement.id, markers, &prepared.partition_key_indexes, columns);
-            }
-            Answer::Void => response::void(out, to),
-            Answer::MadeRows(rows) => response::made_rows(out, to, rows),
-            Answer::SetKeyspace(keyspace) => response::set_keyspace(out, to, keyspace),
-            Answer::SchemaChange(change) => response::schema_change(out, to, change),
-            Answer::Rows { prepared, skip_metadata, page } => {
-                response::frame(out, to, Opcode::Result, |out| {
-                    let (columns, state) = (&prepared.result_columns, page.paging_state.as_deref());
-                    wire::int(out, response::KIND_ROWS);
-                    response::rows_metadata(out, to.version, columns, *skip_metadata, state);
-                    wire::int(out, page.row_count);
-                    out.extend_from_slice(&page.rows);
-                });
-            }
-        }
-    }
-}
-
 pub(crate) struct Requests {
     state: Arc<NodeState>,
     stats: Arc<ConnectionStats>,
@@ -106,11 +45,19 @@ pub(crate) struct Requests {
     /// The protocol version of STARTUP, and of events.
     pub(crate) version: u8,
     keyspace: Option<String>,
+    /// Of schema changes, if the client asked for them.
+    pub(crate) events: Option<broadcast::Receiver<Arc<SchemaChange>>>,
+}
+
+/// An answer: where it is written, and where it goes.
+pub(crate) struct Answer<'o> {
+    pub(crate) out: &'o mut Vec<u8>,
+    pub(crate) to: ReplyTo,
 }
 
 impl Requests {
     pub(crate) fn new(state: Arc<NodeState>, stats: Arc<ConnectionStats>) -> Self {
-        Requests { state, stats, phase: Phase::Established, version: 4, keyspace: None }
+        Requests { state, stats, phase: Phase::Established, version: 4, keyspace: None, events: None }
     }
 
     /// Whether the connection takes statements in frames of this version.
@@ -124,30 +71,55 @@ impl Requests {
         if self.phase == Phase::Established { asked } else { self.version }
     }
 
+    /// Writes the answer to a request, unless it is an error.
     pub(crate) async fn answer(
         &mut self,
         opcode: Opcode,
-        version: u8,
         body: &[u8],
         cache: &mut StatementCache,
-    ) -> Result<Answer, CqlError> {
-        self.check_version(version)?;
+        answer: Answer<'_>,
+    ) -> Result<()> {
+        let Answer { out, to } = answer;
+        self.check_version(to.version)?;
         self.check_phase(opcode)?;
         match opcode {
-            Opcode::Options => Ok(Answer::Supported(self.state.extension(self.stats.place.shard))),
-            Opcode::Startup => self.startup(version, body),
-            Opcode::AuthResponse => self.auth_response(body),
-            Opcode::Register => self.register(body),
+            Opcode::Options => self.supported(out, to),
+            Opcode::Startup => self.startup(body, out, to)?,
+            Opcode::AuthResponse => {
+                let token = request::auth_response(body)?;
+                self.state.options.credentials.as_ref().map_or(Ok(()), |known| known.check(token))?;
+                self.phase = Phase::Ready;
+                response::auth_success(out, to);
+            }
+            Opcode::Register => {
+                self.register(body)?;
+                response::ready(out, to);
+            }
             Opcode::Prepare => {
                 let query = request::prepare(body)?;
                 cache.count_operation(Request::Prepare, self.state.texts.number(query), 0);
-                Ok(Answer::Prepared(self.state.prepare(self.stats.place.node, query, self.keyspace.as_deref())?))
+                let found = self.state.prepare(self.stats.place.node, query, self.keyspace.as_deref())?;
+                let Prepared { bind_markers, partition_key_indexes, result_columns, .. } = &*found.prepared;
+                response::prepared(out, to, &found.id, bind_markers, partition_key_indexes, result_columns);
             }
-            Opcode::Query => self.query(version, body, cache).await,
-            Opcode::Execute => self.execute(version, body, cache).await,
-            Opcode::Batch => self.batch(version, body, cache),
-            other => Err(CqlError::Protocol(format!("{other} is not a request"))),
+            Opcode::Query => self.query(body, cache, Answer { out, to }).await?,
+            Opcode::Execute => self.execute(body, cache, Answer { out, to }).await?,
+            Opcode::Batch => self.batch(body, cache, Answer { out, to })?,
+            other => return Err(CqlError::Protocol(format!("{other} is not a request"))),
         }
+        Ok(())
+    }
+
+    fn supported(&self, out: &mut Vec<u8>, to: ReplyTo) {
+        let extension = self.state.extension(self.stats.place.shard);
+        let extension: Vec<_> = extension.iter().map(|(key, value)| (*key, [value.as_str()])).collect();
+        let mut options: Vec<(&str, &[&str])> = vec![
+            ("COMPRESSION", &[]),
+            ("CQL_VERSION", &[system::CQL_VERSION]),
+            ("PROTOCOL_VERSIONS", &["3/v3", "4/v4"]),
+        ];
+        options.extend(extension.iter().map(|(key, value)| (*key, &value[..])));
+        response::supported(out, to, &options);
     }
 
     /// Keeps what was asked for with a trace, and how long it took.
@@ -167,7 +139,7 @@ impl Requests {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         self.state.keep_trace(Trace {
             id,
-            client: self.stats.client(),
+            client: self.stats.peer.ip(),
             coordinator: self.state.nodes[self.stats.place.node].address,
             started_ms: i64::try_from(now.saturating_sub(took).as_millis()).unwrap_or(i64::MAX),
             duration_us: i32::try_from(took.as_micros()).unwrap_or(i32::MAX),
@@ -177,7 +149,7 @@ impl Requests {
     }
 
     /// A connection keeps the version of its STARTUP.
-    fn check_version(&self, version: u8) -> Result<(), CqlError> {
+    fn check_version(&self, version: u8) -> Result<()> {
         if self.phase == Phase::Established || version == self.version {
             return Ok(());
         }
@@ -188,7 +160,7 @@ impl Requests {
     }
 
     /// As org.apache.cassandra.transport.ServerConnection.
-    fn check_phase(&self, opcode: Opcode) -> Result<(), CqlError> {
+    fn check_phase(&self, opcode: Opcode) -> Result<()> {
         let why = match (self.phase, opcode) {
             (Phase::Established, Opcode::Startup | Opcode::Options) => return Ok(()),
             (Phase::Established, _) => "expecting STARTUP or OPTIONS",
@@ -201,69 +173,65 @@ impl Requests {
         Err(CqlError::Protocol(format!("Unexpected message {opcode}, {why}")))
     }
 
-    fn startup(&mut self, version: u8, body: &[u8]) -> Result<Answer, CqlError> {
+    fn startup(&mut self, body: &[u8], out: &mut Vec<u8>, to: ReplyTo) -> Result<()> {
         let options = request::startup(body)?;
         let option =
             |name: &str| options.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| *value);
-        match option("CQL_VERSION") {
-            None => return Err(CqlError::protocol("Missing value CQL_VERSION in STARTUP message")),
-            Some(asked)
-                if asked.split('.').next().and_then(|major| major.parse().ok()).is_none_or(|major: u32| major < 3) =>
-            {
-                return Err(CqlError::Protocol(format!(
-                    "CQL version {asked} is not supported by the binary protocol (supported version are >= 3.0.0)"
-                )));
-            }
-            Some(_) => {}
+        let missing = || CqlError::protocol("Missing value CQL_VERSION in STARTUP message");
+        let asked = option("CQL_VERSION").ok_or_else(missing)?;
+        let major = asked.split('.').next().and_then(|major| major.parse().ok());
+        if major.is_none_or(|major: u32| major < 3) {
+            return Err(CqlError::Protocol(format!(
+                "CQL version {asked} is not supported by the binary protocol (supported version are >= 3.0.0)"
+            )));
         }
         if let Some(compression) = option("COMPRESSION").filter(|compression| !compression.is_empty()) {
             return Err(CqlError::Protocol(format!(
                 "Unknown compression algorithm: {compression}. The embedded cluster offers none: connect without compression"
             )));
         }
-        self.version = version;
-        self.stats.set_driver(option("DRIVER_NAME"), option("DRIVER_VERSION"));
+        self.version = to.version;
+        let (name, driver_version) = (option("DRIVER_NAME"), option("DRIVER_VERSION"));
+        self.stats.describe(|client| {
+            client.driver_name = name.map(str::to_owned);
+            client.driver_version = driver_version.map(str::to_owned);
+        });
         if self.state.options.credentials.is_some() {
             self.phase = Phase::Authenticating;
-            return Ok(Answer::Authenticate);
+            response::authenticate(out, to, AUTHENTICATOR);
+        } else {
+            self.phase = Phase::Ready;
+            response::ready(out, to);
         }
-        self.phase = Phase::Ready;
-        Ok(Answer::Ready)
+        Ok(())
     }
 
-    fn auth_response(&mut self, body: &[u8]) -> Result<Answer, CqlError> {
-        let token = request::auth_response(body)?;
-        if let Some(credentials) = &self.state.options.credentials {
-            credentials.check(token)?;
-        }
-        self.phase = Phase::Ready;
-        Ok(Answer::AuthSuccess)
-    }
-
-    fn register(&mut self, body: &[u8]) -> Result<Answer, CqlError> {
-        let mut schema_changes = false;
+    fn register(&mut self, body: &[u8]) -> Result<()> {
         for kind in request::register(body)? {
-            if !["TOPOLOGY_CHANGE", "STATUS_CHANGE", "SCHEMA_CHANGE"].contains(&kind) {
-                return Err(CqlError::Protocol(format!("Invalid value '{kind}' for Type")));
+            match kind {
+                "SCHEMA_CHANGE" => drop(self.events.get_or_insert_with(|| self.state.events.subscribe())),
+                // The node has none of them.
+                "TOPOLOGY_CHANGE" | "STATUS_CHANGE" => {}
+                _ => return Err(CqlError::Protocol(format!("Invalid value '{kind}' for Type"))),
             }
-            schema_changes |= kind == "SCHEMA_CHANGE";
         }
-        self.stats.set_registered();
-        Ok(Answer::Registered { schema_changes })
+        self.stats.describe(|client| client.registered = true);
+        Ok(())
     }
 
-    async fn query(&mut self, version: u8, body: &[u8], cache: &mut StatementCache) -> Result<Answer, CqlError> {
-        let query = request::query(body, version)?;
+    async fn query(&mut self, body: &[u8], cache: &mut StatementCache, answer: Answer<'_>) -> Result<()> {
+        let query = request::query(body, answer.to.version)?;
         cache.count_operation(Request::Query, self.state.texts.number(query.query), 0);
         let (prepared, store) = self.state.resolve(query.query, self.keyspace.as_deref())?;
         let wrong = |_, _| "Invalid amount of bind variables".to_owned();
         let (level, serial) = (query.parameters.consistency, query.parameters.serial_consistency);
         self.state.check_consistency(&prepared.plan, level, serial)?;
-        self.run(Arc::new(prepared), store, query.parameters, wrong, |_| ()).await
+        let values = bind(&prepared.bind_markers, &query.parameters.values, wrong)?;
+        self.run(&prepared, store, &values, &query.parameters, answer).await
     }
 
-    async fn execute(&mut self, version: u8, body: &[u8], cache: &mut StatementCache) -> Result<Answer, CqlError> {
-        let execute = request::execute(body, version)?;
+    async fn execute(&mut self, body: &[u8], cache: &mut StatementCache, answer: Answer<'_>) -> Result<()> {
+        let execute = request::execute(body, answer.to.version)?;
         let id = StatementId::try_from(execute.id).map_err(|_| CqlError::Unprepared(execute.id.to_vec()))?;
         let Some((number, levels, statement)) = cache.find(&self.state, &id) else {
             return Err(CqlError::Unprepared(execute.id.to_vec()));
@@ -275,82 +243,84 @@ impl Requests {
             self.state.check_consistency(&prepared.plan, level, serial)?;
         }
         let wrong = |markers, given| format!("there were {markers} markers(?) in CQL but {given} bound variables");
-        self.run(prepared, store, execute.parameters, wrong, |values| cache.count_route(number, values)).await
+        let values = bind(&prepared.bind_markers, &execute.parameters.values, wrong)?;
+        cache.count_route(number, &values);
+        self.run(&prepared, store, &values, &execute.parameters, answer).await
     }
 
     async fn run(
         &mut self,
-        prepared: Arc<Prepared>,
+        prepared: &Prepared,
         store: Option<Arc<TableStore>>,
-        parameters: QueryParameters<'_>,
-        wrong_number: fn(usize, usize) -> String,
-        bound: impl FnOnce(&[Value<'_>]),
-    ) -> Result<Answer, CqlError> {
-        let values = bind(&prepared.bind_markers, parameters.values, wrong_number)?;
-        bound(&values);
+        values: &[Value<'_>],
+        parameters: &QueryParameters<'_>,
+        Answer { out, to }: Answer<'_>,
+    ) -> Result<()> {
         match &prepared.plan {
             Plan::Select(plan) => {
                 let store = if plan.table.is_virtual { Some(self.system_store(&plan.table)?) } else { store };
                 let store = store.ok_or_else(|| gone(&plan.table.name))?;
-                let paging = Paging { page_size: parameters.page_size, state: parameters.paging_state };
-                let page = select(&store, plan, &values, paging).await?;
-                Ok(Answer::Rows { prepared, skip_metadata: parameters.skip_metadata, page })
+                let rows = select(&store, plan, values, parameters).await?;
+                response::rows(out, to, &prepared.result_columns, parameters.skip_metadata, &rows);
             }
-            Plan::Insert(_) | Plan::Update(_) | Plan::Delete(_) => {
+            Plan::Modify(plan) => {
                 let store = store.ok_or_else(|| gone("of this statement"))?;
                 let clock = &self.state.database.clock;
-                if prepared.plan.condition().is_some() {
-                    let statement = [(&prepared.plan, &values[..])];
-                    return conditional(&store, &statement, clock, false).map(Answer::MadeRows);
+                if plan.condition.is_some() {
+                    let (columns, rows) = conditional(&store, &[(plan, values)], clock, false)?;
+                    response::rows(out, to, &columns, false, &rows);
+                    return Ok(());
                 }
                 let source = match parameters.timestamp {
                     Some(timestamp) => TimestampSource::Fixed(timestamp),
                     None => TimestampSource::Server(clock.begin()),
                 };
-                modify(&store, &prepared.plan, &values, source, Mode::Apply)?;
-                Ok(Answer::Void)
+                modify(&store, plan, values, source, Target::Shards)?;
+                response::void(out, to);
             }
             Plan::Batch(batch) => {
-                let own = using_timestamp(batch.timestamp.as_ref(), &values)?;
-                let timestamp = own.or(parameters.timestamp);
+                let own = using_timestamp(batch.timestamp.as_ref(), values)?;
                 let mut statements = Vec::with_capacity(batch.statements.len());
                 for plan in &batch.statements {
-                    statements.push((plan, &values[..], self.store_of(plan)?));
+                    let store = self.state.database.store(&plan.table).ok_or_else(|| gone(&plan.table.name))?;
+                    statements.push((plan, values, store));
                 }
-                self.modify_all(&statements, timestamp)
+                self.modify_all(&statements, own.or(parameters.timestamp), Answer { out, to })?;
             }
-            Plan::Describe(describe, keyspace) => self.describe(describe, keyspace.as_deref()),
+            Plan::Describe(describe, keyspace) => {
+                let (columns, rows) = self.describe(describe, keyspace.as_deref())?;
+                response::rows(out, to, &columns, false, &rows);
+            }
             Plan::Truncate(_) => {
                 let store = store.ok_or_else(|| gone("of this statement"))?;
                 aside(move || store.truncate()).await?;
-                Ok(Answer::Void)
+                response::void(out, to);
             }
             Plan::Use(keyspace) => {
                 self.keyspace = Some(keyspace.clone());
-                Ok(Answer::SetKeyspace(keyspace.clone()))
+                response::set_keyspace(out, to, keyspace);
             }
-            Plan::Ddl(ddl) => self.ddl(ddl).await,
+            Plan::Ddl(ddl) => {
+                let (state, ddl) = (self.state.clone(), ddl.clone());
+                // Preparing or freeing a table's memory may take a second: not on a thread that serves connections.
+                match aside(move || state.apply(&ddl)).await?? {
+                    Some(change) => response::schema_change(out, to, &change),
+                    None => response::void(out, to),
+                }
+            }
         }
+        Ok(())
     }
 
-    async fn ddl(&mut self, ddl: &Ddl) -> Result<Answer, CqlError> {
-        let (state, ddl) = (self.state.clone(), ddl.clone());
-        // Preparing or freeing a table's memory may take a second: not on a thread that serves connections.
-        match aside(move || state.apply(&ddl)).await?? {
-            Some(change) => Ok(Answer::SchemaChange(change)),
-            None => Ok(Answer::Void),
-        }
-    }
-
-    fn system_store(&self, table: &Arc<Table>) -> Result<Arc<TableStore>, CqlError> {
+    fn system_store(&self, table: &Arc<Table>) -> Result<Arc<TableStore>> {
         self.viewed(|view| Ok(Arc::new(system::store(table, view)?)))
     }
 
-    fn describe(&self, describe: &Describe, keyspace: Option<&str>) -> Result<Answer, CqlError> {
+    fn describe(&self, describe: &Describe, keyspace: Option<&str>) -> Result<MadeRows> {
         self.viewed(|view| {
             let replicas = keyspace.and_then(|keyspace| self.state.owners(view.catalog, keyspace));
             let owners = replicas.as_ref().map(|replicas| (replicas, &self.state.nodes[..]));
-            system::describe(describe, keyspace, owners, view).map(Answer::MadeRows)
+            system::describe(describe, keyspace, owners, view)
         })
     }
 
@@ -363,8 +333,8 @@ impl Requests {
         look(&SystemView { node: &node, peers: &peers, catalog: &catalog, traces: &traces })
     }
 
-    fn batch(&mut self, version: u8, body: &[u8], cache: &mut StatementCache) -> Result<Answer, CqlError> {
-        let batch = request::batch(body, version)?;
+    fn batch(&mut self, body: &[u8], cache: &mut StatementCache, answer: Answer<'_>) -> Result<()> {
+        let batch = request::batch(body, answer.to.version)?;
         if batch.kind == 2 {
             return Err(CqlError::unsupported("A counter batch"));
         }
@@ -393,53 +363,56 @@ impl Requests {
                     (statement.prepared.clone(), statement.store.clone())
                 }
             };
-            resolved.push((prepared, store, values));
+            resolved.push((prepared, store, Values::Positional(values)));
         }
-        let plans = resolved.iter().map(|(prepared, _, _)| &prepared.plan);
-        self.state.check_batch(plans, batch.consistency, batch.serial_consistency)?;
+        let plans = resolved.iter().map(|(prepared, _, _)| match &prepared.plan {
+            Plan::Modify(plan) => Ok(plan),
+            _ => Err(CqlError::not_in_a_batch()),
+        });
+        let plans: Vec<&Modification> = plans.collect::<Result<_>>()?;
+        self.state.check_batch(&plans, batch.consistency, batch.serial_consistency)?;
         let request = if batch.kind == 0 { Request::LoggedBatch } else { Request::UnloggedBatch };
         for (statement, rows) in &in_it {
             cache.count_operation(request, self.state.texts.number(&statement.query), *rows);
         }
         let mut statements = Vec::with_capacity(resolved.len());
-        for (prepared, store, values) in &resolved {
+        for (plan, (prepared, store, values)) in plans.iter().zip(&resolved) {
             let wrong = |markers, given| format!("There were {markers} markers(?) in CQL but {given} bound variables");
-            let values = bind(&prepared.bind_markers, Values::Positional(values.clone()), wrong)?;
-            let store = store.clone().ok_or_else(not_in_a_batch)?;
-            statements.push((&prepared.plan, values, store));
+            let values = bind(&prepared.bind_markers, values, wrong)?;
+            let store = store.clone().ok_or_else(|| gone(&plan.table.name))?;
+            statements.push((*plan, values, store));
         }
         let statements: Vec<_> =
             statements.iter().map(|(plan, values, store)| (*plan, &values[..], store.clone())).collect();
-        self.modify_all(&statements, batch.timestamp)
+        self.modify_all(&statements, batch.timestamp, answer)
     }
 
     /// Runs all statements of a batch at one timestamp, after a check of each.
     fn modify_all(
         &self,
-        statements: &[(&Plan, &[Value<'_>], Arc<TableStore>)],
+        statements: &[(&Modification, &[Value<'_>], Arc<TableStore>)],
         timestamp: Option<i64>,
-    ) -> Result<Answer, CqlError> {
+        Answer { out, to }: Answer<'_>,
+    ) -> Result<()> {
         let clock = &self.state.database.clock;
-        if let Some((_, _, store)) = statements.iter().find(|(plan, ..)| plan.condition().is_some()) {
+        if let Some((_, _, store)) = statements.iter().find(|(plan, ..)| plan.condition.is_some()) {
             let all: Vec<_> = statements.iter().map(|(plan, values, _)| (*plan, *values)).collect();
-            return conditional(store, &all, clock, true).map(Answer::MadeRows);
+            let (columns, rows) = conditional(store, &all, clock, true)?;
+            response::rows(out, to, &columns, false, &rows);
+            return Ok(());
         }
         let timestamp = timestamp.unwrap_or_else(|| clock.begin().timestamp());
-        for mode in [Mode::Check, Mode::Apply] {
+        for target in [|| Target::Nowhere, || Target::Shards] {
             for (plan, values, store) in statements {
-                modify(store, plan, values, TimestampSource::Fixed(timestamp), mode)?;
+                modify(store, plan, values, TimestampSource::Fixed(timestamp), target())?;
             }
         }
-        Ok(Answer::Void)
-    }
-
-    fn store_of(&self, plan: &Plan) -> Result<Arc<TableStore>, CqlError> {
-        let table = plan.tables().first().copied().ok_or_else(not_in_a_batch)?;
-        self.state.database.store(table).ok_or_else(|| gone(&table.name))
+        response::void(out, to);
+        Ok(())
     }
 }
 
-async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, CqlError> {
+async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
     spawn_blocking(work).await.map_err(|error| CqlError::Server(format!("The statement was not finished: {error}")))
 }
 

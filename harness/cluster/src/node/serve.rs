@@ -69,20 +69,14 @@ pub fn serve(options: ServeOptions) -> Result<(), ServeError> {
                 line = received.recv(), if options.control => line,
             };
             match line {
-                None => break,
+                None | Some(Ok(Control::Shutdown(true))) => break,
                 Some(Err(error)) => say(&ControlError { error })?,
-                Some(Ok(command)) => {
-                    if let Some(micros) = command.delay_us {
-                        node.set_delay(Duration::from_micros(micros));
-                        say(&Control::delay_us(micros))?;
-                    }
-                    if command.snapshot {
-                        say(&node.stats())?;
-                    }
-                    if command.shutdown {
-                        break;
-                    }
+                Some(Ok(command @ Control::DelayUs(micros))) => {
+                    node.set_delay(Duration::from_micros(micros));
+                    say(&command)?;
                 }
+                Some(Ok(Control::Snapshot(true))) => say(&node.stats())?,
+                Some(Ok(Control::Snapshot(false) | Control::Shutdown(false))) => {}
             }
         }
         node.stop();

@@ -16,12 +16,12 @@ use crate::consistency::{Access, Levels, ReplicaCount, SERIAL};
 use crate::counters::operations::Texts;
 use crate::counters::snapshot::Snapshot;
 use crate::counters::stats::Stats;
-use crate::error::{CqlError, Hex, invalid};
+use crate::error::{CqlError, Hex, Result, invalid};
 use crate::node::auth::Credentials;
 use crate::node::statement::{LONGEST_TEXT, PreparedStatements, Statement};
-use crate::plan::{Plan, Prepared, StatementId, statement_id};
+use crate::plan::{Modification, Plan, Prepared, StatementId, statement_id};
 use crate::ring::{IGNORED_BITS, Replicas, Ring, Topology};
-use crate::schema::{Catalog, Ddl, Definition, SchemaChange, is_of_the_system};
+use crate::schema::{Catalog, Ddl, Definition, SchemaChange, Table, is_of_the_system};
 use crate::storage::database::Database;
 use crate::storage::table::TableStore;
 use crate::system::{self, NodeIdentity, PARTITIONER, Trace, VIRTUAL_SCHEMA};
@@ -44,16 +44,6 @@ pub enum Answers {
     UpTo(NonZeroUsize),
     /// As batched, with the answers of a write in random order.
     Reordered,
-}
-
-impl Answers {
-    /// The most answers of a write.
-    pub(crate) fn most_per_write(self) -> usize {
-        match self {
-            Answers::UpTo(most) => most.get(),
-            Answers::Batched | Answers::Reordered => usize::MAX,
-        }
-    }
 }
 
 impl fmt::Display for Answers {
@@ -153,9 +143,9 @@ pub fn check_keyspace(cql: &str, topology: Topology) -> Result<(), String> {
 /// What a statement does; `None` for what has no replicas.
 fn access(plan: &Plan, serial: Option<u16>) -> Option<Access> {
     match plan {
-        _ if plan.condition().is_some() => Some(Access::Conditional(serial.unwrap_or(SERIAL))),
         Plan::Select(select) => (&*select.table.keyspace != VIRTUAL_SCHEMA).then_some(Access::Read),
-        Plan::Insert(_) | Plan::Update(_) | Plan::Delete(_) => Some(Access::Write),
+        Plan::Modify(plan) if plan.condition.is_none() => Some(Access::Write),
+        Plan::Modify(_) => Some(Access::Conditional(serial.unwrap_or(SERIAL))),
         Plan::Batch(_) => Some(Access::Batch),
         Plan::Truncate(_) | Plan::Use(_) | Plan::Ddl(_) | Plan::Describe(..) => None,
     }
@@ -219,14 +209,14 @@ impl NodeState {
         }
     }
 
-    pub(crate) fn statement(&self, node: usize, id: &[u8]) -> Result<Arc<Statement>, CqlError> {
+    pub(crate) fn statement(&self, node: usize, id: &[u8]) -> Result<Arc<Statement>> {
         let found = StatementId::try_from(id)
             .ok()
             .and_then(|id| self.prepared[node].read().unwrap_or_else(PoisonError::into_inner).by_id.get(&id).cloned());
         found.ok_or_else(|| CqlError::Unprepared(id.to_vec()))
     }
 
-    pub(crate) fn prepare(&self, node: usize, query: &str, keyspace: Option<&str>) -> Result<Arc<Statement>, CqlError> {
+    pub(crate) fn prepare(&self, node: usize, query: &str, keyspace: Option<&str>) -> Result<Arc<Statement>> {
         let id = statement_id(keyspace, query);
         if let Ok(statement) = self.statement(node, &id) {
             statement.set_used();
@@ -252,11 +242,7 @@ impl NodeState {
         Ok(statement)
     }
 
-    pub(crate) fn resolve(
-        &self,
-        query: &str,
-        keyspace: Option<&str>,
-    ) -> Result<(Prepared, Option<Arc<TableStore>>), CqlError> {
+    pub(crate) fn resolve(&self, query: &str, keyspace: Option<&str>) -> Result<(Prepared, Option<Arc<TableStore>>)> {
         let prepared = analyze(query, &self.database.catalog(), keyspace)?;
         let store = self.store_of(&prepared);
         Ok((prepared, store))
@@ -283,42 +269,33 @@ impl NodeState {
         match access(plan, None) {
             None => Levels::ALL,
             Some(Access::Batch | Access::Conditional(_)) => Levels::default(),
-            Some(access) => self.replica_count(plan).levels(access),
+            Some(access) => self.replica_count(plan.tables().first().copied()).levels(access),
         }
     }
 
     /// Refuses a consistency level that does not fit a statement, or that needs more replicas than there are nodes.
-    pub(crate) fn check_consistency(&self, plan: &Plan, level: u16, serial: Option<u16>) -> Result<(), CqlError> {
+    pub(crate) fn check_consistency(&self, plan: &Plan, level: u16, serial: Option<u16>) -> Result<()> {
         match plan {
-            Plan::Batch(batch) => self.check_batch(batch.statements.iter(), level, serial),
-            _ => access(plan, serial).map_or(Ok(()), |access| self.replica_count(plan).check(level, access)),
+            Plan::Batch(batch) => self.check_batch(&batch.statements.iter().collect::<Vec<_>>(), level, serial),
+            _ => access(plan, serial)
+                .map_or(Ok(()), |access| self.replica_count(plan.tables().first().copied()).check(level, access)),
         }
     }
 
-    pub(crate) fn check_batch<'p>(
-        &self,
-        mut plans: impl Iterator<Item = &'p Plan> + Clone,
-        level: u16,
-        serial: Option<u16>,
-    ) -> Result<(), CqlError> {
-        let conditional = plans.clone().find(|plan| plan.condition().is_some());
-        let access = conditional.and_then(|plan| access(plan, serial)).unwrap_or(Access::Batch);
-        let mut last = None;
-        plans.try_for_each(|plan| {
-            let keyspace = plan.tables().first().map(|table| table.keyspace.clone());
-            // Most batches are of one keyspace.
-            if keyspace == last {
-                return Ok(());
-            }
-            last = keyspace;
-            self.replica_count(plan).check(level, access)
-        })
+    pub(crate) fn check_batch(&self, plans: &[&Modification], level: u16, serial: Option<u16>) -> Result<()> {
+        let access = match plans.iter().any(|plan| plan.condition.is_some()) {
+            true => Access::Conditional(serial.unwrap_or(SERIAL)),
+            false => Access::Batch,
+        };
+        // Most batches are of one keyspace.
+        let mut of_keyspaces = plans.chunk_by(|one, next| one.table.keyspace == next.table.keyspace);
+        of_keyspaces
+            .try_for_each(|plans| self.replica_count(plans.first().map(|plan| &plan.table)).check(level, access))
     }
 
-    fn replica_count(&self, plan: &Plan) -> ReplicaCount {
-        let tables = plan.tables();
+    fn replica_count(&self, table: Option<&Arc<Table>>) -> ReplicaCount {
         let catalog = self.database.catalog();
-        let keyspace = tables.first().and_then(|table| catalog.keyspace(&table.keyspace));
+        let keyspace = table.and_then(|table| catalog.keyspace(&table.keyspace));
         keyspace.map_or(ReplicaCount::LOCAL, |keyspace| ReplicaCount::of(&keyspace.replication, self.options.topology))
     }
 
@@ -345,7 +322,7 @@ impl NodeState {
     }
 
     /// Changes the schema, forgets the statements of dropped tables, and sends events.
-    pub(crate) fn apply(&self, ddl: &Ddl) -> Result<Option<SchemaChange>, CqlError> {
+    pub(crate) fn apply(&self, ddl: &Ddl) -> Result<Option<SchemaChange>> {
         if let Definition::CreateKeyspace(keyspace) | Definition::AlterKeyspace(keyspace) = &ddl.definition
             && !keyspace.replication.is_empty()
         {

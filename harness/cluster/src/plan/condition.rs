@@ -1,13 +1,12 @@
 //! Whether the conditions of `IF` hold.
 
 use std::borrow::Cow;
-use std::cmp::Ordering;
 
-use super::{Condition, Evaluated, Filter, OneOf, Term};
+use super::{Condition, Filter, OneOf, Term};
 use crate::cql::Operator;
-use crate::error::{CqlError, invalid};
+use crate::error::{CqlError, Result, invalid};
 use crate::schema::{Column, Table};
-use crate::types::Value;
+use crate::types::{Evaluated, Value};
 
 impl Condition {
     /// Whether it is about static columns only, so that no row needs to be named.
@@ -21,7 +20,7 @@ impl Condition {
 
 impl Filter {
     /// Whether a cell is as a condition asks. Unlike in WHERE, null equals null and differs from all else.
-    pub fn holds(&self, table: &Table, cell: Option<&[u8]>, values: &[Value<'_>]) -> Result<bool, CqlError> {
+    pub fn holds(&self, table: &Table, cell: Option<&[u8]>, values: &[Value<'_>]) -> Result<bool> {
         let Some(column) = table.columns.get(self.column) else { return Ok(false) };
         let wanted: Vec<Option<Cow<'_, [u8]>>> = match &self.value {
             OneOf::Term(_) if matches!(self.operator, Operator::Contains | Operator::ContainsKey) => {
@@ -33,10 +32,6 @@ impl Filter {
             }
             list @ OneOf::List(_) => list.evaluate(column, values)?.into_iter().map(Some).collect(),
         };
-        let is = |order: fn(Ordering) -> bool| match (wanted.as_slice(), cell) {
-            ([Some(wanted)], Some(cell)) => order(column.ty.compare(cell, wanted)),
-            _ => false,
-        };
         let equal = wanted.iter().any(|wanted| match (wanted, cell) {
             (Some(wanted), Some(cell)) => column.ty.compare(cell, wanted).is_eq(),
             (wanted, cell) => wanted.is_none() && cell.is_none(),
@@ -44,20 +39,19 @@ impl Filter {
         match self.operator {
             Operator::Equal | Operator::In => Ok(equal),
             Operator::NotEqual => Ok(!equal),
-            operator if wanted.contains(&None) => {
-                invalid(format!("Invalid comparison with null for operator \"{operator}\""))
-            }
-            Operator::Less => Ok(is(Ordering::is_lt)),
-            Operator::LessOrEqual => Ok(is(Ordering::is_le)),
-            Operator::Greater => Ok(is(Ordering::is_gt)),
-            Operator::GreaterOrEqual => Ok(is(Ordering::is_ge)),
-            Operator::Contains | Operator::ContainsKey => Ok(false),
+            operator => match (wanted.as_slice(), cell) {
+                _ if wanted.contains(&None) => {
+                    invalid(format!("Invalid comparison with null for operator \"{operator}\""))
+                }
+                ([Some(wanted)], Some(cell)) => Ok(operator.takes(column.ty.compare(cell, wanted))),
+                _ => Ok(false),
+            },
         }
     }
 }
 
 /// The value that a cell is compared with; `None` is null.
-fn wanted_value<'a>(term: &'a Term, column: &Column, values: &[Value<'a>]) -> Result<Option<Cow<'a, [u8]>>, CqlError> {
+fn wanted_value<'a>(term: &'a Term, column: &Column, values: &[Value<'a>]) -> Result<Option<Cow<'a, [u8]>>> {
     match term.evaluate(values)? {
         Evaluated::Null => Ok(None),
         Evaluated::Unset => invalid("Invalid 'unset' value in condition"),
@@ -65,10 +59,7 @@ fn wanted_value<'a>(term: &'a Term, column: &Column, values: &[Value<'a>]) -> Re
             if !matches!(term, Term::Constant(_)) {
                 column.ty.validate(&bytes).map_err(CqlError::Invalid)?;
             }
-            if column.ty.is_collection() {
-                return Ok(column.ty.normalise(&bytes).map(|normal| Cow::Owned(normal.into_owned())));
-            }
-            Ok(Some(bytes))
+            Ok(column.ty.normalise(bytes))
         }
     }
 }

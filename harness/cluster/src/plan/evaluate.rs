@@ -1,33 +1,35 @@
 //! Values of terms, and whether rows pass filters: what is off the hot path of the executor.
 
 use std::borrow::Cow;
-use std::cmp::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use uuid::{Builder, Uuid};
 
-use super::{Computed, Evaluated, Filter, Generated, Limit, OneOf, Range, Term};
+use super::{Computed, Filter, Generated, Limit, OneOf, Range, Term};
 use crate::cql::Operator;
-use crate::error::CqlError;
+use crate::error::{CqlError, Result};
 use crate::schema::Column;
 use crate::token;
-use crate::types::{self, CqlType, Value};
+use crate::types::{self, CqlType, Evaluated, Value};
 
 impl Term {
     /// The value of any term. A null or unset value within a collection is refused.
-    pub fn evaluate<'a>(&'a self, values: &[Value<'a>]) -> Result<Evaluated<'a>, CqlError> {
+    pub fn evaluate<'a>(&'a self, values: &[Value<'a>]) -> Result<Evaluated<'a>> {
         match self {
             Term::Computed(computed) => computed.evaluate(values),
-            other => Ok(match other.direct(values) {
-                Some(Value::Bytes(bytes)) => Evaluated::Bytes(Cow::Borrowed(bytes)),
-                Some(Value::Unset) => Evaluated::Unset,
-                Some(Value::Null) | None => Evaluated::Null,
-            }),
+            Term::Marker(index) => Ok(marked(*index, values).map(|bytes| Cow::Borrowed(*bytes))),
+            Term::Constant(Some(bytes)) => Ok(Evaluated::Bytes(Cow::Borrowed(bytes))),
+            Term::Constant(None) => Ok(Evaluated::Null),
         }
     }
 }
 
-fn inside<'a>(term: &'a Term, values: &[Value<'a>]) -> Result<Cow<'a, [u8]>, CqlError> {
+/// The value of a marker. One beyond the values is unset: their number is checked once per request, before.
+fn marked<'a>(index: u16, values: &[Value<'a>]) -> Value<'a> {
+    values.get(usize::from(index)).copied().unwrap_or(Value::Unset)
+}
+
+fn inside<'a>(term: &'a Term, values: &[Value<'a>]) -> Result<Cow<'a, [u8]>> {
     match term.evaluate(values)? {
         Evaluated::Bytes(bytes) => Ok(bytes),
         Evaluated::Null => Err(CqlError::invalid("null is not supported inside collections")),
@@ -49,30 +51,21 @@ impl Generated {
 }
 
 impl Computed {
-    pub fn evaluate<'a>(&'a self, values: &[Value<'a>]) -> Result<Evaluated<'a>, CqlError> {
+    pub fn evaluate<'a>(&'a self, values: &[Value<'a>]) -> Result<Evaluated<'a>> {
         let all = |terms: &'a [Term]| terms.iter().map(|term| inside(term, values)).collect::<Result<Vec<_>, _>>();
         let bytes = match self {
             Computed::Generated(generated) => generated.bytes(),
-            Computed::List(terms) => types::write_list(all(terms)?.iter().map(AsRef::as_ref)),
-            Computed::Set(ty, terms) => types::write_set(ty, all(terms)?.iter().map(AsRef::as_ref).collect()),
-            Computed::Map(ty, entries) => {
-                let mut evaluated = Vec::with_capacity(entries.len());
-                for (key, value) in entries {
-                    evaluated.push((inside(key, values)?, inside(value, values)?));
-                }
-                types::write_map(ty, evaluated.iter().map(|(key, value)| (key.as_ref(), value.as_ref())).collect())
-            }
-            Computed::Tuple(terms) => {
+            Computed::Nested(ty, terms) if !ty.is_collection() => {
                 let mut components = Vec::with_capacity(terms.len());
                 for term in terms {
                     components.push(match term.evaluate(values)? {
-                        Evaluated::Bytes(bytes) => Some(bytes),
-                        Evaluated::Null => None,
                         Evaluated::Unset => return Err(CqlError::invalid("Invalid unset value for tuple field")),
+                        other => other.bytes(),
                     });
                 }
                 types::write_tuple(components.iter().map(|component| component.as_deref()))
             }
+            Computed::Nested(ty, terms) => ty.write_collection(&all(terms)?),
             Computed::Token(terms) => {
                 let components = all(terms)?;
                 let mut key = Vec::new();
@@ -85,7 +78,7 @@ impl Computed {
 }
 
 /// A version 1 UUID of now, later than all before it.
-fn time_uuid() -> Uuid {
+pub fn time_uuid() -> Uuid {
     use std::sync::atomic::{AtomicU64, Ordering as Memory};
     static LAST: AtomicU64 = AtomicU64::new(0);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -98,7 +91,7 @@ fn time_uuid() -> Uuid {
 
 impl OneOf {
     /// The values that the column may have, sorted in the type's order, each once.
-    pub fn evaluate<'a>(&'a self, column: &Column, values: &[Value<'a>]) -> Result<Vec<Cow<'a, [u8]>>, CqlError> {
+    pub fn evaluate<'a>(&'a self, column: &Column, values: &[Value<'a>]) -> Result<Vec<Cow<'a, [u8]>>> {
         let mut found = match self {
             OneOf::Term(term) => vec![term.evaluate_key(column, values)?],
             OneOf::Terms(terms) => {
@@ -106,7 +99,7 @@ impl OneOf {
             }
             OneOf::List(index) => {
                 let refused = |what| CqlError::Invalid(format!("Invalid {what} value for IN({})", column.name));
-                let list = match values.get(usize::from(*index)).copied().unwrap_or(Value::Unset) {
+                let list = match marked(*index, values) {
                     Value::Bytes(bytes) => bytes,
                     Value::Null => return Err(refused("null")),
                     Value::Unset => return Err(refused("unset")),
@@ -124,7 +117,7 @@ impl OneOf {
 
 impl Term {
     /// The value that a column is compared with: never null or unset, and valid for the column's type.
-    pub fn evaluate_key<'a>(&'a self, column: &Column, values: &[Value<'a>]) -> Result<Cow<'a, [u8]>, CqlError> {
+    pub fn evaluate_key<'a>(&'a self, column: &Column, values: &[Value<'a>]) -> Result<Cow<'a, [u8]>> {
         match self.evaluate(values)? {
             Evaluated::Bytes(bytes) => {
                 if !matches!(self, Term::Constant(_)) {
@@ -140,7 +133,7 @@ impl Term {
     }
 
     /// The number that a term of type bigint or int is; `None` when it is unset. `what` is for the refusal of null.
-    pub fn number(&self, what: &str, values: &[Value<'_>]) -> Result<Option<i64>, CqlError> {
+    pub fn number(&self, what: &str, values: &[Value<'_>]) -> Result<Option<i64>> {
         let bytes = match self.evaluate(values)? {
             Evaluated::Bytes(bytes) => bytes,
             Evaluated::Unset => return Ok(None),
@@ -159,11 +152,7 @@ pub type EvaluatedLimit<'a> = Option<(Vec<Cow<'a, [u8]>>, bool)>;
 
 impl Range {
     /// The values of the lower and the upper end; `columns` are those compared, the first one first.
-    pub fn evaluate<'a>(
-        &'a self,
-        columns: &[Column],
-        values: &[Value<'a>],
-    ) -> Result<[EvaluatedLimit<'a>; 2], CqlError> {
+    pub fn evaluate<'a>(&'a self, columns: &[Column], values: &[Value<'a>]) -> Result<[EvaluatedLimit<'a>; 2]> {
         let end = |limit: &'a Limit| {
             let terms = limit.terms.iter().zip(columns);
             let evaluated = terms.map(|(term, column)| term.evaluate_key(column, values)).collect::<Result<_, _>>()?;
@@ -173,7 +162,7 @@ impl Range {
     }
 
     /// The first and the last token of [`super::PartitionSelection::Tokens`]; `None` when there are none between.
-    pub fn tokens(&self, values: &[Value<'_>]) -> Result<Option<(i64, i64)>, CqlError> {
+    pub fn tokens(&self, values: &[Value<'_>]) -> Result<Option<(i64, i64)>> {
         let first = match &self.lower {
             None => Some(i64::MIN),
             Some(limit) => limit.token(values)?.checked_add(i64::from(!limit.inclusive)),
@@ -195,18 +184,12 @@ pub struct EvaluatedFilter<'a> {
 }
 
 impl Filter {
-    pub fn evaluate<'a>(
-        &'a self,
-        columns: &'a [Column],
-        values: &[Value<'a>],
-    ) -> Result<EvaluatedFilter<'a>, CqlError> {
+    pub fn evaluate<'a>(&'a self, columns: &'a [Column], values: &[Value<'a>]) -> Result<EvaluatedFilter<'a>> {
         let Some(column) = columns.get(self.column) else {
             return Err(CqlError::Invalid(format!("the filter's column {} is not one of the table's", self.column)));
         };
-        let element = match (self.operator, column.ty.unfrozen()) {
-            (Operator::Contains, CqlType::List(element) | CqlType::Set(element)) => Some(&**element),
-            (Operator::Contains, CqlType::Map(entry)) => Some(&entry.1),
-            (Operator::ContainsKey, CqlType::Map(entry)) => Some(&entry.0),
+        let element = match self.operator {
+            Operator::Contains | Operator::ContainsKey => column.ty.contained(self.operator == Operator::ContainsKey),
             _ => None,
         };
         let evaluated = match element {
@@ -222,26 +205,20 @@ impl EvaluatedFilter<'_> {
     pub fn matches(&self, cell: Option<&[u8]>) -> bool {
         let Some(cell) = cell else { return false };
         let any = |matches: &dyn Fn(&[u8]) -> bool| self.values.iter().any(|value| matches(value));
-        let orders = |wanted: &dyn Fn(Ordering) -> bool| any(&|value| wanted(self.ty.compare(cell, value)));
         match self.operator {
-            Operator::Equal | Operator::In => orders(&Ordering::is_eq),
-            Operator::NotEqual => orders(&Ordering::is_ne),
-            Operator::Less => orders(&Ordering::is_lt),
-            Operator::LessOrEqual => orders(&Ordering::is_le),
-            Operator::Greater => orders(&Ordering::is_gt),
-            Operator::GreaterOrEqual => orders(&Ordering::is_ge),
             Operator::Contains | Operator::ContainsKey => {
                 let is_map = matches!(self.ty.unfrozen(), CqlType::Map(_));
                 let skip = usize::from(is_map && self.operator == Operator::Contains);
                 let step = if is_map { 2 } else { 1 };
                 any(&|value| types::elements(cell).skip(skip).step_by(step).any(|element| element == Some(value)))
             }
+            operator => any(&|value| operator.takes(self.ty.compare(cell, value))),
         }
     }
 }
 
 impl Limit {
-    fn token(&self, values: &[Value<'_>]) -> Result<i64, CqlError> {
+    fn token(&self, values: &[Value<'_>]) -> Result<i64> {
         let Some(term) = self.terms.first() else { return Err(CqlError::invalid("Invalid null token value")) };
         match term.evaluate(values)? {
             Evaluated::Bytes(bytes) => match <[u8; 8]>::try_from(&*bytes) {

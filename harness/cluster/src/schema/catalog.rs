@@ -7,7 +7,7 @@ use md5::{Digest, Md5};
 use uuid::{Builder, Uuid};
 
 use super::{Ddl, Definition, Keyspace, Table, TableId};
-use crate::error::CqlError;
+use crate::error::{CqlError, Result};
 
 /// What happened to a keyspace or table (native_protocol_v4.spec section 4.2.5.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,16 +84,9 @@ impl Catalog {
     }
 
     /// Makes the change; `None` when `IF [NOT] EXISTS` makes it none.
-    pub fn apply(&mut self, ddl: &Ddl) -> Result<Option<SchemaChange>, CqlError> {
-        let made = match &ddl.definition {
-            Definition::CreateKeyspace(keyspace) => self.create_keyspace(keyspace),
-            Definition::AlterKeyspace(keyspace) => self.alter_keyspace(keyspace),
-            Definition::DropKeyspace(name) => self.drop_keyspace(name),
-            Definition::CreateTable(table) => self.create_table(table),
-            Definition::DropTable { keyspace, table } => self.drop_table(keyspace, table),
-        };
+    pub fn apply(&mut self, ddl: &Ddl) -> Result<Option<SchemaChange>> {
         let creates = matches!(ddl.definition, Definition::CreateKeyspace(_) | Definition::CreateTable(_));
-        match made {
+        match self.make(&ddl.definition) {
             Ok(change) => {
                 self.changes += 1;
                 Ok(Some(change))
@@ -104,47 +97,47 @@ impl Catalog {
         }
     }
 
-    fn create_keyspace(&mut self, new: &Keyspace) -> Result<SchemaChange, CqlError> {
-        if self.keyspaces.contains_key(&*new.name) {
-            return Err(CqlError::AlreadyExists { keyspace: new.name.to_string(), table: None });
+    fn make(&mut self, definition: &Definition) -> Result<SchemaChange> {
+        match definition {
+            Definition::CreateKeyspace(new) => {
+                if self.keyspaces.contains_key(&*new.name) {
+                    return Err(CqlError::AlreadyExists { keyspace: new.name.to_string(), table: None });
+                }
+                self.keyspaces.insert(new.name.to_string(), new.clone());
+                Ok(SchemaChange::new(Change::Created, &new.name))
+            }
+            Definition::AlterKeyspace(new) => {
+                let keyspace = self.keyspaces.get_mut(&*new.name).ok_or_else(|| no_keyspace(&new.name))?;
+                if !new.replication.is_empty() {
+                    keyspace.replication.clone_from(&new.replication);
+                }
+                keyspace.durable_writes = new.durable_writes;
+                Ok(SchemaChange::new(Change::Updated, &new.name))
+            }
+            Definition::DropKeyspace(name) => {
+                let keyspace = self.keyspaces.remove(name).ok_or_else(|| no_keyspace(name))?;
+                let dropped = keyspace.tables.into_values().collect();
+                Ok(SchemaChange { dropped, ..SchemaChange::new(Change::Dropped, &keyspace.name) })
+            }
+            Definition::CreateTable(new) => {
+                let keyspace = self.keyspaces.get(&*new.keyspace).ok_or_else(|| no_keyspace(&new.keyspace))?;
+                if keyspace.tables.contains_key(&*new.name) {
+                    let (keyspace, table) = (new.keyspace.to_string(), Some(new.name.to_string()));
+                    return Err(CqlError::AlreadyExists { keyspace, table });
+                }
+                let table = Arc::new(self.identified(Table::clone(new)));
+                if let Some(keyspace) = self.keyspaces.get_mut(&*new.keyspace) {
+                    keyspace.tables.insert(new.name.to_string(), table.clone());
+                }
+                Ok(SchemaChange { created: Some(table), ..SchemaChange::of_table(Change::Created, new) })
+            }
+            Definition::DropTable { keyspace, table: name } => {
+                let of = self.keyspaces.get_mut(keyspace).ok_or_else(|| no_keyspace(keyspace))?;
+                let missing = || CqlError::Invalid(format!("Table '{keyspace}.{name}' doesn't exist"));
+                let table = of.tables.remove(name).ok_or_else(missing)?;
+                Ok(SchemaChange { dropped: vec![table.clone()], ..SchemaChange::of_table(Change::Dropped, &table) })
+            }
         }
-        self.keyspaces.insert(new.name.to_string(), new.clone());
-        Ok(SchemaChange::new(Change::Created, &new.name))
-    }
-
-    fn alter_keyspace(&mut self, new: &Keyspace) -> Result<SchemaChange, CqlError> {
-        let keyspace = self.keyspaces.get_mut(&*new.name).ok_or_else(|| no_keyspace(&new.name))?;
-        if !new.replication.is_empty() {
-            keyspace.replication.clone_from(&new.replication);
-        }
-        keyspace.durable_writes = new.durable_writes;
-        Ok(SchemaChange::new(Change::Updated, &new.name))
-    }
-
-    fn drop_keyspace(&mut self, name: &str) -> Result<SchemaChange, CqlError> {
-        let keyspace = self.keyspaces.remove(name).ok_or_else(|| no_keyspace(name))?;
-        let dropped = keyspace.tables.into_values().collect();
-        Ok(SchemaChange { dropped, ..SchemaChange::new(Change::Dropped, &keyspace.name) })
-    }
-
-    fn create_table(&mut self, new: &Table) -> Result<SchemaChange, CqlError> {
-        let keyspace = self.keyspaces.get(&*new.keyspace).ok_or_else(|| no_keyspace(&new.keyspace))?;
-        if keyspace.tables.contains_key(&*new.name) {
-            let (keyspace, table) = (new.keyspace.to_string(), Some(new.name.to_string()));
-            return Err(CqlError::AlreadyExists { keyspace, table });
-        }
-        let table = Arc::new(self.identified(new.clone()));
-        if let Some(keyspace) = self.keyspaces.get_mut(&*new.keyspace) {
-            keyspace.tables.insert(new.name.to_string(), table.clone());
-        }
-        Ok(SchemaChange { created: Some(table), ..SchemaChange::of_table(Change::Created, new) })
-    }
-
-    fn drop_table(&mut self, keyspace: &str, name: &str) -> Result<SchemaChange, CqlError> {
-        let of = self.keyspaces.get_mut(keyspace).ok_or_else(|| no_keyspace(keyspace))?;
-        let missing = || CqlError::Invalid(format!("Table '{keyspace}.{name}' doesn't exist"));
-        let table = of.tables.remove(name).ok_or_else(missing)?;
-        Ok(SchemaChange { dropped: vec![table.clone()], ..SchemaChange::of_table(Change::Dropped, &table) })
     }
 }
 

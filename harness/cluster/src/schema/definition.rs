@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::{Column, ColumnKind, Keyspace, Table, TableId, TableOptions};
 use crate::cql::{ColumnDefinition, CreateTable, PrimaryKey, Properties, PropertyValue};
-use crate::error::{CqlError, invalid};
+use crate::error::{CqlError, Result, invalid};
 use crate::types::CqlType;
 
 const MAX_NAME_LENGTH: usize = 48;
@@ -25,14 +25,14 @@ pub fn is_of_the_system(keyspace: &str) -> bool {
     SYSTEM_KEYSPACES.split(' ').any(|system| system == keyspace)
 }
 
-pub fn check_modifiable(keyspace: &str) -> Result<(), CqlError> {
+pub fn check_modifiable(keyspace: &str) -> Result<()> {
     if is_of_the_system(keyspace) {
         return Err(CqlError::Unauthorized(format!("{keyspace} keyspace is not user-modifiable.")));
     }
     Ok(())
 }
 
-fn check_name(what: &str, name: &str) -> Result<(), CqlError> {
+fn check_name(what: &str, name: &str) -> Result<()> {
     let word = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     if name.is_empty() || name.len() > MAX_NAME_LENGTH || !word {
         return invalid(format!(
@@ -44,18 +44,14 @@ fn check_name(what: &str, name: &str) -> Result<(), CqlError> {
 }
 
 /// A keyspace from the properties after WITH; `current` is what ALTER starts from, `None` for CREATE.
-pub fn define_keyspace(
-    name: &str,
-    properties: &Properties,
-    current: Option<Option<&Keyspace>>,
-) -> Result<Keyspace, CqlError> {
+pub fn define_keyspace(name: &str, properties: &Properties, current: Option<Option<&Keyspace>>) -> Result<Keyspace> {
     check_modifiable(name)?;
     check_name("Keyspace", name)?;
     let mut replication = BTreeMap::new();
     let mut durable_writes = current.flatten().is_none_or(|keyspace| keyspace.durable_writes);
     for (property, value) in properties {
         match (property.as_str(), value) {
-            ("replication", PropertyValue::Map(options)) => replication = define_replication(options)?,
+            ("replication", PropertyValue::Map(options)) => replication = define_replication(options.clone())?,
             ("durable_writes", PropertyValue::Text(text)) => match text.to_ascii_lowercase().as_str() {
                 "true" => durable_writes = true,
                 "false" => durable_writes = false,
@@ -75,9 +71,8 @@ pub fn define_keyspace(
     Ok(Keyspace { name: name.into(), replication, durable_writes, tables: BTreeMap::new() })
 }
 
-fn define_replication(options: &[(String, String)]) -> Result<BTreeMap<String, String>, CqlError> {
+fn define_replication(mut replication: BTreeMap<String, String>) -> Result<BTreeMap<String, String>> {
     const PACKAGE: &str = "org.apache.cassandra.locator.";
-    let mut replication = options.iter().cloned().collect::<BTreeMap<_, _>>();
     let Some(class) = replication.get("class") else {
         return Err(CqlError::config("Missing replication strategy class"));
     };
@@ -115,7 +110,7 @@ fn define_replication(options: &[(String, String)]) -> Result<BTreeMap<String, S
 }
 
 /// A table from CREATE TABLE, without its ids.
-pub fn define_table(create: &CreateTable, keyspace: &str) -> Result<Table, CqlError> {
+pub fn define_table(create: &CreateTable, keyspace: &str) -> Result<Table> {
     let name = &create.table.name;
     check_name("Table", name)?;
     if create.compact_storage {
@@ -152,7 +147,7 @@ pub fn define_table(create: &CreateTable, keyspace: &str) -> Result<Table, CqlEr
     })
 }
 
-fn ordered_columns(create: &CreateTable, key: &PrimaryKey) -> Result<Vec<Column>, CqlError> {
+fn ordered_columns(create: &CreateTable, key: &PrimaryKey) -> Result<Vec<Column>> {
     let name = &create.table.name;
     let mut defined = BTreeMap::new();
     for column in &create.columns {
@@ -198,7 +193,7 @@ fn ordered_columns(create: &CreateTable, key: &PrimaryKey) -> Result<Vec<Column>
     Ok(columns)
 }
 
-fn check_key_column(column: &ColumnDefinition) -> Result<(), CqlError> {
+fn check_key_column(column: &ColumnDefinition) -> Result<()> {
     let ColumnDefinition { name, ty, is_static } = column;
     if *is_static {
         return invalid(format!("Static column '{name}' cannot be part of the PRIMARY KEY"));
@@ -212,7 +207,7 @@ fn check_key_column(column: &ColumnDefinition) -> Result<(), CqlError> {
     Ok(())
 }
 
-fn clustering_order<'c>(create: &'c CreateTable, key: &PrimaryKey) -> Result<BTreeMap<&'c str, bool>, CqlError> {
+fn clustering_order<'c>(create: &'c CreateTable, key: &PrimaryKey) -> Result<BTreeMap<&'c str, bool>> {
     let mut order = BTreeMap::new();
     for by in &create.order {
         if !key.clustering.contains(&by.column) {

@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::cql::{Properties, PropertyValue};
-use crate::error::CqlError;
+use crate::error::{CqlError, Result};
 
 /// The greatest time to live in seconds: twenty years.
 pub const MAX_TTL: i32 = 20 * 365 * 24 * 60 * 60;
 
-/// What an option's value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Text,
@@ -52,23 +51,16 @@ const DEFAULT_TTL: &str = "default_time_to_live";
 const IGNORED: [&str; 4] = ["dclocal_read_repair_chance", "id", "nodesync", "read_repair_chance"];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum OptionValue {
-    Text(String),
-    Map(BTreeMap<String, String>),
-}
-
-/// The options of a table, all of them.
-#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableOptions {
-    values: BTreeMap<&'static str, OptionValue>,
+    values: BTreeMap<&'static str, PropertyValue>,
     default_time_to_live: u32,
 }
 
 impl Default for TableOptions {
     fn default() -> Self {
         let value = |name: &str, kind: Kind, default: &str| match kind {
-            Kind::Map => OptionValue::Map(map_option(name, BTreeMap::new()).unwrap_or_default()),
-            _ => OptionValue::Text(default.to_owned()),
+            Kind::Map => PropertyValue::Map(map_option(name, BTreeMap::new()).unwrap_or_default()),
+            _ => PropertyValue::Text(default.to_owned()),
         };
         let values = KNOWN.iter().map(|(name, kind, default)| (*name, value(name, *kind, default))).collect();
         TableOptions { values, default_time_to_live: 0 }
@@ -77,7 +69,7 @@ impl Default for TableOptions {
 
 impl TableOptions {
     /// From the properties after WITH.
-    pub fn define(properties: &Properties) -> Result<TableOptions, CqlError> {
+    pub fn define(properties: &Properties) -> Result<TableOptions> {
         let mut options = TableOptions::default();
         for (at, (name, value)) in properties.iter().enumerate() {
             if properties[..at].iter().any(|(before, _)| before == name) {
@@ -90,9 +82,7 @@ impl TableOptions {
                 return Err(CqlError::Syntax(format!("Unknown property '{name}'")));
             };
             let value = match (kind, value) {
-                (Kind::Map, PropertyValue::Map(entries)) => {
-                    OptionValue::Map(map_option(name, entries.iter().cloned().collect())?)
-                }
+                (Kind::Map, PropertyValue::Map(map)) => PropertyValue::Map(map_option(name, map.clone())?),
                 (Kind::Map, PropertyValue::Text(_)) => {
                     return Err(CqlError::Syntax(format!("Invalid value for property '{name}'. It should be a map.")));
                 }
@@ -101,14 +91,14 @@ impl TableOptions {
                         "Invalid value for property '{name}'. It should be a string."
                     )));
                 }
-                (kind, PropertyValue::Text(text)) => OptionValue::Text(text_option(name, *kind, text)?),
+                (kind, PropertyValue::Text(text)) => PropertyValue::Text(text_option(name, *kind, text)?),
             };
             options.values.insert(name, value);
         }
         let compaction = options.map("compaction").and_then(|map| map.get("class"));
         let is_leveled = compaction.is_some_and(|class| class.ends_with("LeveledCompactionStrategy"));
         if is_leveled && !properties.iter().any(|(name, _)| name == "bloom_filter_fp_chance") {
-            options.values.insert("bloom_filter_fp_chance", OptionValue::Text("0.1".to_owned()));
+            options.values.insert("bloom_filter_fp_chance", PropertyValue::Text("0.1".to_owned()));
         }
         options.default_time_to_live = options.text(DEFAULT_TTL).parse().unwrap_or(0);
         Ok(options)
@@ -123,7 +113,7 @@ impl TableOptions {
     /// The value of an option that is no map.
     pub fn text(&self, name: &str) -> &str {
         match self.values.get(name) {
-            Some(OptionValue::Text(text)) => text,
+            Some(PropertyValue::Text(text)) => text,
             _ => "",
         }
     }
@@ -131,7 +121,7 @@ impl TableOptions {
     /// The value of an option that is a map.
     pub fn map(&self, name: &str) -> Option<&BTreeMap<String, String>> {
         match self.values.get(name) {
-            Some(OptionValue::Map(map)) => Some(map),
+            Some(PropertyValue::Map(map)) => Some(map),
             _ => None,
         }
     }
@@ -161,7 +151,7 @@ impl fmt::Display for CqlMap<'_> {
     }
 }
 
-fn text_option(name: &str, kind: Kind, text: &str) -> Result<String, CqlError> {
+fn text_option(name: &str, kind: Kind, text: &str) -> Result<String> {
     let syntax = |what: &str| CqlError::Syntax(format!("Invalid {what} value {text} for '{name}'"));
     match kind {
         Kind::Int => {
@@ -200,7 +190,7 @@ fn text_option(name: &str, kind: Kind, text: &str) -> Result<String, CqlError> {
 }
 
 /// A map option with what Cassandra adds to it.
-fn map_option(name: &str, mut map: BTreeMap<String, String>) -> Result<BTreeMap<String, String>, CqlError> {
+fn map_option(name: &str, mut map: BTreeMap<String, String>) -> Result<BTreeMap<String, String>> {
     let mut default = |option: &str, value: &str| {
         map.entry(option.to_owned()).or_insert_with(|| value.to_owned());
     };
@@ -259,18 +249,18 @@ fn map_option(name: &str, mut map: BTreeMap<String, String>) -> Result<BTreeMap<
 mod tests {
     use super::*;
 
-    fn define(name: &str, value: &str) -> Result<TableOptions, CqlError> {
+    fn define(name: &str, value: &str) -> Result<TableOptions> {
         TableOptions::define(&vec![(name.to_owned(), PropertyValue::Text(value.to_owned()))])
     }
 
-    fn define_map(name: &str, entries: &[(&str, &str)]) -> Result<TableOptions, CqlError> {
+    fn define_map(name: &str, entries: &[(&str, &str)]) -> Result<TableOptions> {
         let entries = entries.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
         TableOptions::define(&vec![(name.to_owned(), PropertyValue::Map(entries))])
     }
 
     #[test]
     fn values_are_spelled_as_cassandra_describes_them() {
-        let described = |options: Result<TableOptions, CqlError>, name: &str| {
+        let described = |options: Result<TableOptions>, name: &str| {
             let start = format!("{name} = ");
             options.unwrap().described().find_map(|option| option.strip_prefix(&start).map(str::to_owned)).unwrap()
         };

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::StorageFull;
+use super::{StorageFull, Stored};
 
 /// Bytes of a chunk. Larger chunks cost page faults during inserts (4 MiB: 125 ns per insert), smaller ones a longer list.
 pub const CHUNK_LEN: usize = 256 * 1024;
@@ -49,7 +49,7 @@ impl Arena {
 
     /// A place of [`words_for`] words, with undefined content.
     #[inline]
-    pub fn allocate(&mut self, words: usize) -> Result<u32, StorageFull> {
+    pub fn allocate(&mut self, words: usize) -> Stored<u32> {
         if words > CHUNK_WORDS {
             return self.allocate_alone(words);
         }
@@ -68,7 +68,7 @@ impl Arena {
     }
 
     #[cold]
-    fn start_chunk(&mut self) -> Result<usize, StorageFull> {
+    fn start_chunk(&mut self) -> Stored<usize> {
         let chunk = self.touched.pop().unwrap_or_else(|| vec![0; CHUNK_LEN].into_boxed_slice());
         let number = self.add(chunk)?;
         self.filling = Some(number);
@@ -77,12 +77,12 @@ impl Arena {
     }
 
     #[cold]
-    fn allocate_alone(&mut self, words: usize) -> Result<u32, StorageFull> {
+    fn allocate_alone(&mut self, words: usize) -> Stored<u32> {
         let number = self.add(vec![0; words * WORD].into_boxed_slice())?;
         Ok((number as u32) << CHUNK_WORDS_LOG2)
     }
 
-    fn add(&mut self, chunk: Box<[u8]>) -> Result<usize, StorageFull> {
+    fn add(&mut self, chunk: Box<[u8]>) -> Stored<usize> {
         if let Some(number) = self.free_chunks.pop() {
             self.chunks[number] = chunk;
             return Ok(number);

@@ -4,7 +4,7 @@
 //! inverts all of them. A prefix of components comes before all keys that begin with it. No component begins with 0xFF, so the
 //! prefix and that byte come after those keys: ranges of rows are ranges of bytes.
 
-use crate::error::CqlError;
+use crate::error::{CqlError, Result};
 use crate::schema::{Column, Table};
 use crate::types::CqlType;
 
@@ -12,7 +12,7 @@ const EMPTY: u8 = 0x01;
 const PRESENT: u8 = 0x02;
 
 /// Refuses a table with a clustering column that rows cannot be sorted by.
-pub fn check_sortable(table: &Table) -> Result<(), CqlError> {
+pub fn check_sortable(table: &Table) -> Result<()> {
     use CqlType as T;
     let unsortable = |ty: &CqlType| {
         ty.is_collection() || matches!(ty, T::Counter | T::Decimal | T::Duration | T::Tuple(_) | T::Frozen(_))
@@ -31,89 +31,11 @@ pub fn put_component(out: &mut Vec<u8>, column: &Column, value: &[u8]) {
     let start = out.len();
     out.push(if value.is_empty() { EMPTY } else { PRESENT });
     if !value.is_empty() {
-        put_sortable(out, &column.ty, value);
+        column.ty.put_sortable(value, out);
     }
     if column.descending {
         out[start..].iter_mut().for_each(|byte| *byte = !*byte);
     }
-}
-
-fn put_sortable(out: &mut Vec<u8>, ty: &CqlType, value: &[u8]) {
-    let start = out.len();
-    match ty.unfrozen() {
-        CqlType::Bigint | CqlType::Int | CqlType::Smallint | CqlType::Tinyint | CqlType::Time | CqlType::Timestamp => {
-            out.extend_from_slice(value);
-            out[start] ^= 0x80;
-        }
-        CqlType::Double | CqlType::Float => {
-            // Java's compare: negative numbers in reverse, -0.0 below 0.0, NaN above all, whatever its sign.
-            let exponent_bits = if value.len() == 8 { 11 } else { 8 };
-            if is_nan(value, exponent_bits) {
-                out.resize(start + value.len(), 0xFF);
-            } else if value[0] & 0x80 != 0 {
-                out.extend(value.iter().map(|byte| !byte));
-            } else {
-                out.extend_from_slice(value);
-                out[start] ^= 0x80;
-            }
-        }
-        CqlType::Uuid => {
-            // UUIDType: the version, then for version 1 the time, then the bytes.
-            out.push(value.get(6).map_or(0, |byte| byte >> 4));
-            if out[start] == 1 {
-                put_uuid_time(out, value);
-            }
-            out.extend_from_slice(value);
-        }
-        CqlType::Timeuuid => {
-            // TimeUUIDType: the time, then the rest as signed bytes.
-            put_uuid_time(out, value);
-            out.extend(value.get(8..).unwrap_or_default().iter().map(|byte| byte ^ 0x80));
-        }
-        CqlType::Varint => put_varint(out, value),
-        // Date is unsigned days, boolean one byte; both are as long as all others of their type.
-        CqlType::Boolean | CqlType::Date => out.extend_from_slice(value),
-        // Text, blobs, addresses (of two lengths): unsigned bytes, the shorter first.
-        _ => {
-            for byte in value {
-                out.push(*byte);
-                if *byte == 0 {
-                    out.push(0xFF);
-                }
-            }
-            out.extend_from_slice(&[0, 0]);
-        }
-    }
-}
-
-fn is_nan(value: &[u8], exponent_bits: u32) -> bool {
-    let bits = value.iter().fold(0u64, |bits, byte| (bits << 8) | u64::from(*byte));
-    let width = value.len() as u32 * 8;
-    let magnitude = bits & !(1u64 << (width - 1));
-    let infinity = ((1u64 << exponent_bits) - 1) << (width - 1 - exponent_bits);
-    magnitude > infinity
-}
-
-fn put_uuid_time(out: &mut Vec<u8>, value: &[u8]) {
-    if let Some([l0, l1, l2, l3, m0, m1, h0, h1, ..]) = value.get(..16) {
-        out.extend_from_slice(&[h0 & 0x0F, *h1, *m0, *m1, *l0, *l1, *l2, *l3]);
-    }
-}
-
-fn put_varint(out: &mut Vec<u8>, value: &[u8]) {
-    let negative = value[0] & 0x80 != 0;
-    let sign = if negative { 0xFF } else { 0 };
-    let digits = &value[value.iter().take_while(|byte| **byte == sign).count()..];
-    // The sign and the number of digits (fewer are nearer to zero), then the digits of two's complement.
-    let len = (digits.len() as u32).to_be_bytes();
-    if negative {
-        out.push(0);
-        out.extend(len.iter().map(|byte| !byte));
-    } else {
-        out.push(1);
-        out.extend_from_slice(&len);
-    }
-    out.extend_from_slice(digits);
 }
 
 /// The sortable key after all keys with this prefix.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use super::clock::Clock;
 use super::clustering::check_sortable;
 use super::table::{TableStore, shards_for};
-use crate::error::CqlError;
+use crate::error::Result;
 use crate::schema::{Catalog, Ddl, Definition, SchemaChange, Table, TableId};
 
 #[derive(Debug)]
@@ -47,7 +47,7 @@ impl Database {
     }
 
     /// Makes the change; `None` when `IF [NOT] EXISTS` makes it none.
-    pub fn apply(&self, ddl: &Ddl) -> Result<Option<SchemaChange>, CqlError> {
+    pub fn apply(&self, ddl: &Ddl) -> Result<Option<SchemaChange>> {
         // Before the lock is taken: memory for millions of rows takes a moment.
         let ready = match &ddl.definition {
             Definition::CreateTable(table) => {

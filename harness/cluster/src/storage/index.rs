@@ -8,7 +8,7 @@
 //! The hash is the partition's token, which the protocol fixes, so it cannot have a random seed. A client that chooses keys of
 //! near tokens slows its own table down; the node serves only this machine, on loopback.
 
-use super::StorageFull;
+use super::{StorageFull, Stored};
 
 /// The fewest slots, as a power of two.
 const LEAST_BITS: u32 = 6;
@@ -90,7 +90,7 @@ impl Index {
 
     /// Adds an entry at the place that [`Index::find`] has just returned.
     #[inline]
-    pub fn insert(&mut self, hash: u32, belongs: usize, reference: u32) -> Result<(), StorageFull> {
+    pub fn insert(&mut self, hash: u32, belongs: usize, reference: u32) -> Stored {
         if reference > GREATEST_REFERENCE {
             return Err(StorageFull);
         }
@@ -119,7 +119,7 @@ impl Index {
         Ok(())
     }
 
-    pub fn set(&mut self, at: usize, reference: u32) -> Result<(), StorageFull> {
+    pub fn set(&mut self, at: usize, reference: u32) -> Stored {
         if reference > GREATEST_REFERENCE {
             return Err(StorageFull);
         }

@@ -24,6 +24,11 @@ use record::Row;
 #[error("The embedded cluster can hold no more rows: a shard of a table is limited to 32 GiB, a row to 128 MiB")]
 pub struct StorageFull;
 
+pub type Stored<T = ()> = Result<T, StorageFull>;
+
+/// A partition: its hash and its serialised key.
+pub type Key<'k> = (u32, &'k [u8]);
+
 impl From<StorageFull> for CqlError {
     fn from(full: StorageFull) -> Self {
         CqlError::Server(full.to_string())
@@ -41,6 +46,19 @@ pub struct Mutation<'v> {
     pub cells: &'v [(usize, Value<'v>)],
     /// The second in which what is written expires, or [`record::FOREVER`].
     pub until: u32,
+}
+
+/// What a statement does to one partition.
+#[derive(Clone, Copy, Debug)]
+pub enum Change<'c> {
+    /// To the row with this clustering key, in sortable form and as one `[bytes]` per column.
+    Row((&'c [u8], &'c [u8]), Mutation<'c>),
+    /// To its static columns.
+    Statics(Mutation<'c>),
+    /// Deletes all of it.
+    Partition,
+    /// Deletes the rows from the first sortable key up to the second.
+    Range(&'c [u8], &'c [u8]),
 }
 
 impl<'v> Mutation<'v> {

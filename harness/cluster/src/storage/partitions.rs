@@ -6,12 +6,11 @@ use std::ops::Bound;
 use super::index::{Found, Index};
 use super::range_deletions::RangeDeletions;
 use super::record::{self, NEVER, Row};
-use super::{Mutation, StorageFull};
+use super::{Change, Key, StorageFull, Stored};
 
 /// A partition, perhaps without a live row.
 #[derive(Debug)]
 pub struct Partition {
-    /// The serialised partition key.
     pub key: Box<[u8]>,
     deleted: i64,
     ranges: RangeDeletions,
@@ -37,13 +36,61 @@ impl Partition {
         range.into_iter().flatten().map(|(key, record)| (&**key, &**record))
     }
 
-    /// The record of a row.
     pub fn row(&self, sortable: &[u8]) -> Option<&[u8]> {
         self.rows.get(sortable).map(|record| &**record)
     }
 
-    fn deletion_over(&self, sortable: &[u8]) -> i64 {
-        self.deleted.max(self.ranges.over(sortable))
+    /// Returns by how much the number of live rows changes.
+    fn apply(&mut self, (cells, statics): (usize, usize), change: &Change<'_>, timestamp: i64) -> i64 {
+        self.latest = self.latest.max(timestamp);
+        let mut gone = 0;
+        match change {
+            Change::Row((sortable, clustering), mutation) => {
+                let mut row = match self.rows.get(*sortable) {
+                    Some(record) => Row::decode(record, cells),
+                    None => Row { deleted: self.deleted.max(self.ranges.over(sortable)), ..Row::empty(cells) },
+                };
+                gone = i64::from(row.is_live());
+                mutation.apply(&mut row, timestamp);
+                gone -= i64::from(row.is_live());
+                if row.latest() != NEVER {
+                    let mut record = Vec::new();
+                    row.encode(clustering, &mut record);
+                    self.rows.insert((*sortable).into(), record.into());
+                }
+            }
+            Change::Statics(mutation) => {
+                let mut row = match &self.statics {
+                    Some(record) => Row::decode(record, statics),
+                    None => Row { deleted: self.deleted, ..Row::empty(statics) },
+                };
+                mutation.apply(&mut row, timestamp);
+                let mut record = Vec::new();
+                row.encode(&[], &mut record);
+                self.statics = Some(record.into());
+            }
+            Change::Partition if timestamp > self.deleted => {
+                self.deleted = timestamp;
+                self.ranges.forget_until(timestamp);
+                self.rows.retain(|_, record| {
+                    let keep = delete_in(record, cells, timestamp, &mut gone);
+                    // The partition's deletion replaces those of its rows.
+                    keep || record::head(record).timestamp > timestamp
+                });
+                if let Some(record) = &mut self.statics {
+                    delete_in(record, statics, timestamp, &mut 0);
+                }
+            }
+            Change::Range(start, end) if timestamp > self.deleted && start < end => {
+                self.ranges.add(start, end, timestamp);
+                let bounds = (Bound::Included(*start), Bound::Excluded(*end));
+                for (_, record) in self.rows.range_mut::<[u8], _>(bounds) {
+                    delete_in(record, cells, timestamp, &mut gone);
+                }
+            }
+            Change::Partition | Change::Range(..) => {}
+        }
+        -gone
     }
 }
 
@@ -96,7 +143,7 @@ impl PartitionShard {
         self.index.from(hash).map(|(hash, at)| (hash, &self.partitions[at as usize]))
     }
 
-    fn get_or_add(&mut self, hash: u32, key: &[u8]) -> Result<&mut Partition, StorageFull> {
+    fn get_or_add(&mut self, (hash, key): Key<'_>) -> Stored<&mut Partition> {
         let at = match self.find(hash, key) {
             Found::At(_, at) => at as usize,
             Found::Belongs(belongs) => {
@@ -116,120 +163,25 @@ impl PartitionShard {
         self.partitions.get_mut(at).ok_or(StorageFull)
     }
 
-    /// Applies a mutation to the row with this clustering key, in sortable form and as one `[bytes]` per column.
-    pub fn mutate_row(
-        &mut self,
-        hash: u32,
-        key: &[u8],
-        (sortable, clustering): (&[u8], &[u8]),
-        mutation: &Mutation<'_>,
-        timestamp: impl FnOnce(i64) -> i64,
-    ) -> Result<(), StorageFull> {
-        let cells = self.cells;
-        self.expiring |= mutation.until != record::FOREVER;
-        let partition = self.get_or_add(hash, key)?;
+    /// `timestamp` gets the greatest timestamp of the partition, or [`NEVER`].
+    pub fn apply(&mut self, key: Key<'_>, change: &Change<'_>, timestamp: impl FnOnce(i64) -> i64) -> Stored {
+        self.expiring |= matches!(change, Change::Row(_, mutation) if mutation.until != record::FOREVER);
+        let lens = (self.cells, self.statics);
+        let partition = self.get_or_add(key)?;
         let timestamp = timestamp(partition.latest);
-        let old = partition.rows.get(sortable);
-        let mut row = match old {
-            Some(record) => Row::decode(record, cells),
-            None => Row { deleted: partition.deletion_over(sortable), ..Row::empty(cells) },
-        };
-        let was_live = row.is_live();
-        mutation.apply(&mut row, timestamp);
-        let is_live = row.is_live();
-        if row.latest() != NEVER {
-            let mut record = Vec::new();
-            row.encode(clustering, &mut record);
-            partition.rows.insert(sortable.into(), record.into());
-        }
-        partition.latest = partition.latest.max(timestamp);
-        self.live = self.live + u64::from(is_live) - u64::from(was_live);
-        Ok(())
-    }
-
-    pub fn mutate_statics(
-        &mut self,
-        hash: u32,
-        key: &[u8],
-        mutation: &Mutation<'_>,
-        timestamp: impl FnOnce(i64) -> i64,
-    ) -> Result<(), StorageFull> {
-        let statics = self.statics;
-        let partition = self.get_or_add(hash, key)?;
-        let timestamp = timestamp(partition.latest);
-        let mut row = match &partition.statics {
-            Some(record) => Row::decode(record, statics),
-            None => Row { deleted: partition.deleted, ..Row::empty(statics) },
-        };
-        mutation.apply(&mut row, timestamp);
-        let mut record = Vec::new();
-        row.encode(&[], &mut record);
-        partition.statics = Some(record.into());
-        partition.latest = partition.latest.max(timestamp);
-        Ok(())
-    }
-
-    pub fn delete_partition(
-        &mut self,
-        hash: u32,
-        key: &[u8],
-        timestamp: impl FnOnce(i64) -> i64,
-    ) -> Result<(), StorageFull> {
-        let (cells, statics) = (self.cells, self.statics);
-        let partition = self.get_or_add(hash, key)?;
-        let timestamp = timestamp(partition.latest);
-        partition.latest = partition.latest.max(timestamp);
-        if timestamp <= partition.deleted {
-            return Ok(());
-        }
-        partition.deleted = timestamp;
-        partition.ranges.forget_until(timestamp);
-        let mut gone = 0;
-        partition.rows.retain(|_, record| {
-            let keep = delete_in(record, cells, timestamp, &mut gone);
-            // The partition's deletion replaces those of its rows.
-            keep || record::head(record).timestamp > timestamp
-        });
-        if let Some(record) = &mut partition.statics {
-            delete_in(record, statics, timestamp, &mut 0);
-        }
-        self.live -= gone;
-        Ok(())
-    }
-
-    /// Deletes the rows in `start..end`, in sortable form.
-    pub fn delete_range(
-        &mut self,
-        hash: u32,
-        key: &[u8],
-        (start, end): (&[u8], &[u8]),
-        timestamp: impl FnOnce(i64) -> i64,
-    ) -> Result<(), StorageFull> {
-        let cells = self.cells;
-        let partition = self.get_or_add(hash, key)?;
-        let timestamp = timestamp(partition.latest);
-        partition.latest = partition.latest.max(timestamp);
-        if timestamp <= partition.deleted || start >= end {
-            return Ok(());
-        }
-        partition.ranges.add(start, end, timestamp);
-        let mut gone = 0;
-        let bounds = (Bound::Included(start), Bound::Excluded(end));
-        for (_, record) in partition.rows.range_mut::<[u8], _>(bounds) {
-            delete_in(record, cells, timestamp, &mut gone);
-        }
-        self.live -= gone;
+        let more = partition.apply(lens, change, timestamp);
+        self.live = self.live.saturating_add_signed(more);
         Ok(())
     }
 }
 
 /// Deletes the row in a record as it was up to `timestamp`, and counts it in `gone` if it dies. Returns whether it lives.
-fn delete_in(record: &mut Box<[u8]>, cells: usize, timestamp: i64, gone: &mut u64) -> bool {
+fn delete_in(record: &mut Box<[u8]>, cells: usize, timestamp: i64, gone: &mut i64) -> bool {
     let mut row = Row::decode(record, cells);
     let was_live = row.is_live();
     row.delete(timestamp);
     let is_live = row.is_live();
-    *gone += u64::from(was_live && !is_live);
+    *gone += i64::from(was_live && !is_live);
     let mut changed = Vec::new();
     row.encode(record::key(record), &mut changed);
     *record = changed.into();
@@ -238,13 +190,14 @@ fn delete_in(record: &mut Box<[u8]>, cells: usize, timestamp: i64, gone: &mut u6
 
 #[cfg(test)]
 mod tests {
+    use super::super::Mutation;
     use super::*;
     use crate::types::Value;
 
     fn insert(shard: &mut PartitionShard, row: u8, timestamp: i64) {
         let cells = [(0, Value::Bytes(b"v"))];
         let mutation = Mutation { insert: true, delete: false, cells: &cells, until: record::FOREVER };
-        shard.mutate_row(1, b"p", (&[2, row], &[0, 0, 0, 1, row]), &mutation, |_| timestamp).unwrap();
+        shard.apply((1, b"p"), &Change::Row((&[2, row], &[0, 0, 0, 1, row]), mutation), |_| timestamp).unwrap();
     }
 
     fn live_rows(shard: &PartitionShard) -> Vec<u8> {
@@ -271,7 +224,7 @@ mod tests {
         let mut shard = PartitionShard::new(1, 0);
         (1..=5).for_each(|row| insert(&mut shard, row, 10));
         insert(&mut shard, 3, 30);
-        shard.delete_range(1, b"p", (&[2, 2], &[2, 5]), |_| 20).unwrap();
+        shard.apply((1, b"p"), &Change::Range(&[2, 2], &[2, 5]), |_| 20).unwrap();
         assert_eq!(live_rows(&shard), [1, 3, 5]);
         insert(&mut shard, 4, 15);
         assert_eq!(live_rows(&shard), [1, 3, 5]);
@@ -284,7 +237,7 @@ mod tests {
         let mut shard = PartitionShard::new(1, 0);
         (1..=5).for_each(|row| insert(&mut shard, row, 10));
         insert(&mut shard, 3, 30);
-        shard.delete_partition(1, b"p", |_| 20).unwrap();
+        shard.apply((1, b"p"), &Change::Partition, |_| 20).unwrap();
         assert_eq!(live_rows(&shard), [3]);
         assert_eq!(shard.get(1, b"p").unwrap().rows.len(), 1);
         insert(&mut shard, 1, 20);

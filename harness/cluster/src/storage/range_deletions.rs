@@ -1,83 +1,33 @@
 //! The deleted ranges of a partition: for each place the latest deletion that covers it.
 
-use std::collections::BTreeMap;
-use std::ops::Bound;
+use std::ops::Range;
+
+use rangemap::RangeMap;
 
 use super::record::NEVER;
 
-/// Deleted ranges of sortable clustering keys, cut into pieces that do not overlap. Finding the deletion over a key is one
-/// search, and a deletion that covers others replaces them.
+/// Deleted ranges of sortable clustering keys. Finding the deletion over a key is one search, and a deletion that covers others
+/// replaces them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RangeDeletions {
-    pieces: BTreeMap<Box<[u8]>, Piece>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Piece {
-    end: Box<[u8]>,
-    timestamp: i64,
-}
+pub struct RangeDeletions(RangeMap<Box<[u8]>, i64>);
 
 impl RangeDeletions {
     /// The timestamp of the latest deletion over this key; [`NEVER`] when there is none.
     pub fn over(&self, sortable: &[u8]) -> i64 {
-        let last = self.pieces.range::<[u8], _>((Bound::Unbounded, Bound::Included(sortable))).next_back();
-        last.filter(|(_, piece)| sortable < &*piece.end).map_or(NEVER, |(_, piece)| piece.timestamp)
+        if self.0.is_empty() { NEVER } else { self.0.get(&sortable.into()).copied().unwrap_or(NEVER) }
     }
 
     /// Adds the deletion of `start..end`, which is not empty.
     pub fn add(&mut self, start: &[u8], end: &[u8], timestamp: i64) {
-        let mut new = Vec::new();
-        let mut at: Box<[u8]> = start.into();
-        for (piece_start, piece) in self.take_overlapping(start, end) {
-            if *piece_start < *at {
-                new.push((piece_start, Piece { end: at.clone(), timestamp: piece.timestamp }));
-            } else if *at < *piece_start {
-                new.push((at, Piece { end: piece_start.clone(), timestamp }));
-                at = piece_start;
-            }
-            let both_end = if *piece.end < *end { piece.end.clone() } else { end.into() };
-            new.push((at, Piece { end: both_end.clone(), timestamp: piece.timestamp.max(timestamp) }));
-            if *both_end < *piece.end {
-                new.push((both_end.clone(), piece));
-            }
-            at = both_end;
-        }
-        if *at < *end {
-            new.push((at, Piece { end: end.into(), timestamp }));
-        }
-        self.put(new);
+        let range: Range<Box<[u8]>> = start.into()..end.into();
+        let later = self.0.overlapping(&range).filter(|(_, other)| **other > timestamp);
+        let later: Vec<_> = later.map(|(piece, other)| (piece.clone(), *other)).collect();
+        self.0.insert(range, timestamp);
+        self.0.extend(later);
     }
 
     pub fn forget_until(&mut self, timestamp: i64) {
-        self.pieces.retain(|_, piece| piece.timestamp > timestamp);
-    }
-
-    /// Removes and returns the pieces that overlap `start..end`.
-    fn take_overlapping(&mut self, start: &[u8], end: &[u8]) -> Vec<(Box<[u8]>, Piece)> {
-        let before = self.pieces.range::<[u8], _>((Bound::Unbounded, Bound::Excluded(start))).next_back();
-        let before = before.filter(|(_, piece)| *start < *piece.end).map(|(key, _)| key.clone());
-        let within = self.pieces.range::<[u8], _>((Bound::Included(start), Bound::Excluded(end)));
-        let keys: Vec<Box<[u8]>> = before.into_iter().chain(within.map(|(key, _)| key.clone())).collect();
-        keys.into_iter().filter_map(|key| self.pieces.remove_entry(&key)).collect()
-    }
-
-    /// Adds pieces; neighbours of one time become one.
-    fn put(&mut self, pieces: Vec<(Box<[u8]>, Piece)>) {
-        let mut last: Option<(Box<[u8]>, Piece)> = None;
-        for (start, next) in pieces {
-            match &mut last {
-                Some((_, piece)) if piece.end == start && piece.timestamp == next.timestamp => piece.end = next.end,
-                _ => {
-                    if let Some((start, piece)) = last.replace((start, next)) {
-                        self.pieces.insert(start, piece);
-                    }
-                }
-            }
-        }
-        if let Some((start, piece)) = last {
-            self.pieces.insert(start, piece);
-        }
+        self.0 = std::mem::take(&mut self.0).into_iter().filter(|(_, other)| *other > timestamp).collect();
     }
 }
 
@@ -101,8 +51,8 @@ mod tests {
                 let latest = covering.map(|(_, _, timestamp)| *timestamp).max().unwrap_or(NEVER);
                 prop_assert_eq!(deletions.over(&[key]), latest);
             }
-            let ends: Vec<_> = deletions.pieces.iter().map(|(start, piece)| (start, &piece.end)).collect();
-            prop_assert!(ends.windows(2).all(|two| two[0].1 <= two[1].0), "{:?}", deletions);
+            let pieces: Vec<_> = deletions.0.iter().map(|(piece, _)| piece).collect();
+            prop_assert!(pieces.windows(2).all(|two| two[0].end <= two[1].start), "{:?}", deletions);
         }
     }
 
@@ -112,9 +62,9 @@ mod tests {
         for start in 0..100 {
             deletions.add(&[2 * start], &[2 * start + 1], i64::from(start));
         }
-        assert_eq!(deletions.pieces.len(), 100);
+        assert_eq!(deletions.0.len(), 100);
         deletions.add(&[0], &[255], 1_000);
-        assert_eq!(deletions.pieces.len(), 1);
+        assert_eq!(deletions.0.len(), 1);
         deletions.forget_until(1_000);
         assert_eq!(deletions.over(&[7]), NEVER);
     }

@@ -3,7 +3,7 @@
 use super::arena::{Arena, words_for};
 use super::index::{Found, Index};
 use super::record::{self, GREATEST_WORDS, Head, KEY_AT, Row};
-use super::{Mutation, StorageFull};
+use super::{Key, Mutation, StorageFull, Stored};
 
 #[derive(Debug)]
 pub struct RowShard {
@@ -68,11 +68,10 @@ impl RowShard {
     #[inline]
     pub fn insert(
         &mut self,
-        hash: u32,
-        key: &[u8],
+        (hash, key): Key<'_>,
         cells: PlainCells<'_>,
         timestamp: impl FnOnce(i64) -> i64,
-    ) -> Result<(), StorageFull> {
+    ) -> Stored {
         let flags = if cells.unset { record::UNSET } else { 0 };
         let words = words_for(record::plain_len(key, cells.bytes));
         match self.find(hash, key) {
@@ -99,20 +98,13 @@ impl RowShard {
                     self.live += u64::from(!was_live);
                     return Ok(());
                 }
-                self.insert_into(at, address, key, cells.bytes, timestamp)
+                self.insert_into((at, address), (hash, key), cells.bytes, timestamp)
             }
         }
     }
 
     #[cold]
-    fn insert_into(
-        &mut self,
-        at: usize,
-        address: u32,
-        key: &[u8],
-        cells: &[u8],
-        timestamp: i64,
-    ) -> Result<(), StorageFull> {
+    fn insert_into(&mut self, (at, address): (usize, u32), key: Key<'_>, cells: &[u8], timestamp: i64) -> Stored {
         let mut cells_at = 0;
         let values: Vec<_> = (0..self.columns)
             .map(|column| {
@@ -122,67 +114,55 @@ impl RowShard {
             })
             .collect();
         let mutation = Mutation { insert: true, delete: false, cells: &values, until: record::FOREVER };
-        self.change(at, address, key, &mutation, timestamp)
+        self.change(key, Found::At(at, address), &mutation, timestamp)
     }
 
     /// Applies a mutation to the row of a key. `timestamp` gets the record's greatest timestamp, or [`record::NEVER`].
-    pub fn mutate(
-        &mut self,
-        hash: u32,
-        key: &[u8],
-        mutation: &Mutation<'_>,
-        timestamp: impl FnOnce(i64) -> i64,
-    ) -> Result<(), StorageFull> {
+    pub fn mutate(&mut self, key: Key<'_>, mutation: &Mutation<'_>, timestamp: impl FnOnce(i64) -> i64) -> Stored {
         self.expiring |= mutation.until != record::FOREVER;
-        match self.find(hash, key) {
-            Found::At(at, address) => {
-                let timestamp = timestamp(record::head(self.arena.get(address)).timestamp);
-                self.change(at, address, key, mutation, timestamp)
-            }
-            Found::Belongs(at) => {
-                let mut row = Row::empty(self.columns);
-                mutation.apply(&mut row, timestamp(record::NEVER));
-                if row.latest() == record::NEVER {
-                    return Ok(());
-                }
-                row.encode(key, &mut self.scratch);
-                self.live += u64::from(row.is_live());
-                let address = self.store_scratch()?;
-                self.index.insert(hash, at, address)
-            }
-        }
+        let found = self.find(key.0, key.1);
+        let latest = match found {
+            Found::At(_, address) => record::head(self.arena.get(address)).timestamp,
+            Found::Belongs(_) => record::NEVER,
+        };
+        self.change(key, found, mutation, timestamp(latest))
     }
 
-    fn change(
-        &mut self,
-        at: usize,
-        address: u32,
-        key: &[u8],
-        mutation: &Mutation<'_>,
-        timestamp: i64,
-    ) -> Result<(), StorageFull> {
+    fn change(&mut self, (hash, key): Key<'_>, found: Found, mutation: &Mutation<'_>, timestamp: i64) -> Stored {
         let mut scratch = std::mem::take(&mut self.scratch);
-        let record = self.arena.get(address);
-        let words = record::head(record).words;
-        let mut row = Row::decode(record, self.columns);
+        let (mut row, words) = match found {
+            Found::At(_, address) => {
+                let record = self.arena.get(address);
+                (Row::decode(record, self.columns), record::head(record).words)
+            }
+            Found::Belongs(_) => (Row::empty(self.columns), 0),
+        };
         let was_live = row.is_live();
         mutation.apply(&mut row, timestamp);
-        let is_live = row.is_live();
+        let (is_live, is_nothing) = (row.is_live(), row.latest() == record::NEVER);
         row.encode(key, &mut scratch);
         self.scratch = scratch;
-        if words_for(self.scratch.len()) <= words {
-            record::put_words(&mut self.scratch, words);
-            self.arena.get_mut(address)[..self.scratch.len()].copy_from_slice(&self.scratch);
-        } else {
-            let moved = self.store_scratch()?;
-            self.index.set(at, moved)?;
-            self.arena.free(address, words);
+        match found {
+            Found::Belongs(_) if is_nothing => return Ok(()),
+            Found::Belongs(at) => {
+                let address = self.store_scratch()?;
+                self.index.insert(hash, at, address)?;
+            }
+            Found::At(_, address) if words_for(self.scratch.len()) <= words => {
+                record::put_words(&mut self.scratch, words);
+                self.arena.get_mut(address)[..self.scratch.len()].copy_from_slice(&self.scratch);
+            }
+            Found::At(at, address) => {
+                let moved = self.store_scratch()?;
+                self.index.set(at, moved)?;
+                self.arena.free(address, words);
+            }
         }
         self.live = self.live + u64::from(is_live) - u64::from(was_live);
         Ok(())
     }
 
-    fn store_scratch(&mut self) -> Result<u32, StorageFull> {
+    fn store_scratch(&mut self) -> Stored<u32> {
         let words = words_for(self.scratch.len());
         if words > GREATEST_WORDS {
             return Err(StorageFull);
@@ -233,7 +213,7 @@ mod tests {
     fn insert(shard: &mut RowShard, key: &[u8], values: [Value<'_>; 2], at: i64) {
         let unset = values.contains(&Value::Unset);
         let bytes = cells(&values);
-        shard.insert(7, key, PlainCells { bytes: &bytes, unset }, |_| at).unwrap();
+        shard.insert((7, key), PlainCells { bytes: &bytes, unset }, |_| at).unwrap();
     }
 
     fn row(shard: &RowShard, key: &[u8]) -> Vec<Option<Vec<u8>>> {
@@ -289,13 +269,13 @@ mod tests {
         let mut shard = shard();
         insert(&mut shard, b"x", [A, A], 10);
         let delete = Mutation { insert: false, delete: true, cells: &[], until: record::FOREVER };
-        shard.mutate(7, b"x", &delete, |latest| latest + 1).unwrap();
+        shard.mutate((7, b"x"), &delete, |latest| latest + 1).unwrap();
         assert_eq!(shard.live(), 0);
         insert(&mut shard, b"x", [A, A], 11);
         assert_eq!(shard.live(), 0);
         insert(&mut shard, b"x", [A, A], 12);
         assert_eq!(shard.live(), 1);
-        shard.mutate(7, b"never", &delete, |_| 5).unwrap();
+        shard.mutate((7, b"never"), &delete, |_| 5).unwrap();
         insert(&mut shard, b"never", [A, A], 5);
         assert_eq!(shard.live(), 1);
     }
@@ -308,7 +288,7 @@ mod tests {
                 let text = vec![b'a' + round as u8; (key as usize * 7 + round * 1_000) % 5_000];
                 let bytes = cells(&[Value::Bytes(&text), Value::Null]);
                 let plain = PlainCells { bytes: &bytes, unset: false };
-                shard.insert(key.wrapping_mul(2_654_435_761), &key.to_be_bytes(), plain, |_| round as i64).unwrap();
+                shard.insert((key.wrapping_mul(2_654_435_761), &key.to_be_bytes()), plain, |_| round as i64).unwrap();
             }
         }
         assert_eq!(shard.live(), 3_000);
@@ -325,7 +305,7 @@ mod tests {
     fn rows_that_have_expired_are_not_counted_and_can_be_inserted_again() {
         let mut shard = shard();
         let expired = Mutation { insert: true, delete: false, cells: &[(0, A)], until: 1_000_000 };
-        shard.mutate(7, b"x", &expired, |_| 1).unwrap();
+        shard.mutate((7, b"x"), &expired, |_| 1).unwrap();
         assert_eq!(shard.live(), 0);
         for at in [2, 3] {
             insert(&mut shard, b"x", [A, A], at);

@@ -5,9 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::partitions::PartitionShard;
 use super::record::KEY_AT;
 use super::rows::RowShard;
-use super::{Mutation, StorageFull};
+use super::{Change, Key, Stored};
 use crate::schema::Table;
-use crate::types::CqlType;
+
+/// Bytes of a text or blob in the memory that is prepared for rows.
+const USUAL_LEN: usize = 16;
 
 const LEAST_SHARDS: usize = 16;
 const SHARDS_PER_CORE: usize = 8;
@@ -21,58 +23,43 @@ pub struct Place {
     pub hash: u32,
 }
 
-/// A shard and its lock, on separate cache lines.
+/// A part of a table: of one without or with clustering columns.
+#[derive(Debug)]
+pub enum Shard {
+    Rows(RowShard),
+    Partitions(PartitionShard),
+}
+
+/// A shard behind its lock, on cache lines of its own.
 #[derive(Debug)]
 #[repr(align(128))]
-pub struct Shard<T>(Mutex<T>);
+pub struct ShardLock(Mutex<Shard>);
 
-impl<T> Shard<T> {
-    fn new(content: T) -> Self {
-        Shard(Mutex::new(content))
-    }
+pub type LockedShard<'t> = MutexGuard<'t, Shard>;
 
+impl ShardLock {
     /// Locks it. A thread that panicked with the lock leaves a usable shard.
     #[inline]
-    pub fn lock(&self) -> MutexGuard<'_, T> {
+    pub fn lock(&self) -> LockedShard<'_> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-#[derive(Debug)]
-pub enum Shards {
-    Rows(Box<[Shard<RowShard>]>),
-    Partitions(Box<[Shard<PartitionShard>]>),
-}
-
-/// A shard of either kind, locked.
-#[derive(Debug)]
-pub enum LockedShard<'t> {
-    Rows(MutexGuard<'t, RowShard>),
-    Partitions(MutexGuard<'t, PartitionShard>),
-}
-
-impl LockedShard<'_> {
-    /// Applies a mutation to a row: with its clustering key in sortable form and as one `[bytes]` per column, if the table has
-    /// clustering columns. `timestamp` gets the latest one of what is there.
-    pub fn mutate(
-        &mut self,
-        hash: u32,
-        key: &[u8],
-        clustering: (&[u8], &[u8]),
-        mutation: &Mutation<'_>,
-        timestamp: impl FnOnce(i64) -> i64,
-    ) -> Result<(), StorageFull> {
-        match self {
-            LockedShard::Rows(shard) => shard.mutate(hash, key, mutation, timestamp),
-            LockedShard::Partitions(shard) => shard.mutate_row(hash, key, clustering, mutation, timestamp),
+impl Shard {
+    /// `timestamp` gets the latest one of what is there.
+    pub fn apply(&mut self, key: Key<'_>, change: &Change<'_>, timestamp: impl FnOnce(i64) -> i64) -> Stored {
+        match (self, change) {
+            (Shard::Partitions(shard), _) => shard.apply(key, change, timestamp),
+            (Shard::Rows(shard), Change::Row(_, mutation)) => shard.mutate(key, mutation, timestamp),
+            // Without clustering columns a partition is a row.
+            (Shard::Rows(_), _) => Ok(()),
         }
     }
 
-    /// The shard, if the table has clustering columns.
-    pub fn partitions(&mut self) -> Option<&mut PartitionShard> {
+    pub fn live(&self) -> u64 {
         match self {
-            LockedShard::Rows(_) => None,
-            LockedShard::Partitions(shard) => Some(shard),
+            Shard::Rows(shard) => shard.live(),
+            Shard::Partitions(shard) => shard.live(),
         }
     }
 }
@@ -80,7 +67,7 @@ impl LockedShard<'_> {
 #[derive(Debug)]
 pub struct TableStore {
     pub table: Arc<Table>,
-    pub shards: Shards,
+    pub shards: Box<[ShardLock]>,
     shard_bits: u32,
     /// The number of regular columns: cells in a row's record.
     pub cells: usize,
@@ -102,26 +89,26 @@ impl TableStore {
         let first_cell = table.partition_key_len + table.clustering_len + table.static_len;
         let cells = table.columns.len() - first_cell;
         let row_len = KEY_AT
-            + table.columns[..table.partition_key_len].iter().map(|column| usual_len(&column.ty)).sum::<usize>()
-            + table.columns[first_cell..].iter().map(|column| 4 + usual_len(&column.ty)).sum::<usize>();
+            + table.columns[..table.partition_key_len]
+                .iter()
+                .map(|column| column.ty.longest().unwrap_or(USUAL_LEN))
+                .sum::<usize>()
+            + table.columns[first_cell..]
+                .iter()
+                .map(|column| 4 + column.ty.longest().unwrap_or(USUAL_LEN))
+                .sum::<usize>();
         let row_len = row_len.next_multiple_of(super::arena::WORD);
         let shards = shards.next_power_of_two();
         let shard_bits = shards.trailing_zeros();
         // Tokens are not even: a little more room than the mean.
         let expected = usize::try_from(expected_rows).unwrap_or(usize::MAX).div_ceil(shards);
         let expected = expected.saturating_add(expected / 128);
-        let shards = if table.clustering_len == 0 {
-            Shards::Rows((0..shards).map(|_| Shard::new(RowShard::new(cells, expected, row_len))).collect())
-        } else {
-            let shard = || Shard::new(PartitionShard::new(cells, table.static_len));
-            Shards::Partitions((0..shards).map(|_| shard()).collect())
+        let shard = |_| match table.clustering_len {
+            0 => Shard::Rows(RowShard::new(cells, expected, row_len)),
+            _ => Shard::Partitions(PartitionShard::new(cells, table.static_len)),
         };
+        let shards = (0..shards).map(shard).map(|shard| ShardLock(Mutex::new(shard))).collect();
         TableStore { table, shards, shard_bits, cells, first_cell, row_len, expected_rows }
-    }
-
-    #[inline]
-    pub fn shard_count(&self) -> usize {
-        1 << self.shard_bits
     }
 
     /// The place of a token's partitions: places ascend with tokens.
@@ -132,44 +119,15 @@ impl TableStore {
         Place { shard: shard as usize, hash: ((ordered << self.shard_bits) >> 32) as u32 }
     }
 
-    /// Locks a shard by its number.
-    pub fn lock(&self, shard: usize) -> LockedShard<'_> {
-        match &self.shards {
-            Shards::Rows(shards) => LockedShard::Rows(shards[shard].lock()),
-            Shards::Partitions(shards) => LockedShard::Partitions(shards[shard].lock()),
-        }
-    }
-
-    /// The number of live rows.
     pub fn live(&self) -> u64 {
-        match &self.shards {
-            Shards::Rows(shards) => shards.iter().map(|shard| shard.lock().live()).sum(),
-            Shards::Partitions(shards) => shards.iter().map(|shard| shard.lock().live()).sum(),
-        }
+        self.shards.iter().map(|shard| shard.lock().live()).sum()
     }
 
     /// Removes all rows and deletions.
     pub fn truncate(&self) {
-        let empty = TableStore::new(self.table.clone(), self.shard_count(), self.expected_rows);
-        match (&self.shards, &empty.shards) {
-            (Shards::Rows(old), Shards::Rows(new)) => {
-                old.iter().zip(new).for_each(|(old, new)| std::mem::swap(&mut *old.lock(), &mut *new.lock()));
-            }
-            (Shards::Partitions(old), Shards::Partitions(new)) => {
-                old.iter().zip(new).for_each(|(old, new)| std::mem::swap(&mut *old.lock(), &mut *new.lock()));
-            }
-            _ => {}
-        }
-    }
-}
-
-fn usual_len(ty: &CqlType) -> usize {
-    match ty {
-        CqlType::Boolean | CqlType::Tinyint => 1,
-        CqlType::Smallint => 2,
-        CqlType::Int | CqlType::Float | CqlType::Date | CqlType::Inet => 4,
-        CqlType::Bigint | CqlType::Counter | CqlType::Double | CqlType::Time | CqlType::Timestamp => 8,
-        _ => 16,
+        let empty = TableStore::new(self.table.clone(), self.shards.len(), self.expected_rows);
+        let pairs = self.shards.iter().zip(&empty.shards);
+        pairs.for_each(|(old, new)| std::mem::swap(&mut *old.lock(), &mut *new.lock()));
     }
 }
 

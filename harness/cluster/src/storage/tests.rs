@@ -5,10 +5,10 @@ use std::ops::Bound;
 
 use proptest::prelude::*;
 
-use super::Mutation;
 use super::partitions::PartitionShard;
 use super::record::{self, FOREVER, Row};
 use super::rows::{PlainCells, RowShard};
+use super::{Change as Stored, Mutation};
 use crate::types::Value;
 
 const CELLS: usize = 2;
@@ -88,15 +88,15 @@ fn row_shard(writes: &[Write]) -> Visible {
                 let values = values(cells);
                 values.iter().for_each(|(_, value)| record::put_value(&mut bytes, *value));
                 let unset = values.iter().any(|(_, value)| *value == Value::Unset);
-                shard.insert(hash, &key, PlainCells { bytes: &bytes, unset }, timestamp).unwrap();
+                shard.insert((hash, &key), PlainCells { bytes: &bytes, unset }, timestamp).unwrap();
             }
             Change::Update(cells) => {
                 let mutation = Mutation { insert: false, delete: false, cells: &values(cells), until: FOREVER };
-                shard.mutate(hash, &key, &mutation, timestamp).unwrap();
+                shard.mutate((hash, &key), &mutation, timestamp).unwrap();
             }
             Change::DeleteRow | Change::DeleteRange(..) | Change::DeletePartition => {
                 let mutation = Mutation { insert: false, delete: true, cells: &[], until: FOREVER };
-                shard.mutate(hash, &key, &mutation, timestamp).unwrap();
+                shard.mutate((hash, &key), &mutation, timestamp).unwrap();
             }
         }
     }
@@ -113,16 +113,16 @@ fn partition_shard(writes: &[Write]) -> Visible {
         let (sortable, wire) = ([2, write.row], [0, 0, 0, 1, write.row]);
         let mut mutate = |insert, delete, cells: &[(usize, Value<'_>)]| {
             let mutation = Mutation { insert, delete, cells, until: FOREVER };
-            shard.mutate_row(1, b"p", (&sortable, &wire), &mutation, timestamp).unwrap();
+            shard.apply((1, b"p"), &Stored::Row((&sortable, &wire), mutation), timestamp).unwrap();
         };
         match &write.change {
             Change::Insert(cells) => mutate(true, false, &values(cells)),
             Change::Update(cells) => mutate(false, false, &values(cells)),
             Change::DeleteRow => mutate(false, true, &[]),
             Change::DeleteRange(first, last) => {
-                shard.delete_range(1, b"p", (&[2, *first], &[2, *last]), timestamp).unwrap();
+                shard.apply((1, b"p"), &Stored::Range(&[2, *first], &[2, *last]), timestamp).unwrap();
             }
-            Change::DeletePartition => shard.delete_partition(1, b"p", timestamp).unwrap(),
+            Change::DeletePartition => shard.apply((1, b"p"), &Stored::Partition, timestamp).unwrap(),
         }
     }
     let Some(partition) = shard.get(1, b"p") else { return Visible::new() };

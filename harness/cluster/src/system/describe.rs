@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use super::definitions::VIRTUAL_SCHEMA;
 use super::local::STORAGE_PORT;
 use super::{NodeIdentity, PARTITIONER, SystemView};
-use crate::codec::response::MadeRows;
+use crate::codec::response::{MadeRows, Rows};
 use crate::cql::{Describe, Described, Element, Quoted, TableName};
-use crate::error::{CqlError, invalid};
+use crate::error::{CqlError, Result, invalid};
 use crate::ring::Replicas;
 use crate::schema::{Catalog, Keyspace, Table, is_of_the_system};
 use crate::types::{self, ColumnSpec, CqlType};
@@ -21,7 +21,7 @@ pub fn describe(
     keyspace: Option<&str>,
     owners: Option<(&Replicas, &[NodeIdentity])>,
     view: &SystemView<'_>,
-) -> Result<MadeRows, CqlError> {
+) -> Result<MadeRows> {
     let found = Finder { catalog: view.catalog, keyspace, internals: describe.internals };
     match &describe.what {
         Described::Cluster => Ok(cluster(owners, view)),
@@ -55,10 +55,10 @@ fn cluster(owners: Option<(&Replicas, &[NodeIdentity])>, view: &SystemView<'_>) 
     let partitioner = PARTITIONER.rsplit('.').next().unwrap_or(PARTITIONER);
     // The snitch around SimpleSnitch that Cassandra has by default.
     let names = [&view.node.cluster_name, partitioner, "DynamicEndpointSnitch"];
-    let mut made = MadeRows::new(columns(&["cluster", "partitioner", "snitch"]));
+    let (mut columns, mut made) = (columns(&["cluster", "partitioner", "snitch"]), Rows::default());
     let owners = owners.map(|(replicas, nodes)| {
         let owners = CqlType::List(Box::new(CqlType::Text));
-        made.columns.push(column("range_ownership", CqlType::Map(Box::new((CqlType::Text, owners)))));
+        columns.push(column("range_ownership", CqlType::Map(Box::new([CqlType::Text, owners]))));
         let address = |node: &usize| Some(format!("/{}:{STORAGE_PORT}", nodes.get(*node)?.address));
         let list = |owners: Vec<usize>| {
             let addresses: Vec<String> = owners.iter().filter_map(address).collect();
@@ -69,7 +69,7 @@ fn cluster(owners: Option<(&Replicas, &[NodeIdentity])>, view: &SystemView<'_>) 
         types::write_map(&CqlType::Text, ranges.iter().map(|(token, list)| (token.as_bytes(), &list[..])).collect())
     });
     made.push(names.iter().map(|name| Some(name.as_bytes())).chain(owners.as_ref().map(|owners| Some(&owners[..]))));
-    made
+    (columns, made)
 }
 
 struct Finder<'f> {
@@ -86,18 +86,17 @@ impl<'f> Finder<'f> {
         all
     }
 
-    fn keyspace(&self, name: &str) -> Result<&'f Keyspace, CqlError> {
+    fn keyspace(&self, name: &str) -> Result<&'f Keyspace> {
         self.catalog.keyspace(name).ok_or_else(|| CqlError::Invalid(format!("'{name}' not found in keyspaces")))
     }
 
-    /// The keyspace that a name is in.
-    fn keyspace_of(&self, name: &TableName) -> Result<&'f Keyspace, CqlError> {
+    fn keyspace_of(&self, name: &TableName) -> Result<&'f Keyspace> {
         self.keyspace(name.keyspace.as_deref().or(self.keyspace).ok_or_else(no_keyspace)?)
     }
 
     /// The names of all elements of a kind in the keyspace in use, or in all.
     fn names(&self, element: Element) -> MadeRows {
-        let mut made = MadeRows::new(columns(&["keyspace_name", "type", "name"]));
+        let mut made = (columns(&["keyspace_name", "type", "name"]), Rows::default());
         let mut push = |keyspace: &Keyspace, kind: &str, name: &str| push(&mut made, &keyspace.name, kind, name, None);
         for keyspace in self.keyspaces() {
             match element {
@@ -129,7 +128,7 @@ impl<'f> Finder<'f> {
         push(made, &table.keyspace, "table", &table.name, Some(&text));
     }
 
-    fn one(&self, element: Element, name: &TableName) -> Result<MadeRows, CqlError> {
+    fn one(&self, element: Element, name: &TableName) -> Result<MadeRows> {
         let keyspace = self.keyspace_of(name)?;
         let (what, place) = match element {
             Element::Keyspace => ("Keyspace", ""),
@@ -153,7 +152,7 @@ impl<'f> Finder<'f> {
     }
 
     /// A keyspace of this name, or else a table.
-    fn any(&self, name: &TableName) -> Result<MadeRows, CqlError> {
+    fn any(&self, name: &TableName) -> Result<MadeRows> {
         if name.keyspace.is_none() {
             match self.catalog.keyspace(&name.name) {
                 Some(keyspace) => return Ok(self.made([(keyspace, false)])),
@@ -177,10 +176,10 @@ fn tables(keyspace: &Keyspace) -> Vec<&Table> {
 }
 
 fn elements() -> MadeRows {
-    MadeRows::new(columns(&["keyspace_name", "type", "name", "create_statement"]))
+    (columns(&["keyspace_name", "type", "name", "create_statement"]), Rows::default())
 }
 
 fn push(made: &mut MadeRows, keyspace: &str, kind: &str, name: &str, text: Option<&str>) {
     let (keyspace, name) = (Quoted(keyspace).to_string(), Quoted(name).to_string());
-    made.push([&*keyspace, kind, &name].into_iter().chain(text).map(|cell| Some(cell.as_bytes())));
+    made.1.push([&*keyspace, kind, &name].into_iter().chain(text).map(|cell| Some(cell.as_bytes())));
 }

@@ -4,7 +4,7 @@ use crate::schema::Column;
 use crate::storage::clustering::put_component;
 use crate::storage::record::FOREVER;
 use crate::storage::table::{Place, TableStore};
-use crate::storage::{Mutation, StorageFull};
+use crate::storage::{Change, Mutation, StorageFull};
 use crate::token;
 use crate::types::{self, CqlType, Literal, LiteralKind, Value, write};
 
@@ -62,6 +62,6 @@ impl RowBuilder {
         let cells: Vec<_> = cells.enumerate().collect();
         let mutation = Mutation { insert: true, delete: false, cells: &cells, until: FOREVER };
         let Place { shard, hash } = store.place(token::token(&key));
-        store.lock(shard).mutate(hash, &key, (&sortable, &clustering), &mutation, |_| 0)
+        store.shards[shard].lock().apply((hash, &key), &Change::Row((&sortable, &clustering), mutation), |_| 0)
     }
 }

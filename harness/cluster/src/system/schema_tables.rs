@@ -14,6 +14,10 @@ fn all_tables(catalog: &Catalog, is_virtual: bool) -> impl Iterator<Item = &Tabl
     of_schema(catalog, is_virtual).flat_map(|keyspace| keyspace.tables.values().map(AsRef::as_ref))
 }
 
+fn named(table: &Table) -> RowBuilder {
+    RowBuilder::default().cell("keyspace_name", &table.keyspace).cell("table_name", &table.name)
+}
+
 pub(super) fn keyspaces(catalog: &Catalog) -> Vec<RowBuilder> {
     let row = |keyspace: &Keyspace| {
         RowBuilder::default()
@@ -29,9 +33,7 @@ pub(super) fn tables(catalog: &Catalog) -> Vec<RowBuilder> {
 }
 
 fn table_row(table: &Table) -> RowBuilder {
-    let mut row = RowBuilder::default()
-        .cell("keyspace_name", &table.keyspace)
-        .cell("table_name", &table.name)
+    let mut row = named(table)
         .cell("dclocal_read_repair_chance", 0.0)
         .texts("flags", &["compound".to_owned()])
         .cell("id", table.uuid)
@@ -76,9 +78,7 @@ fn column_row(table: &Table, index: usize, column: &Column) -> RowBuilder {
         (ColumnKind::Clustering, true) => "desc",
         _ => "none",
     };
-    RowBuilder::default()
-        .cell("keyspace_name", &table.keyspace)
-        .cell("table_name", &table.name)
+    named(table)
         .cell("column_name", &column.name)
         .cell("clustering_order", order)
         .bytes("column_name_bytes", column.name.as_bytes().to_vec())
@@ -92,11 +92,5 @@ pub(super) fn virtual_keyspaces(catalog: &Catalog) -> Vec<RowBuilder> {
 }
 
 pub(super) fn virtual_tables(catalog: &Catalog) -> Vec<RowBuilder> {
-    let row = |table: &Table| {
-        RowBuilder::default()
-            .cell("keyspace_name", &table.keyspace)
-            .cell("table_name", &table.name)
-            .cell("comment", "virtual schema")
-    };
-    all_tables(catalog, true).map(row).collect()
+    all_tables(catalog, true).map(|table| named(table).cell("comment", "virtual schema")).collect()
 }

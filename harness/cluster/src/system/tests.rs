@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::analyze::analyze;
-use crate::execute::select::{Paging, select};
+use crate::codec::request::QueryParameters;
+use crate::execute::select::select;
 use crate::plan::Plan;
 use crate::types::{CqlType, Reader, Value};
 
@@ -30,14 +31,14 @@ fn query(text: &str, values: &[Value<'_>]) -> Vec<Row> {
     let store =
         store(&plan.table, &SystemView { node: &node, peers: &[peer], catalog: &catalog, traces: &[] }).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let page = runtime.block_on(select(&store, plan, values, Paging::default())).unwrap();
-    let mut reader = Reader::new(&page.rows);
+    let page = runtime.block_on(select(&store, plan, values, &QueryParameters::default())).unwrap();
+    let mut reader = Reader::new(&page.values);
     let mut cell = |ty: &CqlType| {
         let cell = reader.bytes().unwrap();
         assert_eq!(cell.map_or(Ok(()), |bytes| ty.validate(bytes)), Ok(()), "{ty} in {text}");
         cell.map(<[u8]>::to_vec)
     };
-    (0..page.row_count).map(|_| prepared.result_columns.iter().map(|spec| cell(&spec.ty)).collect()).collect()
+    (0..page.count).map(|_| prepared.result_columns.iter().map(|spec| cell(&spec.ty)).collect()).collect()
 }
 
 fn texts(rows: &[Row]) -> Vec<String> {

@@ -18,7 +18,6 @@ pub struct Trace {
     pub duration_us: i32,
     /// What Cassandra calls such a request.
     pub request: &'static str,
-    /// The statement, if there is one.
     pub query: String,
 }
 

@@ -7,10 +7,6 @@ use num_bigint::{BigInt, Sign};
 /// Longer numbers, in bytes, are not turned into digits: that takes quadratic time.
 const MAX_DIGITS_SOURCE: usize = 1024;
 
-pub(super) fn compare_varint(a: &[u8], b: &[u8]) -> Ordering {
-    BigInt::from_signed_bytes_be(a).cmp(&BigInt::from_signed_bytes_be(b))
-}
-
 pub(super) fn compare_decimal(a: &[u8], b: &[u8]) -> Ordering {
     let (Some((scale_a, a)), Some((scale_b, b))) = (split_decimal(a), split_decimal(b)) else { return a.cmp(b) };
     let sign = |bytes: &[u8]| BigInt::from_signed_bytes_be(bytes).sign();
@@ -18,7 +14,7 @@ pub(super) fn compare_decimal(a: &[u8], b: &[u8]) -> Ordering {
         return sign(a).cmp(&sign(b));
     }
     let (Some(digits_a), Some(digits_b)) = (digits(a), digits(b)) else {
-        return compare_varint(a, b);
+        return BigInt::from_signed_bytes_be(a).cmp(&BigInt::from_signed_bytes_be(b));
     };
     let (digits_a, digits_b) = (digits_a.trim_start_matches('-'), digits_b.trim_start_matches('-'));
     let exponent = |digits: &str, scale: i32| digits.len() as i64 - i64::from(scale);
@@ -81,6 +77,7 @@ pub(super) fn parse_decimal(text: &str) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::CqlType;
     use super::*;
 
     #[test]
@@ -113,7 +110,7 @@ mod tests {
     fn numbers_sort_by_value() {
         let sorted = ["-1000", "-129", "-128", "-1", "0", "1", "127", "128", "256", "70000"];
         for pair in sorted.windows(2) {
-            let order = compare_varint(&parse_varint(pair[0]).unwrap(), &parse_varint(pair[1]).unwrap());
+            let order = CqlType::Varint.compare(&parse_varint(pair[0]).unwrap(), &parse_varint(pair[1]).unwrap());
             assert_eq!(order, Ordering::Less, "{pair:?}");
         }
         let sorted = ["-1E+3", "-999.9", "-0.5", "0", "1E-9", "0.5", "0.50001", "10", "10.01", "1E+2"];

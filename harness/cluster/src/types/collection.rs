@@ -80,31 +80,35 @@ pub fn write_tuple<'a>(components: impl Iterator<Item = Option<&'a [u8]>>) -> Ve
 impl CqlType {
     /// A valid serialised value as Cassandra keeps it: sets and maps sorted without duplicates. An empty collection that
     /// is not frozen is `None` (null); values of other types stay as they are.
-    pub fn normalise<'a>(&self, bytes: &'a [u8]) -> Option<Cow<'a, [u8]>> {
+    pub fn normalise<'a>(&self, bytes: impl Into<Cow<'a, [u8]>>) -> Option<Cow<'a, [u8]>> {
+        let bytes = bytes.into();
         if self.is_multi_cell() && bytes.get(..4) == Some(&[0; 4]) {
             return None;
         }
-        if self.is_sorted_collection(bytes) {
-            return Some(Cow::Borrowed(bytes));
+        if self.is_sorted_collection(&bytes) {
+            return Some(bytes);
         }
-        let mut parts = elements(bytes).flatten();
-        Some(Cow::Owned(match self.unfrozen() {
+        let parts: Vec<&[u8]> = elements(&bytes).flatten().collect();
+        Some(Cow::Owned(self.write_collection(&parts)))
+    }
+
+    /// Serialises a list, set or map, frozen or not; of a map each key is before its value.
+    pub fn write_collection<B: AsRef<[u8]>>(&self, parts: &[B]) -> Vec<u8> {
+        let parts = parts.iter().map(AsRef::as_ref);
+        match self.unfrozen() {
             CqlType::Set(element) => write_set(element, parts.collect()),
             CqlType::Map(entry) => {
-                let mut entries = Vec::new();
-                while let (Some(key), Some(value)) = (parts.next(), parts.next()) {
-                    entries.push((key, value));
-                }
-                write_map(&entry.0, entries)
+                let (keys, values) = (parts.clone().step_by(2), parts.skip(1).step_by(2));
+                write_map(&entry[0], keys.zip(values).collect())
             }
-            _ => bytes.to_vec(),
-        }))
+            _ => write_list(parts),
+        }
     }
 
     fn is_sorted_collection(&self, bytes: &[u8]) -> bool {
         let (key, step) = match self.unfrozen() {
             CqlType::Set(element) => (&**element, 1),
-            CqlType::Map(entry) => (&entry.0, 2),
+            CqlType::Map(entry) => (&entry[0], 2),
             _ => return true,
         };
         elements(bytes).step_by(step).flatten().is_sorted_by(|a, b| key.compare(a, b).is_lt())

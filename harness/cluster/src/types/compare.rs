@@ -12,6 +12,9 @@ impl CqlType {
             return a.len().cmp(&b.len());
         }
         match self {
+            CqlType::Varint | CqlType::Timeuuid | CqlType::Uuid | CqlType::Double | CqlType::Float => {
+                self.sortable(a).cmp(&self.sortable(b))
+            }
             CqlType::Bigint
             | CqlType::Counter
             | CqlType::Int
@@ -19,19 +22,71 @@ impl CqlType {
             | CqlType::Tinyint
             | CqlType::Timestamp
             | CqlType::Time => compare_signed(a, b),
-            CqlType::Double => compare_floats(a, b, |bytes| bytes.try_into().ok().map(f64::from_be_bytes)),
-            CqlType::Float => {
-                compare_floats(a, b, |bytes| bytes.try_into().ok().map(|bytes| f64::from(f32::from_be_bytes(bytes))))
-            }
-            CqlType::Varint => bignum::compare_varint(a, b),
             CqlType::Decimal => bignum::compare_decimal(a, b),
-            CqlType::Timeuuid => compare_time(a, b).then_with(|| compare_signed_bytes(&a[8..], &b[8..])),
-            CqlType::Uuid => compare_uuid(a, b),
-            CqlType::List(element) | CqlType::Set(element) => compare_elements(a, b, &[element]),
-            CqlType::Map(entry) => compare_elements(a, b, &[&entry.0, &entry.1]),
+            CqlType::List(_) | CqlType::Set(_) | CqlType::Map(_) => compare_elements(a, b, self.elements()),
             CqlType::Tuple(types) => compare_tuple(a, b, types),
             CqlType::Frozen(inner) => inner.compare(a, b),
             _ => a.cmp(b),
+        }
+    }
+
+    fn sortable(&self, value: &[u8]) -> Vec<u8> {
+        let mut sortable = Vec::with_capacity(2 * value.len() + 8);
+        self.put_sortable(value, &mut sortable);
+        sortable
+    }
+
+    /// Appends a value of a scalar type in a form whose bytes are in the order of values and no prefix of another.
+    pub(crate) fn put_sortable(&self, value: &[u8], out: &mut Vec<u8>) {
+        let start = out.len();
+        match self.unfrozen() {
+            CqlType::Bigint
+            | CqlType::Int
+            | CqlType::Smallint
+            | CqlType::Tinyint
+            | CqlType::Time
+            | CqlType::Timestamp => {
+                out.extend_from_slice(value);
+                out[start] ^= 0x80;
+            }
+            CqlType::Double | CqlType::Float => {
+                // Java's compare: negative numbers in reverse, -0.0 below 0.0, NaN above all, whatever its sign.
+                let exponent_bits = if value.len() == 8 { 11 } else { 8 };
+                if is_nan(value, exponent_bits) {
+                    out.resize(start + value.len(), 0xFF);
+                } else if value[0] & 0x80 != 0 {
+                    out.extend(value.iter().map(|byte| !byte));
+                } else {
+                    out.extend_from_slice(value);
+                    out[start] ^= 0x80;
+                }
+            }
+            CqlType::Uuid => {
+                // UUIDType: the version, then for version 1 the time, then the bytes.
+                out.push(value.get(6).map_or(0, |byte| byte >> 4));
+                if out[start] == 1 {
+                    put_uuid_time(out, value);
+                }
+                out.extend_from_slice(value);
+            }
+            CqlType::Timeuuid => {
+                // TimeUUIDType: the time, then the rest as signed bytes.
+                put_uuid_time(out, value);
+                out.extend(value.get(8..).unwrap_or_default().iter().map(|byte| byte ^ 0x80));
+            }
+            CqlType::Varint => put_varint(out, value),
+            // Date is unsigned days, boolean one byte; both are as long as all others of their type.
+            CqlType::Boolean | CqlType::Date => out.extend_from_slice(value),
+            // Text, blobs, addresses (of two lengths): unsigned bytes, the shorter first.
+            _ => {
+                for byte in value {
+                    out.push(*byte);
+                    if *byte == 0 {
+                        out.push(0xFF);
+                    }
+                }
+                out.extend_from_slice(&[0, 0]);
+            }
         }
     }
 }
@@ -41,38 +96,37 @@ fn compare_signed(a: &[u8], b: &[u8]) -> Ordering {
     (a[0] ^ 0x80).cmp(&(b[0] ^ 0x80)).then_with(|| a[1..].cmp(&b[1..]))
 }
 
-fn compare_signed_bytes(a: &[u8], b: &[u8]) -> Ordering {
-    a.iter().map(|byte| *byte as i8).cmp(b.iter().map(|byte| *byte as i8))
+fn is_nan(value: &[u8], exponent_bits: u32) -> bool {
+    let bits = value.iter().fold(0u64, |bits, byte| (bits << 8) | u64::from(*byte));
+    let width = value.len() as u32 * 8;
+    let magnitude = bits & !(1u64 << (width - 1));
+    let infinity = ((1u64 << exponent_bits) - 1) << (width - 1 - exponent_bits);
+    magnitude > infinity
 }
 
-fn compare_floats(a: &[u8], b: &[u8], decode: impl Fn(&[u8]) -> Option<f64>) -> Ordering {
-    match (decode(a), decode(b)) {
-        // As in Java: every NaN is the same and above all numbers, and -0 is below 0.
-        (Some(a), Some(b)) => {
-            a.is_nan().cmp(&b.is_nan()).then_with(|| if a.is_nan() { Ordering::Equal } else { a.total_cmp(&b) })
-        }
-        _ => a.cmp(b),
+fn put_uuid_time(out: &mut Vec<u8>, value: &[u8]) {
+    if let Some([l0, l1, l2, l3, m0, m1, h0, h1, ..]) = value.get(..16) {
+        out.extend_from_slice(&[h0 & 0x0F, *h1, *m0, *m1, *l0, *l1, *l2, *l3]);
     }
 }
 
-/// The time in a version 1 UUID, as its bytes from most to least significant. Both are 16 bytes long.
-fn compare_time(a: &[u8], b: &[u8]) -> Ordering {
-    let time = |uuid: &[u8]| {
-        let time: [u8; 8] = [uuid[6] & 0x0f, uuid[7], uuid[4], uuid[5], uuid[0], uuid[1], uuid[2], uuid[3]];
-        u64::from_be_bytes(time)
-    };
-    time(a).cmp(&time(b))
+fn put_varint(out: &mut Vec<u8>, value: &[u8]) {
+    let negative = value[0] & 0x80 != 0;
+    let sign = if negative { 0xFF } else { 0 };
+    let digits = &value[value.iter().take_while(|byte| **byte == sign).count()..];
+    // The sign and the number of digits (fewer are nearer to zero), then the digits of two's complement.
+    let len = (digits.len() as u32).to_be_bytes();
+    if negative {
+        out.push(0);
+        out.extend(len.iter().map(|byte| !byte));
+    } else {
+        out.push(1);
+        out.extend_from_slice(&len);
+    }
+    out.extend_from_slice(digits);
 }
 
-fn compare_uuid(a: &[u8], b: &[u8]) -> Ordering {
-    let version = |uuid: &[u8]| uuid[6] >> 4;
-    version(a).cmp(&version(b)).then_with(|| {
-        let times = if version(a) == 1 { compare_time(a, b) } else { Ordering::Equal };
-        times.then_with(|| a.cmp(b))
-    })
-}
-
-fn compare_elements(a: &[u8], b: &[u8], types: &[&CqlType]) -> Ordering {
+fn compare_elements(a: &[u8], b: &[u8], types: &[CqlType]) -> Ordering {
     let (mut left, mut right) = (elements(a), elements(b));
     for ty in types.iter().cycle() {
         let order = match (left.next(), right.next()) {

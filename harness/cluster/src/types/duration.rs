@@ -54,34 +54,38 @@ pub(super) fn validate(bytes: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
+/// The units of months, days and nanoseconds: which of the three, and how many of it. Those that are written come first.
+const UNITS: [(&str, usize, i64); 11] = [
+    ("y", 0, 12),
+    ("mo", 0, 1),
+    ("d", 1, 1),
+    ("h", 2, 3_600_000_000_000),
+    ("m", 2, 60_000_000_000),
+    ("s", 2, 1_000_000_000),
+    ("ms", 2, 1_000_000),
+    ("us", 2, 1_000),
+    ("ns", 2, 1),
+    ("w", 1, 7),
+    ("µs", 2, 1_000),
+];
+
 /// A duration from text such as `1y2mo3w4d5h6m7s8ms9us10ns`, with an optional sign before it.
 pub(super) fn parse(text: &str) -> Option<Vec<u8>> {
     let (sign, mut rest) = text.strip_prefix('-').map_or((1, text), |rest| (-1, rest));
-    let (mut months, mut days, mut nanos) = (0i64, 0i64, 0i64);
+    let mut parts = [0i64; 3];
     while !rest.is_empty() {
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
         let (number, tail) = rest.split_at(digits);
         let letters = tail.bytes().take_while(|byte| !byte.is_ascii_digit()).count();
         let (unit, tail) = tail.split_at_checked(letters)?;
         let number: i64 = number.parse().ok()?;
-        let (part, factor) = match unit.to_ascii_lowercase().as_str() {
-            "y" => (&mut months, 12),
-            "mo" => (&mut months, 1),
-            "w" => (&mut days, 7),
-            "d" => (&mut days, 1),
-            "h" => (&mut nanos, 3_600_000_000_000),
-            "m" => (&mut nanos, 60_000_000_000),
-            "s" => (&mut nanos, 1_000_000_000),
-            "ms" => (&mut nanos, 1_000_000),
-            "us" | "µs" => (&mut nanos, 1_000),
-            "ns" => (&mut nanos, 1),
-            _ => return None,
-        };
-        *part = part.checked_add(number.checked_mul(factor)?)?;
+        let unit = unit.to_ascii_lowercase();
+        let (_, part, factor) = UNITS.iter().find(|(name, ..)| *name == unit)?;
+        parts[*part] = parts[*part].checked_add(number.checked_mul(*factor)?)?;
         rest = tail;
     }
     let mut bytes = Vec::new();
-    [months, days, nanos].iter().for_each(|part| write_vint(sign * part, &mut bytes));
+    parts.iter().for_each(|part| write_vint(sign * part, &mut bytes));
     Some(bytes)
 }
 
@@ -89,20 +93,12 @@ pub(super) fn parse(text: &str) -> Option<Vec<u8>> {
 pub(super) fn text(bytes: &[u8]) -> Option<String> {
     let parts = split(bytes)?;
     let mut text = String::from(if parts.iter().any(|part| *part < 0) { "-" } else { "" });
-    let [months, days, nanos] = parts.map(i64::unsigned_abs);
-    for (value, unit) in [
-        (months / 12, "y"),
-        (months % 12, "mo"),
-        (days, "d"),
-        (nanos / 3_600_000_000_000, "h"),
-        (nanos / 60_000_000_000 % 60, "m"),
-        (nanos / 1_000_000_000 % 60, "s"),
-        (nanos / 1_000_000 % 1000, "ms"),
-        (nanos / 1000 % 1000, "us"),
-        (nanos % 1000, "ns"),
-    ] {
-        if value > 0 {
-            let _ = write!(text, "{value}{unit}");
+    let mut left = parts.map(i64::unsigned_abs);
+    for (unit, part, factor) in &UNITS[..9] {
+        let (whole, rest) = (left[*part] / factor.unsigned_abs(), left[*part] % factor.unsigned_abs());
+        left[*part] = rest;
+        if whole > 0 {
+            let _ = write!(text, "{whole}{unit}");
         }
     }
     Some(text)

@@ -1,6 +1,5 @@
 //! Values as JSON, as Cassandra's `toJson` writes them.
 
-use std::fmt::Write;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use uuid::Uuid;
@@ -24,21 +23,15 @@ impl CqlType {
                 let nullable = types.iter().map(|ty| (ty, components.next().and_then(Result::ok).flatten()));
                 write_sequence(nullable, out)
             }
-            CqlType::Map(entry) => write_map(&entry.0, &entry.1, bytes, out),
+            CqlType::Map(entry) => write_map(entry, bytes, out),
             CqlType::Frozen(inner) => inner.write_json(value, out),
-            native => {
-                match native.scalar(bytes)? {
-                    Scalar::Plain(text) => out.push_str(&text),
-                    Scalar::Quoted(text) => quote(&text, out),
-                }
-                Ok(())
-            }
+            native => native.scalar(bytes).map(|text| out.push_str(&text)),
         }
     }
 
-    fn scalar(&self, bytes: &[u8]) -> Result<Scalar, String> {
+    fn scalar(&self, bytes: &[u8]) -> Result<String, String> {
         if bytes.is_empty() && !matches!(self, CqlType::Text | CqlType::Ascii | CqlType::Blob) {
-            return Ok(Scalar::Quoted(String::new()));
+            return Ok(quoted(""));
         }
         let too_long =
             || format!("toJson of a {self} of {} bytes is not supported: it has too many digits", bytes.len());
@@ -46,19 +39,16 @@ impl CqlType {
             let negative = bytes.first().is_some_and(|byte| byte & 0x80 != 0);
             bytes.iter().fold(if negative { -1i64 } else { 0 }, |value, byte| value << 8 | i64::from(*byte))
         };
-        let float = |value: f64, text: String| Scalar::Plain(if value.is_finite() { text } else { "null".to_owned() });
+        let float = |value: f64, text: String| if value.is_finite() { text } else { "null".to_owned() };
         Ok(match self {
-            CqlType::Text | CqlType::Ascii => Scalar::Quoted(String::from_utf8_lossy(bytes).into_owned()),
-            CqlType::Blob => Scalar::Quoted(bytes.iter().fold(String::from("0x"), |mut text, byte| {
-                let _ = write!(text, "{byte:02x}");
-                text
-            })),
-            CqlType::Boolean => Scalar::Plain((bytes != [0]).to_string()),
+            CqlType::Text | CqlType::Ascii => quoted(&String::from_utf8_lossy(bytes)),
+            CqlType::Blob => bytes.iter().fold("\"0x".to_owned(), |text, byte| format!("{text}{byte:02x}")) + "\"",
+            CqlType::Boolean => (bytes != [0]).to_string(),
             CqlType::Bigint | CqlType::Counter | CqlType::Int | CqlType::Smallint | CqlType::Tinyint => {
-                Scalar::Plain(signed(bytes).to_string())
+                signed(bytes).to_string()
             }
-            CqlType::Varint => Scalar::Plain(bignum::digits(bytes).ok_or_else(too_long)?),
-            CqlType::Decimal => Scalar::Plain(bignum::decimal_text(bytes).ok_or_else(too_long)?),
+            CqlType::Varint => bignum::digits(bytes).ok_or_else(too_long)?,
+            CqlType::Decimal => bignum::decimal_text(bytes).ok_or_else(too_long)?,
             CqlType::Double => {
                 let value = f64::from_be_bytes(bytes.try_into().unwrap_or_default());
                 float(value, format!("{value:?}"))
@@ -67,29 +57,22 @@ impl CqlType {
                 let value = f32::from_be_bytes(bytes.try_into().unwrap_or_default());
                 float(f64::from(value), format!("{value:?}"))
             }
-            CqlType::Timestamp => Scalar::Quoted(calendar::timestamp_text(signed(bytes))),
-            CqlType::Time => Scalar::Quoted(calendar::time_text(signed(bytes))),
-            CqlType::Date => {
-                Scalar::Quoted(calendar::date_text(u32::from_be_bytes(bytes.try_into().unwrap_or_default())))
-            }
+            CqlType::Timestamp => quoted(&calendar::timestamp_text(signed(bytes))),
+            CqlType::Time => quoted(&calendar::time_text(signed(bytes))),
+            CqlType::Date => quoted(&calendar::date_text(u32::from_be_bytes(bytes.try_into().unwrap_or_default()))),
             CqlType::Uuid | CqlType::Timeuuid => {
-                Scalar::Quoted(Uuid::from_slice(bytes).map_or(String::new(), |uuid| uuid.to_string()))
+                quoted(&Uuid::from_slice(bytes).map_or(String::new(), |uuid| uuid.to_string()))
             }
-            CqlType::Inet => Scalar::Quoted(match (<[u8; 4]>::try_from(bytes), <[u8; 16]>::try_from(bytes)) {
+            CqlType::Inet => quoted(&match (<[u8; 4]>::try_from(bytes), <[u8; 16]>::try_from(bytes)) {
                 (Ok(v4), _) => Ipv4Addr::from(v4).to_string(),
                 (_, Ok(v6)) => Ipv6Addr::from(v6).to_string(),
                 _ => String::new(),
             }),
-            CqlType::Duration => Scalar::Quoted(duration::text(bytes).unwrap_or_default()),
+            CqlType::Duration => quoted(&duration::text(bytes).unwrap_or_default()),
             // All others are no scalars.
-            _ => Scalar::Plain("null".to_owned()),
+            _ => "null".to_owned(),
         })
     }
-}
-
-enum Scalar {
-    Plain(String),
-    Quoted(String),
 }
 
 fn write_sequence<'a>(
@@ -105,7 +88,7 @@ fn write_sequence<'a>(
     Ok(())
 }
 
-fn write_map(key: &CqlType, value: &CqlType, bytes: &[u8], out: &mut String) -> Result<(), String> {
+fn write_map([key, value]: &[CqlType; 2], bytes: &[u8], out: &mut String) -> Result<(), String> {
     out.push('{');
     let mut parts = elements(bytes);
     let mut first = true;
@@ -114,11 +97,7 @@ fn write_map(key: &CqlType, value: &CqlType, bytes: &[u8], out: &mut String) -> 
         first = false;
         let mut text = String::new();
         key.write_json(k, &mut text)?;
-        if text.starts_with('"') {
-            out.push_str(&text);
-        } else {
-            quote(&text, out);
-        }
+        out.push_str(&if text.starts_with('"') { text } else { quoted(&text) });
         out.push_str(": ");
         value.write_json(v, out)?;
     }
@@ -126,9 +105,9 @@ fn write_map(key: &CqlType, value: &CqlType, bytes: &[u8], out: &mut String) -> 
     Ok(())
 }
 
-fn quote(text: &str, out: &mut String) {
+fn quoted(text: &str) -> String {
     // Serialising a string cannot fail.
-    out.push_str(&serde_json::to_string(text).unwrap_or_default());
+    serde_json::to_string(text).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -150,7 +129,7 @@ mod tests {
         assert_eq!(json(&CqlType::Double, &1.5f64.to_be_bytes()), "1.5");
         assert_eq!(json(&CqlType::Double, &f64::NAN.to_be_bytes()), "null");
         assert_eq!(json(&CqlType::Inet, &[127, 0, 0, 1]), "\"127.0.0.1\"");
-        let map = CqlType::Map(Box::new((CqlType::Tinyint, CqlType::Boolean)));
+        let map = CqlType::Map(Box::new([CqlType::Tinyint, CqlType::Boolean]));
         assert_eq!(json(&map, &[0, 0, 0, 1, 0, 0, 0, 1, 7, 0, 0, 0, 1, 1]), r#"{"7": true}"#);
         let tuple = CqlType::Tuple(vec![CqlType::Tinyint, CqlType::Text]);
         assert_eq!(json(&tuple, &[0, 0, 0, 1, 7]), "[7, null]");

@@ -68,7 +68,7 @@ impl CqlType {
                 CqlType::Bigint => "long",
                 CqlType::Smallint => "short",
                 CqlType::Tinyint => "byte",
-                other => super::NATIVE.iter().find(|row| row.0 == *other).map_or("value", |row| row.1),
+                other => other.as_native().map_or("value", |row| row.name),
             };
             format!("Unable to make {word} from '{text}'")
         };

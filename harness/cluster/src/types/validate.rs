@@ -17,33 +17,26 @@ impl CqlType {
 
     fn validate_other(&self, bytes: &[u8]) -> Result<(), String> {
         let length = bytes.len();
-        let fails = |text: &str| Err(format!("{text} ({length})"));
+        if let Some(native) = self.as_native()
+            && !native.lengths.is_empty()
+            && !native.lengths.contains(&length)
+        {
+            return Err(format!("{} ({length})", native.refusal));
+        }
         match self {
-            CqlType::Bigint | CqlType::Counter if length != 8 && length != 0 => fails("Expected 8 or 0 byte long"),
-            CqlType::Timestamp if length != 8 && length != 0 => fails("Expected 8 or 0 byte long for date"),
-            CqlType::Double if length != 8 && length != 0 => fails("Expected 8 or 0 byte value for a double"),
-            CqlType::Float if length != 4 && length != 0 => fails("Expected 4 or 0 byte value for a float"),
-            CqlType::Int if length != 4 && length != 0 => fails("Expected 4 or 0 byte int"),
-            CqlType::Boolean if length > 1 => fails("Expected 1 or 0 byte value"),
-            CqlType::Tinyint if length != 1 => fails("Expected 1 byte for a tinyint"),
-            CqlType::Smallint if length != 2 => fails("Expected 2 bytes for a smallint"),
-            CqlType::Date if length != 4 => fails("Expected 4 byte long for date"),
-            CqlType::Time if length != 8 => fails("Expected 8 byte long for time"),
-            CqlType::Uuid | CqlType::Timeuuid if length != 16 && length != 0 => fails("UUID should be 16 or 0 bytes"),
             CqlType::Timeuuid if length == 16 && bytes[6] >> 4 != 1 => {
                 Err("Invalid version for TimeUUID type.".to_owned())
             }
-            CqlType::Inet if ![0, 4, 16].contains(&length) => fails("Expected 4 or 16 byte inetaddress"),
-            CqlType::Decimal if length != 0 && length < 4 => fails("Expected 0 or at least 4 bytes"),
+            CqlType::Decimal if length != 0 && length < 4 => Err(format!("Expected 0 or at least 4 bytes ({length})")),
             CqlType::Text if std::str::from_utf8(bytes).is_err() => Err("String didn't validate.".to_owned()),
             CqlType::Ascii => match bytes.iter().find(|byte| !byte.is_ascii()) {
                 Some(byte) => Err(format!("Invalid byte for ascii: {}", *byte as i8)),
                 None => Ok(()),
             },
             CqlType::Duration => duration::validate(bytes),
-            CqlType::List(element) => validate_elements("list", bytes, &[element]),
-            CqlType::Set(element) => validate_elements("set", bytes, &[element]),
-            CqlType::Map(entry) => validate_elements("map", bytes, &[&entry.0, &entry.1]),
+            CqlType::List(_) => validate_elements("list", bytes, self.elements()),
+            CqlType::Set(_) => validate_elements("set", bytes, self.elements()),
+            CqlType::Map(_) => validate_elements("map", bytes, self.elements()),
             CqlType::Tuple(types) => validate_tuple(bytes, types),
             CqlType::Frozen(inner) => inner.validate(bytes),
             _ => Ok(()),
@@ -51,7 +44,7 @@ impl CqlType {
     }
 }
 
-fn validate_elements(name: &str, bytes: &[u8], types: &[&CqlType]) -> Result<(), String> {
+fn validate_elements(name: &str, bytes: &[u8], types: &[CqlType]) -> Result<(), String> {
     let not_enough = || format!("Not enough bytes to read a {name}");
     let (count, content) = bytes.split_first_chunk::<4>().ok_or_else(not_enough)?;
     let count = usize::try_from(i32::from_be_bytes(*count)).map_err(|_| not_enough())?;

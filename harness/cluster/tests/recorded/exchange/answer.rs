@@ -206,7 +206,7 @@ fn show(ty: Option<&CqlType>, bytes: &[u8]) -> Value {
             bytes.first_chunk::<16>().map(|octets| IpAddr::V6(Ipv6Addr::from(*octets)).to_string().into())
         }
         (CqlType::List(element) | CqlType::Set(element), _) => Some(show_all(&[element], bytes)),
-        (CqlType::Map(entry), _) => Some(show_all(&[&entry.0, &entry.1], bytes)),
+        (CqlType::Map(entry), _) => Some(show_all(&[&entry[0], &entry[1]], bytes)),
         _ => None,
     });
     shown.unwrap_or_else(|| hex(bytes).into())
