@@ -28,8 +28,8 @@ pub(crate) struct Fields<'a> {
 }
 
 impl<'a> Entry<'a> {
-    pub(crate) fn mistake(&self, message: String) -> Mistake {
-        Mistake { span: self.value.span(), message }
+    pub(crate) fn mistake(&self, message: impl Into<String>) -> Mistake {
+        Mistake { span: self.value.span(), message: message.into() }
     }
 
     fn name(&self) -> String {
@@ -173,10 +173,10 @@ impl<'a> Fields<'a> {
         find(self.table, name).map(|value| read(Entry { name, is_item: false, value })).transpose()
     }
 
-    /// Refuses every field that was not asked for, with those that were.
-    pub(crate) fn end(self) -> Result<(), Mistake> {
+    /// `read`, unless there is a field that was not asked for; the refusal names those that were.
+    pub(crate) fn end<T>(self, read: T) -> Result<T, Mistake> {
         let unknown = self.table.iter().find(|(key, _)| !self.asked.contains(&key.get_ref().as_ref()));
-        unknown.map_or(Ok(()), |(key, _)| {
+        unknown.map_or(Ok(read), |(key, _)| {
             let meant = suggestion(key.get_ref(), self.asked.iter().copied());
             let message = format!(
                 "{} has no field {}; its fields are {}{}{meant}",
