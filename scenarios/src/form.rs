@@ -157,7 +157,6 @@ fn columns(entry: Entry<'_>) -> Result<Vec<Column>, Mistake> {
 const TYPES: &str = "bigint int double boolean timestamp uuid text varchar ascii blob tinyint smallint float varint decimal date time \
                      timeuuid inet duration counter list set map tuple udt vector partition null";
 
-/// The most elements of a value.
 const MOST_ELEMENTS: i128 = 65_535;
 
 /// How deep elements may have elements.

@@ -184,7 +184,6 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// The numbers that a column's values follow from.
     fn numbers(&self, column: &Column) -> Numbers {
         let rows = self.statement.rows();
         self.keys.clone().map(|keys| {
@@ -332,7 +331,6 @@ impl Apart {
     }
 }
 
-/// How many numbers there are in both parts.
 fn amount(parts: &[Range<u128>; 2]) -> u128 {
     parts.iter().map(|part| part.end.saturating_sub(part.start)).sum()
 }

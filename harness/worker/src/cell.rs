@@ -32,12 +32,10 @@ const PROGRESS_AT_MOST_EVERY: Duration = Duration::from_millis(500);
 /// How long the driver may take to close its session after `done`.
 const CLOSE_WITHIN: Duration = Duration::from_secs(5);
 
-/// A failed step.
 fn failed(kind: FailureKind, message: String) -> Failed {
     Failed { kind, message }
 }
 
-/// The job as an adapter sees it.
 pub(crate) fn connect_options(job: &Job) -> ConnectOptions {
     ConnectOptions {
         contact_points: job.target.clone(),
@@ -223,7 +221,6 @@ pub(crate) async fn cell<D: Driver>(
     Ok(())
 }
 
-/// Closes the session, if it does so in time.
 pub(crate) async fn close<S: Session>(session: S) {
     let _ = tokio::time::timeout(CLOSE_WITHIN, session.close()).await;
 }
@@ -235,7 +232,6 @@ async fn expect(inbox: &mut UnboundedReceiver<ParentMessage>) {
     }
 }
 
-/// The names of the statements that the parts are for, in their order.
 fn names_of(parts: &[LoadPart], job: &Job) -> Vec<String> {
     let statements = parts.iter().filter_map(|part| job.scenario.statements.get(part.statement));
     statements.map(|statement| statement.name.clone()).collect()

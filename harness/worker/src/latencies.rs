@@ -37,7 +37,6 @@ impl Latencies {
         }
     }
 
-    /// Adds what another thread counted.
     pub(crate) fn add(&mut self, other: &Latencies) {
         add(&mut self.counts, &other.counts);
     }

@@ -19,9 +19,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::gauge::Gauge;
 
-/// The exit code after `done`.
 pub(crate) const EXIT_DONE: i32 = 0;
-/// The exit code after `failed`.
 pub(crate) const EXIT_FAILED: i32 = 1;
 /// The exit code when the parent went away.
 const EXIT_ABANDONED: i32 = 2;
@@ -141,9 +139,6 @@ impl Link {
     }
 
     /// Reads the parent's further messages in a task of this runtime, and sends on those that a cell waits for.
-    ///
-    /// # Errors
-    /// When standard input is not a pipe.
     pub(crate) fn listen(self: &Arc<Link>, input: Input) -> io::Result<UnboundedReceiver<ParentMessage>> {
         let (sender, receiver) = unbounded_channel();
         let pipe = pipe::Receiver::from_file(input.file)?;
@@ -245,7 +240,6 @@ pub(crate) struct Input {
 }
 
 impl Input {
-    /// Takes standard input for the protocol.
     pub(crate) fn open() -> io::Result<Input> {
         Ok(Input { file: File::from(io::stdin().as_fd().try_clone_to_owned()?), lines: Lines::default() })
     }
@@ -259,7 +253,6 @@ struct Lines {
 }
 
 impl Lines {
-    /// Where the next bytes go.
     fn room(&mut self) -> &mut [u8] {
         self.bytes.resize(self.filled + 64 * 1024, 0);
         &mut self.bytes[self.filled..]

@@ -150,9 +150,6 @@ impl Pacer {
 
 /// Starts every ticket of the run at `rate` statements per second, with as many in flight as its gauge has slots. A statement
 /// that finds all slots taken waits, and its response time counts that.
-///
-/// # Errors
-/// When a slot's task panicked, or the system has no timer.
 pub(crate) async fn run<S: Session>(
     run: Arc<Run<S>>,
     clock: Clock,

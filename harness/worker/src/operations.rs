@@ -21,7 +21,6 @@ use crate::gauge::Gauge;
 use crate::generator::{Bench, Prepared, Presence, Run, Source, check};
 use crate::recorder::{Counted, Recorders};
 
-/// Connects as the job says.
 pub(crate) type Connect<S> =
     Box<dyn Fn() -> Pin<Box<dyn Future<Output = Result<S, DriverError>> + Send>> + Send + Sync>;
 

@@ -40,9 +40,7 @@ struct Recorder {
 #[derive(Debug, Default)]
 pub(crate) struct Counted {
     latencies: Latencies,
-    /// Answers by the index of the scenario's statement.
     pub(crate) by_statement: Vec<u64>,
-    /// Answers in each second of the run.
     pub(crate) per_second: Vec<u64>,
     pub(crate) errors: BTreeMap<ErrorKind, ErrorCount>,
     /// Statements issued while fewer than 99 % of the slots were at work.
@@ -62,7 +60,6 @@ pub struct Recorders {
     all: Mutex<Vec<&'static Recorder>>,
 }
 
-/// A thread's recorder and the run that it belongs to.
 #[derive(Clone, Copy)]
 struct Mine {
     run: u64,
@@ -135,7 +132,6 @@ impl Recorders {
         recorder.put(answer);
     }
 
-    /// Counts what waits.
     fn count(&self, recorder: &Recorder, counts: &mut Counted) {
         let len = recorder.len.load(Ordering::Relaxed);
         if len == 0 {
@@ -159,7 +155,6 @@ impl Recorders {
         recorder.len.store(0, Ordering::Relaxed);
     }
 
-    /// Counts statements that were issued below the concurrency.
     pub(crate) fn below_concurrency(&self, count: u64) {
         if count > 0 {
             lock(&self.mine().counts).below_concurrency += count;
@@ -272,7 +267,6 @@ impl Counted {
         self.by_statement.iter().sum()
     }
 
-    /// Statements answered with an error.
     pub(crate) fn failed(&self) -> u64 {
         self.errors.values().map(|error| error.count).sum()
     }

@@ -62,9 +62,6 @@ impl Way {
 
 /// Issues every ticket of the run in that way, and counts; as [`crate::generator::run`] does with slots. The gauge has
 /// [`Way::tasks`]. Also returns how often the statements' futures were polled.
-///
-/// # Errors
-/// When the driver panicked.
 pub(crate) async fn run<S: Session>(run: Arc<Run<S>>, way: Way) -> Result<(Counted, u64), Panicked> {
     let polls = Arc::new(AtomicU64::new(0));
     let tasks = {
@@ -142,7 +139,6 @@ struct Shared<S: Session> {
     polls: Arc<AtomicU64>,
 }
 
-/// A statement's task.
 struct Task<S: Session>(Arc<Shared<S>>);
 
 impl<S: Session> Task<S> {

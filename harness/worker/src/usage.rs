@@ -100,7 +100,6 @@ pub struct Edges {
     moments: [OnceLock<Moment>; 2],
 }
 
-/// A turn without edges.
 impl Default for Edges {
     fn default() -> Edges {
         // No ticket has this number.

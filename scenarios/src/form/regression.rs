@@ -15,7 +15,6 @@ const COUNT: u64 = 100_000;
 const CONCURRENCY: u64 = 1_024;
 const BLOCKS: u32 = 12;
 const ARRANGEMENT: &str = "multi:2";
-/// The most statements in flight of a run.
 const MOST_IN_FLIGHT: i128 = 1 << 20;
 /// Fewer points give no exponent with an interval.
 const LEAST_POINTS: usize = 3;
