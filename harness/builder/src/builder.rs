@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::time::{Duration, SystemTime};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::cargo::{Cargo, Progress, executable};
 use crate::checkout::{self, Checkout, checkout};
@@ -24,7 +24,6 @@ use crate::version::Version;
 
 /// The environment variable that names the cache.
 pub const CACHE_VARIABLE: &str = "CQLDYNO_CACHE";
-/// How often a wait for another process looks again.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// How often cargo may refuse a dependency's version before that is the end.
 const MOST_TURNS: usize = 20;
@@ -32,7 +31,6 @@ const MOST_TURNS: usize = 20;
 const NOT_DECLARED: &str = "not declared: ";
 /// Tells the worker's build script which lock file is in force.
 const LOCK_FILE_VARIABLE: &str = "CQLDYNO_LOCK_FILE";
-/// Tells cargo where to compile.
 const BUILD_FOLDER_VARIABLE: &str = "CARGO_BUILD_BUILD_DIR";
 
 /// Builds workers into a cache.
@@ -591,13 +589,8 @@ fn is_in(lock: &str, name: &str, version: &str) -> bool {
 
 /// How cargo calls the package `name` of which another version is wanted: among several, the one that is compatible with it.
 fn locked(lock: &str, name: &str, wanted: &str) -> Result<String, BuildError> {
-    let packages: toml::Table = lock.parse().unwrap_or_default();
-    let all = packages.get("package").and_then(toml::Value::as_array).into_iter().flatten();
-    let text = |package: &toml::Value, key: &str| package.get(key).and_then(toml::Value::as_str).map(str::to_owned);
-    let versions: BTreeSet<String> = all
-        .filter(|package| text(package, "name").as_deref() == Some(name))
-        .filter_map(|package| text(package, "version"))
-        .collect();
+    let versions: BTreeSet<String> =
+        packages(lock).into_iter().filter(|package| package.name == name).map(|package| package.version).collect();
     let line = |version: &str| {
         let version = semver::Version::parse(version).ok()?;
         Some((version.major, if version.major == 0 { version.minor } else { 0 }))
@@ -621,10 +614,21 @@ fn locked(lock: &str, name: &str, wanted: &str) -> Result<String, BuildError> {
 
 /// The names of the packages in a lock file that come from no registry or repository.
 fn local(lock: &str) -> Vec<String> {
-    let packages: toml::Table = lock.parse().unwrap_or_default();
-    let all = packages.get("package").and_then(toml::Value::as_array).into_iter().flatten();
-    let local = all.filter(|package| package.get("source").is_none());
-    local.filter_map(|package| package.get("name")?.as_str().map(str::to_owned)).collect()
+    packages(lock).into_iter().filter(|package| package.source.is_none()).map(|package| package.name).collect()
+}
+
+/// One package of a lock file.
+#[derive(Deserialize)]
+pub(crate) struct Locked {
+    pub(crate) name: String,
+    pub(crate) version: String,
+    source: Option<String>,
+}
+
+/// The packages of a lock file; none if it is none.
+pub(crate) fn packages(lock: &str) -> Vec<Locked> {
+    let lock: toml::Table = lock.parse().unwrap_or_default();
+    lock.get("package").and_then(|packages| packages.clone().try_into().ok()).unwrap_or_default()
 }
 
 fn worker_name(order: &Order) -> String {

@@ -15,7 +15,6 @@ use serde::Deserialize;
 
 use crate::error::BuildError;
 
-/// How often a wait looks whether the user ended it.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// The longest reason that fits a table's notes.
 const LONGEST_REASON: usize = 400;
@@ -55,24 +54,18 @@ pub enum Progress {
     },
 }
 
-/// How to start cargo.
 pub(crate) struct Cargo<'a> {
-    /// The program.
     pub(crate) program: &'a Path,
     /// Where it runs, because it takes toolchain and configuration from there.
     pub(crate) folder: &'a Path,
-    /// Further environment variables.
     pub(crate) environment: Vec<(String, String)>,
     /// Where everything that it prints is kept.
     pub(crate) log: Option<&'a Path>,
-    /// Whether the user wants it to end.
     pub(crate) cancelled: &'a dyn Fn() -> bool,
 }
 
-/// What a program printed.
 pub(crate) struct Said {
     pub(crate) success: bool,
-    /// Standard output.
     pub(crate) out: String,
     /// Lines of standard error that stay.
     pub(crate) errors: Vec<String>,
@@ -81,7 +74,6 @@ pub(crate) struct Said {
 }
 
 impl Said {
-    /// Why it failed.
     pub(crate) fn failure(self) -> BuildError {
         failure(self.first, &self.errors)
     }
@@ -123,9 +115,6 @@ struct Span {
 
 impl Cargo<'_> {
     /// Standard output of cargo with these arguments; `progress` hears how far it is.
-    ///
-    /// # Errors
-    /// With what cargo or the compiler said first.
     pub(crate) fn run<'a>(
         &self,
         arguments: impl IntoIterator<Item = &'a OsStr>,
@@ -136,9 +125,6 @@ impl Cargo<'_> {
     }
 
     /// All that it says. It ends with all that it started when we end, however we do.
-    ///
-    /// # Errors
-    /// When it cannot be started, or the user ends it.
     pub(crate) fn hear<'a>(
         &self,
         arguments: impl IntoIterator<Item = &'a OsStr>,
@@ -283,7 +269,6 @@ fn error_of(line: &str) -> Option<(String, String)> {
     Some((format!("{name}: {}{place}", error.message), error.rendered.unwrap_or_default()))
 }
 
-/// The executable among cargo's messages.
 pub(crate) fn executable(messages: &str) -> Option<String> {
     messages.lines().rev().find_map(|line| serde_json::from_str::<Message>(line).ok()?.executable)
 }
@@ -297,7 +282,6 @@ fn package_name(id: &str) -> String {
     }
 }
 
-/// What is said of a cargo that failed.
 fn failure(compiler: Option<String>, errors: &[String]) -> BuildError {
     let begins = errors.iter().position(|line| line.starts_with("error"));
     let text = errors[begins.unwrap_or(0)..].iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ");
