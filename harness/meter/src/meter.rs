@@ -268,16 +268,21 @@ pub struct Artifact {
 impl Outcome {
     /// The readings of `measures`, value by value in their order.
     pub(crate) fn of(measures: &[Declaration], values: impl IntoIterator<Item = Result<f64, String>>) -> Outcome {
-        let readings =
-            measures.iter().copied().zip(values).map(|(measure, value)| Reading { measure, value }).collect();
-        Outcome { readings, ..Outcome::default() }
+        Outcome::of_those(measures, values.into_iter().map(Some))
+    }
+
+    /// The readings of those `measures` that have a value.
+    pub(crate) fn of_those(
+        measures: &[Declaration],
+        values: impl IntoIterator<Item = Option<Result<f64, String>>>,
+    ) -> Outcome {
+        let reading = |(measure, value): (&Declaration, Option<_>)| Some(Reading { measure: *measure, value: value? });
+        Outcome { readings: measures.iter().zip(values).filter_map(reading).collect(), ..Outcome::default() }
     }
 }
 
-/// Why a window that never began has no figures.
 const NO_WINDOW: &str = "The window never began.";
 
-/// An edge of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Edge {
     Go,

@@ -157,7 +157,6 @@ impl CoreTime {
         CoreTime::parse(&stat, cores, ticks as f64)
     }
 
-    /// CPU time and steal since an earlier look.
     fn since(&self, earlier: &CoreTime) -> (f64, f64) {
         let interrupts = if self.apart { 0.0 } else { self.interrupts - earlier.interrupts };
         let busy = self.busy - earlier.busy + interrupts;

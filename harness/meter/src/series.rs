@@ -9,7 +9,6 @@ use crate::{Attachment, Meter, Outcome, Seen, Subject, cpu_time};
 
 /// The key of the worker's series in [`Outcome::series`].
 const WORKER: &str = "cpu_us";
-/// The key of the server's.
 const SERVER: &str = "server_cpu_us";
 
 const SECOND_NS: u64 = 1_000_000_000;

@@ -28,7 +28,6 @@ const SAME_MOMENT_NS: u64 = 50_000;
 const LATE_NS: u64 = 250_000_000;
 const LATE_PERCENT: u64 = 2;
 
-/// CLOCK_MONOTONIC, nanoseconds.
 pub(crate) fn monotonic_ns() -> io::Result<u64> {
     Ok(clock_gettime(ClockId::CLOCK_MONOTONIC)?.num_nanoseconds().unsigned_abs())
 }

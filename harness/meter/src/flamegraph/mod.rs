@@ -6,7 +6,7 @@ mod picture;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
 use cqldyno_measure::list::{CPU_BY_FUNCTION, OTHER_FUNCTIONS};
 
@@ -40,12 +40,9 @@ pub const STACKS: &str = "stacks";
 pub const FLAME_GRAPHS: Meter = Meter::new("flame graphs", &MEASURES, attach)
     .needs("perf from Linux 5.10 on, and perf_event_open(2)")
     .costs("0 to 4 % of the time")
-    .probed(probe);
+    .probed(|| TRIED.clone());
 
-fn probe() -> Probe {
-    static TRIED: OnceLock<Probe> = OnceLock::new();
-    TRIED.get_or_init(perf::trial).clone()
-}
+static TRIED: LazyLock<Probe> = LazyLock::new(perf::trial);
 
 fn attach(subject: &Subject) -> Box<dyn Attachment> {
     Box::new(Sampler { worker: subject.worker, scratch: subject.scratch.clone(), windows: 0, recording: None })
@@ -61,7 +58,7 @@ struct Sampler {
 impl Attachment for Sampler {
     fn at_go(&mut self) {
         self.windows += 1;
-        let begun = probe().and_then(|()| Recording::begin(self.worker, &self.scratch, self.windows));
+        let begun = TRIED.clone().and_then(|()| Recording::begin(self.worker, &self.scratch, self.windows));
         self.recording = Some(begun);
     }
 

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use cqldyno_measure::list::declared;
@@ -29,7 +29,7 @@ const FOLLOWS_WITHIN: Duration = Duration::from_secs(60);
 /// The program with its arguments that starts the worker to be counted, with files in the folder `scratch`; nothing if this
 /// machine cannot count so.
 pub fn callgrind_in_front(scratch: &Path) -> Vec<OsString> {
-    if probe().is_ok() { arguments(scratch) } else { Vec::new() }
+    if TRIED.is_ok() { arguments(scratch) } else { Vec::new() }
 }
 
 /// Further environment variables of the worker to be counted: valgrind 3.19 fails when a Go program interrupts threads of its own with
@@ -90,12 +90,9 @@ fn arguments(scratch: &Path) -> Vec<OsString> {
 pub const CALLGRIND: Meter = Meter::new("callgrind", &MEASURES, attach)
     .needs("valgrind with vgdb, and ptrace(2)")
     .costs("fifty times the time: its cells have few statements")
-    .probed(probe);
+    .probed(|| TRIED.clone());
 
-fn probe() -> Probe {
-    static TRIED: OnceLock<Probe> = OnceLock::new();
-    TRIED.get_or_init(trial).clone()
-}
+static TRIED: LazyLock<Probe> = LazyLock::new(trial);
 
 fn attach(subject: &Subject) -> Box<dyn Attachment> {
     Box::new(Valgrind { worker: subject.worker, scratch: subject.scratch.clone(), windows: 0, state: State::Elsewhere })
@@ -130,7 +127,7 @@ fn not_under(worker: i32) -> Refusal {
 impl Valgrind {
     fn begin(&self) -> State {
         let is_elsewhere = PROCESSOR_COUNTERS.probe().is_ok();
-        match CALLGRIND.probe() {
+        match TRIED.clone() {
             Ok(()) if is_under_valgrind(self.worker) => {
                 // What ran since the window before does not count.
                 let told = self.tell(&["instrumentation", "on"]).and_then(|()| self.tell(&["zero"]));

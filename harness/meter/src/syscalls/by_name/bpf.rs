@@ -60,7 +60,6 @@ impl Counts {
         self.map.as_raw_fd()
     }
 
-    /// What has been counted so far.
     pub(crate) fn read(&self) -> io::Result<Vec<u64>> {
         #[repr(C)]
         struct Attributes {
