@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::env;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -108,6 +108,12 @@ impl Prepared {
     fn locked(&self, order: &Order) -> Option<String> {
         let is_chosen = order.is_exact() && self.folder.join("locked").is_file();
         is_chosen.then(|| fs::read_to_string(self.folder.join("Cargo.lock")).ok()).flatten()
+    }
+
+    /// The arguments that name the package and where cargo puts what it builds.
+    fn place(&self) -> [OsString; 4] {
+        let [manifest, target] = ["Cargo.toml", "target"].map(|name| self.folder.join(name).into());
+        ["--manifest-path".into(), manifest, "--target-dir".into(), target]
     }
 
     /// Where it is noted from what the worker was compiled.
@@ -259,15 +265,14 @@ impl Builder {
         watch: &mut Watch<'a>,
     ) -> Result<Built, BuildError> {
         let (cargo, progress) = (self.cargo(prepared, watch), &mut *watch.progress);
-        let (manifest, target) = (prepared.folder.join("Cargo.toml"), prepared.folder.join("target"));
-        let place =
-            [OsStr::new("--manifest-path"), manifest.as_os_str(), OsStr::new("--target-dir"), target.as_os_str()];
+        let (place, target) = (prepared.place(), prepared.folder.join("target"));
+        let place = place.iter().map(OsString::as_os_str);
         progress(Progress::Compiling { done: 0, of: 0 });
         if Inputs::changed_unseen(&prepared.compiled) {
             let local = local(lock);
             let packages = local.iter().flat_map(|name| [OsStr::new("--package"), OsStr::new(name)]);
             let clean = ["clean", "--release", "--locked"].map(OsStr::new);
-            cargo.run(clean.into_iter().chain(place).chain(packages), progress)?;
+            cargo.run(clean.into_iter().chain(place.clone()).chain(packages), progress)?;
         }
         // What is compiled from now on, perhaps in part, is not what was noted.
         let _ = fs::remove_file(&prepared.compiled);
@@ -359,13 +364,11 @@ impl Builder {
         let _lock = self.lock(&prepared.folder, watch)?;
         let cargo = self.cargo(&prepared, watch);
         self.resolve(order, &prepared, &cargo, watch.progress)?;
-        let (manifest, target) = (prepared.folder.join("Cargo.toml"), prepared.folder.join("target"));
-        let place =
-            [OsStr::new("--manifest-path"), manifest.as_os_str(), OsStr::new("--target-dir"), target.as_os_str()];
+        let place = prepared.place();
         let progress = &mut *watch.progress;
         let mut call = |before: &[&'static str], after: &[&'static str]| {
             let (before, after) = (before.iter().map(OsStr::new), after.iter().map(OsStr::new));
-            let arguments = before.chain(place).chain([OsStr::new("--")]).chain(after);
+            let arguments = before.chain(place.iter().map(OsString::as_os_str)).chain([OsStr::new("--")]).chain(after);
             cargo.hear(arguments, progress)
         };
         if lints {

@@ -18,6 +18,9 @@ use crate::error::BuildError;
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// The longest reason that fits a table's notes.
 const LONGEST_REASON: usize = 400;
+/// What cargo says if it reaches no registry.
+const OFFLINE: [&str; 4] =
+    ["failed to download", "Could not resolve host", "spurious network error", "failed to query replaced source"];
 /// Variables of a cargo, a make or a git above us, which mean their own children.
 pub(crate) const NOT_OURS: [&str; 9] = [
     "MAKEFLAGS",
@@ -75,7 +78,19 @@ pub(crate) struct Said {
 
 impl Said {
     pub(crate) fn failure(self) -> BuildError {
-        failure(self.first, &self.errors)
+        let begins = self.errors.iter().position(|line| line.starts_with("error"));
+        let text = self.errors[begins.unwrap_or(0)..].iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ");
+        let is_offline = OFFLINE.iter().any(|words| text.contains(words)) && !text.contains("status code");
+        let mut reason = self.first.unwrap_or_else(|| text.trim_start_matches("error: ").to_owned());
+        if reason.is_empty() {
+            reason = "cargo failed without a word".to_owned();
+        }
+        if let Some((at, _)) = reason.char_indices().nth(LONGEST_REASON) {
+            reason.truncate(at);
+            reason.push_str("...");
+        }
+        let reason = reason.trim_end_matches('.').to_owned();
+        if is_offline { BuildError::NoNetwork(reason) } else { BuildError::Failed(reason) }
     }
 }
 
@@ -280,24 +295,6 @@ fn package_name(id: &str) -> String {
         Some((name, version)) => format!("{name} {version}"),
         None => format!("{} {name}", place.rsplit('/').next().unwrap_or_default()),
     }
-}
-
-fn failure(compiler: Option<String>, errors: &[String]) -> BuildError {
-    let begins = errors.iter().position(|line| line.starts_with("error"));
-    let text = errors[begins.unwrap_or(0)..].iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ");
-    let offline =
-        ["failed to download", "Could not resolve host", "spurious network error", "failed to query replaced source"];
-    let offline = offline.iter().any(|words| text.contains(words)) && !text.contains("status code");
-    let mut reason = compiler.unwrap_or_else(|| text.trim_start_matches("error: ").to_owned());
-    if reason.is_empty() {
-        reason = "cargo failed without a word".to_owned();
-    }
-    if let Some((at, _)) = reason.char_indices().nth(LONGEST_REASON) {
-        reason.truncate(at);
-        reason.push_str("...");
-    }
-    let reason = reason.trim_end_matches('.').to_owned();
-    if offline { BuildError::NoNetwork(reason) } else { BuildError::Failed(reason) }
 }
 
 #[cfg(test)]

@@ -51,7 +51,7 @@ pub const SWITCHES: Meter =
     Meter::new("context switches", &SWITCHED, |_| from_worker(switches)).needs("getrusage in the worker");
 
 fn switches(window: &Window) -> Outcome {
-    let (voluntary, involuntary) = (window.voluntary_switches, window.involuntary_switches);
+    let (voluntary, involuntary) = (window.end.voluntary_switches, window.end.involuntary_switches);
     Outcome::of(&SWITCHED, [voluntary + involuntary, voluntary, involuntary].map(|count| Ok(count as f64)))
 }
 
@@ -64,13 +64,14 @@ const FAULTED: [Declaration; 2] = [
 pub const FAULTS: Meter = Meter::new("page faults", &FAULTED, |_| from_worker(faults)).needs("getrusage in the worker");
 
 fn faults(window: &Window) -> Outcome {
-    Outcome::of(&FAULTED, [window.minor_faults, window.major_faults].map(|count| Ok(count as f64)))
+    Outcome::of(&FAULTED, [window.end.minor_faults, window.end.major_faults].map(|count| Ok(count as f64)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::meter::window;
+    use cqldyno_protocol::End;
 
     #[test]
     fn a_count_that_a_worker_does_not_give_is_told_and_is_no_zero() {
@@ -84,14 +85,17 @@ mod tests {
 
     #[test]
     fn switches_of_both_kinds_add_up() {
-        let outcome = switches(&Window { voluntary_switches: 3, involuntary_switches: 4, ..window() });
+        let outcome = switches(&Window {
+            end: End { voluntary_switches: 3, involuntary_switches: 4, ..window().end },
+            ..window()
+        });
         let values: Vec<_> = outcome.readings.into_iter().map(|reading| reading.value.unwrap()).collect();
         assert_eq!(values, [7.0, 3.0, 4.0]);
     }
 
     #[test]
     fn faults_are_told_by_the_worker() {
-        let outcome = faults(&Window { minor_faults: 7, major_faults: 2, ..window() });
+        let outcome = faults(&Window { end: End { minor_faults: 7, major_faults: 2, ..window().end }, ..window() });
         let values: Vec<_> =
             outcome.readings.iter().map(|reading| (reading.measure.id, reading.value.clone())).collect();
         assert_eq!(values, [("minor_faults", Ok(7.0)), ("major_faults", Ok(2.0))]);

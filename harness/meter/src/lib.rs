@@ -40,8 +40,7 @@ pub use flamegraph::{FLAME_GRAPHS, PictureError, STACKS, differential, picture};
 pub use instructions::{CALLGRIND, PROCESSOR_COUNTERS, callgrind_environment, callgrind_in_front};
 pub use latency::{LATENCY, Latencies, Percentiles};
 pub use meter::{
-    Artifact, Asleep, Attachment, Meter, Outcome, Probe, Reading, Refusal, Seen, ServerWindow, Span, Steady, Subject,
-    Window,
+    Artifact, Asleep, Attachment, Meter, Outcome, Probe, Reading, Refusal, Seen, ServerWindow, Span, Subject, Window,
 };
 pub use noise::{Had, NOISE, Others};
 pub use operations::OPERATIONS;

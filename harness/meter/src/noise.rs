@@ -190,7 +190,7 @@ impl CoreTime {
 
 /// A sentence if other processes used more than a tenth of the cell's cores, and more than the counters resolve.
 fn finding(others: f64, cores: usize, window: &Window) -> Option<String> {
-    let seconds = window.wall_ns as f64 / 1e9;
+    let seconds = window.end.wall_ns as f64 / 1e9;
     let share = others / (seconds * cores.max(1) as f64);
     (share > NOISE_SHARE && others > NOISE_SECONDS).then(|| {
         // Without a number, so that reports show it once.

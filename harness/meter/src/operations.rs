@@ -39,8 +39,8 @@ fn figures(window: &Window) -> Outcome {
         true => Ok(amount / by),
         false => Err("No row was written or read as the scenario says, so there is nothing to divide by.".to_owned()),
     };
-    let cpu_us = (window.user_us + window.sys_us) as f64;
-    let of_rows = [Ok(rows as f64), over(verified * 1e9, window.wall_ns as f64), over(cpu_us, verified)];
+    let cpu_us = (window.end.user_us + window.end.sys_us) as f64;
+    let of_rows = [Ok(rows as f64), over(verified * 1e9, window.end.wall_ns as f64), over(cpu_us, verified)];
     let [rows, rate, cpu] = of_rows.map(|value| Some(value).filter(|_| rows != window.issued));
     let told = |pick: fn(&ServerWindow) -> u64| {
         let server = window.server.as_ref().map_err(Clone::clone)?;
@@ -69,7 +69,7 @@ mod tests {
         let of = Window { rows: Some(64 * issued), ..window() };
         let found = values(&of);
         assert_eq!(found[0], ("rows", 64.0 * issued as f64));
-        let cpu = (of.user_us + of.sys_us) as f64 / (64.0 * of.verified as f64);
+        let cpu = (of.end.user_us + of.end.sys_us) as f64 / (64.0 * of.verified as f64);
         assert!((found[2].1 - cpu).abs() < 1e-9, "{found:?}");
         assert_eq!(found.len(), 6);
     }

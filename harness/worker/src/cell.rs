@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use cqldyno_driver_api::{Capability, ConnectOptions, Credentials, Driver, DriverInfo, ErrorKind, Session};
+use cqldyno_driver_api::{Capability, ConnectOptions, Driver, DriverInfo, ErrorKind, Session};
 use cqldyno_protocol::{
     Done, End, Failed, FailureKind, Job, MOST_IN_FLIGHT, Mode, Pace, ParentMessage, Ready, WorkerMessage, lacking,
     tickets,
@@ -39,10 +39,7 @@ fn failed(kind: FailureKind, message: String) -> Failed {
 pub(crate) fn connect_options(job: &Job) -> ConnectOptions {
     ConnectOptions {
         contact_points: job.target.clone(),
-        credentials: job
-            .credentials
-            .as_ref()
-            .map(|given| Credentials { user: given.user.clone(), password: given.password.clone() }),
+        credentials: job.credentials.clone(),
         tls: job.tls.clone(),
         datacenter: job.datacenter.clone(),
         connections: job.connections,

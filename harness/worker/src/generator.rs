@@ -160,7 +160,7 @@ pub(crate) async fn run<S: Session>(run: Arc<Run<S>>) -> Result<Counted, Panicke
             if run.bench.operations.is_some() {
                 return tokio::spawn(operations::slot(Arc::clone(&run)));
             }
-            let run = Presence::before(Arc::clone(&run));
+            let run = Presence { run: Arc::clone(&run) };
             if most_room > 0 {
                 tokio::spawn(slot::<S, MAX_VALUES, _>(run, vec![0u8; most_room]))
             } else if most_values <= ONE_VALUE {
@@ -282,13 +282,9 @@ pub(crate) struct Presence<S: Session> {
 impl<S: Session> Presence<S> {
     /// Of a slot that begins now.
     pub(crate) fn new(run: Arc<Run<S>>) -> Presence<S> {
-        let presence = Presence::before(run);
+        let presence = Presence { run };
         presence.begin();
         presence
-    }
-
-    fn before(run: Arc<Run<S>>) -> Presence<S> {
-        Presence { run }
     }
 
     fn begin(&self) {

@@ -90,14 +90,9 @@ impl Counts {
 pub(crate) struct Program(OwnedFd);
 
 impl Program {
-    /// Loads the program called `name`. `license` is that of the program; `log` takes what the kernel's verifier says of it.
-    pub(crate) fn load(
-        name: &CStr,
-        license: &CStr,
-        instructions: &[Instruction],
-        log: Option<&mut [u8]>,
-    ) -> io::Result<Program> {
-        const NAME: usize = 16;
+    /// Loads the program; `log` takes what the kernel's verifier says of it.
+    pub(crate) fn load(instructions: &[Instruction], log: Option<&mut [u8]>) -> io::Result<Program> {
+        const LICENSE: &CStr = c"Apache-2.0";
         #[repr(C)]
         struct Attributes {
             kind: u32,
@@ -109,11 +104,7 @@ impl Program {
             log: u64,
             kernel_version: u32,
             flags: u32,
-            name: [u8; NAME],
-        }
-        let mut short_name = [0; NAME];
-        for (to, from) in short_name.iter_mut().take(NAME - 1).zip(name.to_bytes()) {
-            *to = *from;
+            name: [u8; 16],
         }
         let (log_level, log_size, log) = match log {
             Some(log) => (1, log.len() as u32, log.as_mut_ptr().expose_provenance() as u64),
@@ -123,13 +114,13 @@ impl Program {
             kind: BPF_PROG_TYPE_RAW_TRACEPOINT,
             instruction_count: instructions.len() as u32,
             instructions: instructions.as_ptr().expose_provenance() as u64,
-            license: license.as_ptr().expose_provenance() as u64,
+            license: LICENSE.as_ptr().expose_provenance() as u64,
             log_level,
             log_size,
             log,
             kernel_version: 0,
             flags: 0,
-            name: short_name,
+            name: *b"cqldyno_calls\0\0\0",
         };
         // SAFETY: the kernel reads `instruction_count` instructions, which are repr(C) as it has them, and a zero-terminated
         // license, and writes at most `log_size` bytes of the log. All of them outlive the call, and it keeps none.

@@ -63,13 +63,11 @@ impl Count {
 }
 
 fn load(filter: Filter, counts: &Counts, copies: usize) -> Result<Program, Refusal> {
-    const NAME: &std::ffi::CStr = c"cqldyno_calls";
-    const LICENSE: &std::ffi::CStr = c"Apache-2.0";
     let instructions = program(filter, counts.descriptor(), copies);
-    Program::load(NAME, LICENSE, &instructions, None).or_else(|error| {
+    Program::load(&instructions, None).or_else(|error| {
         // Once more for the words of the verifier. The error stays that of the first time, which no size of a log can change.
         let mut log = vec![0; 16 << 10];
-        Program::load(NAME, LICENSE, &instructions, Some(&mut log)).map_err(|_| {
+        Program::load(&instructions, Some(&mut log)).map_err(|_| {
             let text: Vec<u8> = log.into_iter().take_while(|byte| *byte != 0).collect();
             refused(LOAD, &error, &String::from_utf8_lossy(&text))
         })
