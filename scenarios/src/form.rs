@@ -159,7 +159,6 @@ const TYPES: &str = "bigint int double boolean timestamp uuid text varchar ascii
 
 const MOST_ELEMENTS: i128 = 65_535;
 
-/// How deep elements may have elements.
 const MOST_DEEP: usize = 4;
 
 const BY: [(&str, By); 3] = [("row", By::Row), ("key", By::Key), ("place", By::Place)];

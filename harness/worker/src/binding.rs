@@ -213,7 +213,6 @@ impl Columns {
         Columns::of_rows(columns, NonZeroU64::MIN)
     }
 
-    /// Of keys with so many rows.
     pub(crate) fn of_rows(columns: &[Column], rows: NonZeroU64) -> Columns {
         let generators: Vec<Generator> =
             columns.iter().map(|column| Generator::of(&column.kind, column.unique)).collect();

@@ -65,7 +65,6 @@ struct Pacer {
     count: u64,
     /// The intended start of the first statement, in clock ticks; set before any statement is due.
     origin: AtomicU64,
-    /// How many statements were let go.
     released: AtomicU64,
     /// One permit per due statement that no slot has taken; waiting slots come first in, first out.
     due: Semaphore,

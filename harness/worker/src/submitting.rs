@@ -90,7 +90,6 @@ fn spawn<S: Session, const N: usize>(
     }
 }
 
-/// One stream, and what takes its answers.
 async fn stream<S: Session, const N: usize>(presence: Presence<S>, in_flight: usize, polls: Arc<AtomicU64>) {
     let run = &*presence;
     let statements = iter(tickets(run)).map(|ticket| Polled::new(statement::<S, N>(run, ticket)));
