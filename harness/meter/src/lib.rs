@@ -1,4 +1,4 @@
-//! What a cell reads off: one file per meter.
+//! What a cell reads off: one file or folder per source of figures.
 //!
 //! A [`Meter`] declares its measures ([`Declaration`]) and says whether this machine allows them ([`Meter::probe`]), which
 //! `cqldyno doctor` prints. It attaches to the worker of each cell before the worker's program starts ([`Meter::attach`]).
