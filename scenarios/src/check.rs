@@ -136,7 +136,6 @@ impl Statement {
         })
     }
 
-    /// Checks how many keys there are and how they come.
     fn check_keys(&self) -> Result<(), Fault> {
         let (name, keys) = (&self.name, self.keys.unwrap_or(1));
         ensure((1..=MOST).contains(&keys), &[Field("keys")], || {
@@ -153,7 +152,6 @@ impl Statement {
         })
     }
 
-    /// Checks the operation and its values.
     fn check_operation(&self) -> Result<(), Fault> {
         let (name, operation, rows) = (&self.name, self.operation, self.rows());
         ensure(self.size.is_none() || operation == Operation::Batch, &[Field("size")], || {
@@ -267,7 +265,6 @@ fn check_elements(kind: &Kind) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The bytes of the values.
 fn bytes(columns: &[Column]) -> usize {
     columns.iter().fold(0usize, |sum, column| sum.saturating_add(column.length()))
 }

@@ -75,7 +75,6 @@ fn is_after_key(spans: &[(Token, usize)]) -> bool {
     signs('{') > signs('}') && !is_sign
 }
 
-/// The keyspace that `cql` creates, if it does.
 pub(crate) fn keyspace_created_by(cql: &str) -> Option<String> {
     let tokens = tokens(cql);
     let rest = after(&tokens, &["create", "keyspace"])?;
@@ -105,7 +104,6 @@ pub(crate) fn with_replication(cql: &str, map: &str) -> Option<String> {
     Some(format!("{} {map}{}", cql.get(..*from)?, cql.get(to..)?))
 }
 
-/// The most characters of a keyspace's name.
 const LONGEST_NAME: usize = 48;
 
 /// The text with names of our own in the place of these keyspaces: each begins with `cqldyno` and ends with `suffix`. `None` if it names
@@ -211,7 +209,6 @@ pub(crate) fn count_markers(cql: &str) -> usize {
     tokens(cql).iter().filter(|token| **token == Token::Marker).count()
 }
 
-/// Whether the first word is one of these.
 pub(crate) fn begins_with(cql: &str, words: &[&str]) -> bool {
     let tokens = tokens(cql);
     words.iter().any(|word| is_word(tokens.first(), word))
@@ -227,7 +224,6 @@ pub(crate) fn is_conditional(cql: &str) -> bool {
     writes(cql) && after_word(&tokens(cql), "if").is_some()
 }
 
-/// Whether there is an IN.
 pub(crate) fn has_in(cql: &str) -> bool {
     after_word(&tokens(cql), "in").is_some()
 }
@@ -246,7 +242,6 @@ impl fmt::Display for Table {
 }
 
 impl Table {
-    /// The table that `cql` creates; `None` where it creates none that can be read.
     pub(crate) fn created_by(cql: &str) -> Option<Table> {
         let tokens = tokens(cql);
         let rest = after(&tokens, &["create", "table"])?;

@@ -12,7 +12,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use self::fields::{Entry, Fields, find};
-use self::mistake::{Mistake, Place};
+use self::mistake::Mistake;
 use crate::column::{By, Column, Kind};
 use crate::fault::{Fault, Step};
 use crate::operation::{Limits, MAX_BATCH, Operation};
@@ -25,10 +25,7 @@ use crate::workload::MOST;
 
 /// Reads a scenario and checks it; `origin` names the text in messages.
 pub(crate) fn read(text: &str, origin: &str) -> Result<Scenario, ScenarioError> {
-    read_document(text).map_err(|Mistake { span, message }| {
-        let Place { line, column, excerpt } = Place::of(&span, text);
-        ScenarioError::Mistake { origin: origin.to_owned(), line, column, message, excerpt }
-    })
+    read_document(text).map_err(|mistake| mistake.within("scenario", origin, text))
 }
 
 fn read_document(text: &str) -> Result<Scenario, Mistake> {
@@ -82,8 +79,7 @@ fn scenario(mut fields: Fields<'_>) -> Result<Scenario, Mistake> {
         submit: fields.optional("submit", |entry| entry.word(&Submit::WORDS))?.unwrap_or_default(),
         statements: fields.optional("statement", |entry| entry.list(statement))?.unwrap_or_default(),
     };
-    fields.end()?;
-    Ok(scenario)
+    fields.end(scenario)
 }
 
 fn limits(entry: Entry<'_>) -> Result<Limits, Mistake> {
@@ -92,8 +88,7 @@ fn limits(entry: Entry<'_>) -> Result<Limits, Mistake> {
         fields.optional(name, |entry| entry.whole(least..=i128::from(i64::MAX))).map(|n| n.map(|n| n as u64))
     };
     let limits = Limits { count: most("count", 1)?, concurrency: most("concurrency", 1)?, warmup: most("warmup", 0)? };
-    fields.end()?;
-    Ok(limits)
+    fields.end(limits)
 }
 
 fn text(entry: Entry<'_>) -> Result<String, Mistake> {
@@ -116,8 +111,7 @@ fn statement(entry: Entry<'_>) -> Result<Statement, Mistake> {
         load: fields.optional("load", load)?,
         read_back: fields.optional("read_back", read_back)?,
     };
-    fields.end()?;
-    Ok(statement)
+    fields.end(statement)
 }
 
 fn expectation(entry: Entry<'_>) -> Result<Expectation, Mistake> {
@@ -132,8 +126,7 @@ fn expectation(entry: Entry<'_>) -> Result<Expectation, Mistake> {
             std::iter::once(first).chain(others).collect()
         }
     };
-    fields.end()?;
-    Ok(Expectation { rows, columns })
+    fields.end(Expectation { rows, columns })
 }
 
 fn load(entry: Entry<'_>) -> Result<Load, Mistake> {
@@ -143,8 +136,7 @@ fn load(entry: Entry<'_>) -> Result<Load, Mistake> {
         values: fields.required("values", columns)?,
         shift: fields.optional("shift", Entry::truth)?.unwrap_or_default(),
     };
-    fields.end()?;
-    Ok(load)
+    fields.end(load)
 }
 
 fn read_back(entry: Entry<'_>) -> Result<ReadBack, Mistake> {
@@ -154,8 +146,7 @@ fn read_back(entry: Entry<'_>) -> Result<ReadBack, Mistake> {
         values: fields.required("values", columns)?,
         columns: fields.required("columns", columns)?,
     };
-    fields.end()?;
-    Ok(read_back)
+    fields.end(read_back)
 }
 
 fn columns(entry: Entry<'_>) -> Result<Vec<Column>, Mistake> {
@@ -166,10 +157,8 @@ fn columns(entry: Entry<'_>) -> Result<Vec<Column>, Mistake> {
 const TYPES: &str = "bigint int double boolean timestamp uuid text varchar ascii blob tinyint smallint float varint decimal date time \
                      timeuuid inet duration counter list set map tuple udt vector partition null";
 
-/// The most elements of a value.
 const MOST_ELEMENTS: i128 = 65_535;
 
-/// How deep elements may have elements.
 const MOST_DEEP: usize = 4;
 
 const BY: [(&str, By); 3] = [("row", By::Row), ("key", By::Key), ("place", By::Place)];
@@ -183,11 +172,10 @@ fn column(entry: Entry<'_>) -> Result<Column, Mistake> {
         column.null_every = null_every.map(|every| every as u64);
         column.nulls = fields.optional("nulls", |entry| entry.number(0.0..=1.0))?;
         if column.null_every.is_some() && column.nulls.is_some() {
-            return Err(entry.mistake("a column has either nulls or null_every; leave one of them out".to_owned()));
+            return Err(entry.mistake("a column has either nulls or null_every; leave one of them out"));
         }
     }
-    fields.end()?;
-    Ok(column)
+    fields.end(column)
 }
 
 /// What a collection has for elements.
@@ -197,8 +185,7 @@ fn element(entry: Entry<'_>, depth: usize) -> Result<Kind, Mistake> {
         return Err(entry.mistake(message));
     }
     let (fields, kind) = with_type(entry, "an element", depth)?;
-    fields.end()?;
-    Ok(kind)
+    fields.end(kind)
 }
 
 /// Reads the fields that all that has this type has; the rest is left.

@@ -89,22 +89,20 @@ impl Scenario {
                 let Some(writer) = Writer::of(statement, cql, values, workload.keys(index), &tables) else { continue };
                 let (distinct, needed) = writer.told_apart();
                 if distinct < needed {
-                    return Err(WorkloadError::Narrow {
-                        scenario: self.name.clone(),
-                        statement: statement.name.clone(),
-                        key: writer.table.to_string(),
-                        distinct,
-                        needed,
-                    });
+                    return Err(WorkloadError(format!(
+                        "statement {} of the scenario {} needs {needed} rows, warm-up included, and the primary key {} tells \
+                         {distinct} apart; use longer key columns, or ask for fewer statements",
+                        statement.name, self.name, writer.table
+                    )));
                 }
                 // A statement may write the rows that it loads.
                 let mut others = writers.iter().filter(|other| other.statement.name != statement.name);
                 if let Some(other) = others.find(|other| other.meets(&writer)) {
-                    return Err(WorkloadError::Shared {
-                        scenario: self.name.clone(),
-                        statements: [other.statement.name.clone(), statement.name.clone()],
-                        key: writer.table.to_string(),
-                    });
+                    return Err(WorkloadError(format!(
+                        "the statements {} and {} of the scenario {} make rows with the same primary key {}; give one of them \
+                         other values or a table of its own",
+                        other.statement.name, statement.name, self.name, writer.table
+                    )));
                 }
                 writers.push(writer);
             }
@@ -186,7 +184,6 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// The numbers that a column's values follow from.
     fn numbers(&self, column: &Column) -> Numbers {
         let rows = self.statement.rows();
         self.keys.clone().map(|keys| {
@@ -334,7 +331,6 @@ impl Apart {
     }
 }
 
-/// How many numbers there are in both parts.
 fn amount(parts: &[Range<u128>; 2]) -> u128 {
     parts.iter().map(|part| part.end.saturating_sub(part.start)).sum()
 }

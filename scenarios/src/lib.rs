@@ -30,13 +30,13 @@ pub use load::{LoadPart, READ_BACK_ROWS};
 pub use operation::{Limits, MAX_BATCH, Operation};
 pub use order::{DEFAULT_EXPONENT, Order};
 pub use permutation::Permutation;
-pub use regression::{Claim, Direction, Expectation as Expected, Regression, RegressionError, Trial, regressions};
+pub use regression::{Claim, Direction, Expectation as Expected, Regression, Trial, regressions};
 pub use replication::Replication;
 pub use scenario::{
     Expectation, Load, MAX_ROWS, MAX_VALUE_BYTES, MAX_VALUES, Point, ReadBack, Scenario, ScenarioError, Statement,
 };
 pub use stream::{Blobs, Texts, UniqueBlobs, UniqueTexts};
-pub use submit::{Submit, UnknownSubmit};
+pub use submit::Submit;
 pub use suggestion::suggestion;
 pub use workload::{Issue, Workload, WorkloadError};
 pub use zipf::Zipf;

@@ -39,7 +39,6 @@ impl Order {
 /// The key of a statement's `n`th issue, counted from its first key. It needs no memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Keys {
-    /// So many there are.
     pub(crate) count: u64,
     way: Way,
 }
@@ -67,7 +66,6 @@ impl Keys {
         Keys { count: count.max(1), way }
     }
 
-    /// The key of issue `n`.
     pub(crate) fn key(&self, n: u64) -> u64 {
         match &self.way {
             Way::InTurn => n % self.count,

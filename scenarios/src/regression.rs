@@ -2,7 +2,7 @@
 
 use cqldyno_driver_api::words;
 
-use crate::{Submit, form};
+use crate::{ScenarioError, Submit, form};
 
 /// One regression.
 #[derive(Clone, Debug, PartialEq)]
@@ -141,28 +141,12 @@ impl Direction {
     }
 }
 
-/// A regression that cannot be read.
-#[derive(Debug, thiserror::Error)]
-#[error("the regression {origin} cannot be read, line {line}, column {column}: {message}\n{excerpt}")]
-pub struct RegressionError {
-    /// The file, or the name of one that is built in.
-    pub origin: String,
-    /// Counted from 1.
-    pub line: usize,
-    /// In characters, counted from 1.
-    pub column: usize,
-    /// What was found and what is allowed there.
-    pub message: String,
-    /// The line with carets below what is meant.
-    pub excerpt: String,
-}
-
 impl Regression {
     /// Reads the TOML form; `origin` names it in messages.
     ///
     /// # Errors
     /// The first mistake, with its place.
-    pub fn from_toml(text: &str, origin: &str) -> Result<Regression, RegressionError> {
+    pub fn from_toml(text: &str, origin: &str) -> Result<Regression, ScenarioError> {
         form::regression::read(text, origin)
     }
 }

@@ -148,32 +148,10 @@ fn one() -> u32 {
     1
 }
 
-/// A scenario that cannot be used, and why.
+/// A scenario or a regression that cannot be used: what was found and what to do, with the place if it was read from TOML.
 #[derive(Debug, thiserror::Error)]
-pub enum ScenarioError {
-    /// A mistake in the TOML form.
-    #[error("the scenario {origin} cannot be read, line {line}, column {column}: {message}\n{excerpt}")]
-    Mistake {
-        /// The file, or the name of a built-in scenario.
-        origin: String,
-        /// Counted from 1.
-        line: usize,
-        /// In characters, counted from 1.
-        column: usize,
-        /// What was found and what is allowed there.
-        message: String,
-        /// The line with carets below what is meant.
-        excerpt: String,
-    },
-    /// A scenario from elsewhere than TOML that cannot be run.
-    #[error("the scenario {origin} cannot be run: {message}")]
-    Invalid {
-        /// What names the scenario.
-        origin: String,
-        /// What was found and what to do.
-        message: String,
-    },
-}
+#[error("{0}")]
+pub struct ScenarioError(pub(crate) String);
 
 impl Statement {
     /// Rows that one issue writes or reads: those of a batch, or the expected ones.
@@ -222,7 +200,8 @@ impl Scenario {
     /// # Errors
     /// When the scenario cannot be run.
     pub fn validate(&self, origin: &str) -> Result<(), ScenarioError> {
-        self.check().map_err(|Fault { message, .. }| ScenarioError::Invalid { origin: origin.to_owned(), message })
+        let invalid = |fault: Fault| ScenarioError(format!("the scenario {origin} cannot be run: {}", fault.message));
+        self.check().map_err(invalid)
     }
 
     /// The pages in which the answer of `statement` comes; 1 if [`Scenario::page_size`] is absent.

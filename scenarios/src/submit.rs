@@ -31,11 +31,6 @@ words! {
     }
 }
 
-/// A way of submitting that there is not.
-#[derive(Debug, thiserror::Error)]
-#[error("there is no way of submitting {0:?}: there are {names}", names = Submit::ALL.map(Submit::name).join(", "))]
-pub struct UnknownSubmit(String);
-
 impl Submit {
     /// What it is, in a few words.
     pub fn about(self) -> &'static str {
@@ -61,10 +56,12 @@ impl Submit {
 }
 
 impl FromStr for Submit {
-    type Err = UnknownSubmit;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Submit, UnknownSubmit> {
-        Submit::ALL.into_iter().find(|way| way.name() == text).ok_or_else(|| UnknownSubmit(text.to_owned()))
+    fn from_str(text: &str) -> Result<Submit, String> {
+        let names = || Submit::ALL.map(Submit::name).join(", ");
+        let known = Submit::ALL.into_iter().find(|way| way.name() == text);
+        known.ok_or_else(|| format!("there is no way of submitting {text:?}: there are {}", names()))
     }
 }
 
@@ -122,7 +119,7 @@ mod tests {
             assert_eq!(serde_json::to_value(way).unwrap(), way.name());
             assert_eq!(way.name().parse::<Submit>().unwrap(), way);
         }
-        let error = "streams".parse::<Submit>().unwrap_err().to_string();
+        let error = "streams".parse::<Submit>().unwrap_err();
         assert!(error.starts_with("there is no way of submitting \"streams\": there are slots, stream, "), "{error}");
     }
 

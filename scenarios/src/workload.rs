@@ -63,67 +63,10 @@ struct Ways {
     turns: Option<Turns>,
 }
 
-/// A count that makes no workload.
+/// Why a count makes no workload: too few or too many statements, or rows with the same primary key.
 #[derive(Debug, thiserror::Error)]
-pub enum WorkloadError {
-    /// Too few statements for each of the scenario's to be issued.
-    #[error(
-        "{} asked of the scenario {scenario}, and its statement {statement} would be none of them; ask for at least {enough}",
-        statements_were(*count)
-    )]
-    TooFew {
-        /// The scenario's name.
-        scenario: String,
-        /// The statement's.
-        statement: String,
-        /// What was asked.
-        count: u64,
-        /// The least count that gives every statement a part.
-        enough: u64,
-    },
-    /// More keys than a signed 64-bit number holds.
-    #[error("{} asked of the scenario {scenario}; ask for at most {most}", statements_were(*count))]
-    TooMany {
-        /// The scenario's name.
-        scenario: String,
-        /// What was asked.
-        count: u64,
-        /// The most that is possible.
-        most: u64,
-    },
-    /// A primary key that does not tell all rows apart.
-    #[error(
-        "statement {statement} of the scenario {scenario} needs {needed} rows, warm-up included, and the primary key {key} tells \
-         {distinct} apart; use longer key columns, or ask for fewer statements"
-    )]
-    Narrow {
-        /// The scenario's name.
-        scenario: String,
-        /// The statement's.
-        statement: String,
-        /// The columns of the primary key, and its table.
-        key: String,
-        /// Rows that it tells apart.
-        distinct: u128,
-        /// Rows that it has to tell apart, of one partition where that suffices.
-        needed: u128,
-    },
-    /// Two statements that make rows with the same primary key.
-    #[error(
-        "the statements {} and {} of the scenario {scenario} make rows with the same primary key {key}; give one of them other \
-         values or a table of its own",
-        statements[0],
-        statements[1]
-    )]
-    Shared {
-        /// The scenario's name.
-        scenario: String,
-        /// The statements'.
-        statements: [String; 2],
-        /// The columns of the primary key, and its table.
-        key: String,
-    },
-}
+#[error("{0}")]
+pub struct WorkloadError(pub(crate) String);
 
 fn statements_were(count: u64) -> String {
     if count == 1 { "1 statement was".to_owned() } else { format!("{count} statements were") }
@@ -138,23 +81,23 @@ impl Workload {
     /// # Errors
     /// When a statement would have no part of `count`, `count` or `warmup` are beyond 2^40, or rows would share a primary key.
     pub fn new(scenario: &Scenario, count: u64, warmup: u64, seed: u64) -> Result<Workload, WorkloadError> {
-        let statements = &scenario.statements;
+        let (statements, name) = (&scenario.statements, &scenario.name);
         let weights: Vec<u64> = statements.iter().map(|statement| u64::from(statement.weight)).collect();
         if count.max(warmup) > MOST {
-            let scenario = scenario.name.clone();
-            return Err(WorkloadError::TooMany { scenario, count: count.max(warmup), most: MOST });
+            let were = statements_were(count.max(warmup));
+            return Err(WorkloadError(format!("{were} asked of the scenario {name}; ask for at most {MOST}")));
         }
         let ends = ends(&weights, count);
         let shares: Vec<u64> =
             (0..ends.len()).map(|index| range(&ends, index)).map(|one| one.end - one.start).collect();
         if let Some(none) = shares.iter().position(|share| *share == 0) {
             let least = weights.iter().copied().min().unwrap_or(1).max(1);
-            return Err(WorkloadError::TooFew {
-                scenario: scenario.name.clone(),
-                statement: statements.get(none).map_or_else(String::new, |one| one.name.clone()),
-                count,
-                enough: weights.iter().sum::<u64>().div_ceil(least),
-            });
+            return Err(WorkloadError(format!(
+                "{} asked of the scenario {name}, and its statement {} would be none of them; ask for at least {}",
+                statements_were(count),
+                statements[none].name,
+                weights.iter().sum::<u64>().div_ceil(least),
+            )));
         }
         let numbered = statements.iter().any(|one| one.order == Order::Sequential);
         let is_once = |one: &Statement| one.keys.is_none() && one.order == Order::Permuted;

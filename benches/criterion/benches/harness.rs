@@ -11,8 +11,9 @@ use cqldyno_driver_api::{Consistency, Settings};
 use cqldyno_driver_noop::{Noop, NoopSession};
 use cqldyno_protocol::{Failed, Job, Mode, Runtime};
 use cqldyno_scenarios::{Permutation, Scenario, Workload, builtin};
-use cqldyno_worker::parts::{LatencyCounts, LoadGenerator, Recording, RowOfKey};
+use cqldyno_worker::parts::{Latencies, LoadGenerator, Recorders, RowOfKey};
 use criterion::{BenchmarkId, Criterion, SamplingMode, criterion_group, criterion_main};
+use quanta::Clock;
 
 /// As many keys as the classic table has.
 const KEYS: u64 = 10_000_000;
@@ -116,13 +117,13 @@ fn parts(criterion: &mut Criterion<CpuTime>) {
         });
     }
 
-    let mut recording = Recording::default();
-    group.bench_function("the clock", |bencher| bencher.iter(|| recording.now()));
-    let now = recording.now();
+    let recorders = Recorders::new(1, Clock::new());
+    group.bench_function("the clock", |bencher| bencher.iter(|| recorders.now()));
+    let now = recorders.now();
     group.bench_function("an answer recorded", |bencher| {
-        bencher.iter(|| recording.answered(now, now + (next() & 0xFFFFF)));
+        bencher.iter(|| recorders.answered(0, now, now + (next() & 0xFFFFF)));
     });
-    let mut latencies = LatencyCounts::default();
+    let mut latencies = Latencies::new();
     group.bench_function("a latency counted in the histogram", |bencher| {
         bencher.iter(|| latencies.record(100_000 + (next() & 0xFFFFF)));
     });

@@ -50,7 +50,8 @@ pub enum Settings {
 }
 
 /// User and password. `Debug` shows neither.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "JobCredentials"))]
 pub struct Credentials {
     /// The role to log in as.
     pub user: String,

@@ -12,7 +12,7 @@ use cqldyno_bench::{
     Access, Arrangement, BenchError, Cancel, CellStart, Deadlines, Finished, Observer, Plan, Programs, Silent, Stage,
     Target, resume, run,
 };
-use cqldyno_protocol::JobCredentials;
+use cqldyno_protocol::Credentials;
 use cqldyno_reports::{Cell, Measure, Pass, Run, TurnsInfo};
 
 /// The example `stand_in`, built beside this test.
@@ -446,7 +446,7 @@ fn a_server_that_is_stopped_is_the_reason_and_not_the_driver_that_waits_for_it()
 
 /// What lets a user in with this password.
 fn login(password: &str) -> Access {
-    let credentials = JobCredentials { user: "ada".to_owned(), password: password.to_owned() };
+    let credentials = Credentials { user: "ada".to_owned(), password: password.to_owned() };
     Access { credentials: Some(credentials), ..Access::default() }
 }
 

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::env;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process;
 use std::time::{Duration, SystemTime};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::cargo::{Cargo, Progress, executable};
 use crate::checkout::{self, Checkout, checkout};
@@ -24,7 +24,6 @@ use crate::version::Version;
 
 /// The environment variable that names the cache.
 pub const CACHE_VARIABLE: &str = "CQLDYNO_CACHE";
-/// How often a wait for another process looks again.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// How often cargo may refuse a dependency's version before that is the end.
 const MOST_TURNS: usize = 20;
@@ -32,7 +31,6 @@ const MOST_TURNS: usize = 20;
 const NOT_DECLARED: &str = "not declared: ";
 /// Tells the worker's build script which lock file is in force.
 const LOCK_FILE_VARIABLE: &str = "CQLDYNO_LOCK_FILE";
-/// Tells cargo where to compile.
 const BUILD_FOLDER_VARIABLE: &str = "CARGO_BUILD_BUILD_DIR";
 
 /// Builds workers into a cache.
@@ -110,6 +108,12 @@ impl Prepared {
     fn locked(&self, order: &Order) -> Option<String> {
         let is_chosen = order.is_exact() && self.folder.join("locked").is_file();
         is_chosen.then(|| fs::read_to_string(self.folder.join("Cargo.lock")).ok()).flatten()
+    }
+
+    /// The arguments that name the package and where cargo puts what it builds.
+    fn place(&self) -> [OsString; 4] {
+        let [manifest, target] = ["Cargo.toml", "target"].map(|name| self.folder.join(name).into());
+        ["--manifest-path".into(), manifest, "--target-dir".into(), target]
     }
 
     /// Where it is noted from what the worker was compiled.
@@ -261,15 +265,14 @@ impl Builder {
         watch: &mut Watch<'a>,
     ) -> Result<Built, BuildError> {
         let (cargo, progress) = (self.cargo(prepared, watch), &mut *watch.progress);
-        let (manifest, target) = (prepared.folder.join("Cargo.toml"), prepared.folder.join("target"));
-        let place =
-            [OsStr::new("--manifest-path"), manifest.as_os_str(), OsStr::new("--target-dir"), target.as_os_str()];
+        let (place, target) = (prepared.place(), prepared.folder.join("target"));
+        let place = place.iter().map(OsString::as_os_str);
         progress(Progress::Compiling { done: 0, of: 0 });
         if Inputs::changed_unseen(&prepared.compiled) {
             let local = local(lock);
             let packages = local.iter().flat_map(|name| [OsStr::new("--package"), OsStr::new(name)]);
             let clean = ["clean", "--release", "--locked"].map(OsStr::new);
-            cargo.run(clean.into_iter().chain(place).chain(packages), progress)?;
+            cargo.run(clean.into_iter().chain(place.clone()).chain(packages), progress)?;
         }
         // What is compiled from now on, perhaps in part, is not what was noted.
         let _ = fs::remove_file(&prepared.compiled);
@@ -361,13 +364,11 @@ impl Builder {
         let _lock = self.lock(&prepared.folder, watch)?;
         let cargo = self.cargo(&prepared, watch);
         self.resolve(order, &prepared, &cargo, watch.progress)?;
-        let (manifest, target) = (prepared.folder.join("Cargo.toml"), prepared.folder.join("target"));
-        let place =
-            [OsStr::new("--manifest-path"), manifest.as_os_str(), OsStr::new("--target-dir"), target.as_os_str()];
+        let place = prepared.place();
         let progress = &mut *watch.progress;
         let mut call = |before: &[&'static str], after: &[&'static str]| {
             let (before, after) = (before.iter().map(OsStr::new), after.iter().map(OsStr::new));
-            let arguments = before.chain(place).chain([OsStr::new("--")]).chain(after);
+            let arguments = before.chain(place.iter().map(OsString::as_os_str)).chain([OsStr::new("--")]).chain(after);
             cargo.hear(arguments, progress)
         };
         if lints {
@@ -591,13 +592,8 @@ fn is_in(lock: &str, name: &str, version: &str) -> bool {
 
 /// How cargo calls the package `name` of which another version is wanted: among several, the one that is compatible with it.
 fn locked(lock: &str, name: &str, wanted: &str) -> Result<String, BuildError> {
-    let packages: toml::Table = lock.parse().unwrap_or_default();
-    let all = packages.get("package").and_then(toml::Value::as_array).into_iter().flatten();
-    let text = |package: &toml::Value, key: &str| package.get(key).and_then(toml::Value::as_str).map(str::to_owned);
-    let versions: BTreeSet<String> = all
-        .filter(|package| text(package, "name").as_deref() == Some(name))
-        .filter_map(|package| text(package, "version"))
-        .collect();
+    let versions: BTreeSet<String> =
+        packages(lock).into_iter().filter(|package| package.name == name).map(|package| package.version).collect();
     let line = |version: &str| {
         let version = semver::Version::parse(version).ok()?;
         Some((version.major, if version.major == 0 { version.minor } else { 0 }))
@@ -621,10 +617,21 @@ fn locked(lock: &str, name: &str, wanted: &str) -> Result<String, BuildError> {
 
 /// The names of the packages in a lock file that come from no registry or repository.
 fn local(lock: &str) -> Vec<String> {
-    let packages: toml::Table = lock.parse().unwrap_or_default();
-    let all = packages.get("package").and_then(toml::Value::as_array).into_iter().flatten();
-    let local = all.filter(|package| package.get("source").is_none());
-    local.filter_map(|package| package.get("name")?.as_str().map(str::to_owned)).collect()
+    packages(lock).into_iter().filter(|package| package.source.is_none()).map(|package| package.name).collect()
+}
+
+/// One package of a lock file.
+#[derive(Deserialize)]
+pub(crate) struct Locked {
+    pub(crate) name: String,
+    pub(crate) version: String,
+    source: Option<String>,
+}
+
+/// The packages of a lock file; none if it is none.
+pub(crate) fn packages(lock: &str) -> Vec<Locked> {
+    let lock: toml::Table = lock.parse().unwrap_or_default();
+    lock.get("package").and_then(|packages| packages.clone().try_into().ok()).unwrap_or_default()
 }
 
 fn worker_name(order: &Order) -> String {

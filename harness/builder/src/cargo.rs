@@ -15,10 +15,12 @@ use serde::Deserialize;
 
 use crate::error::BuildError;
 
-/// How often a wait looks whether the user ended it.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// The longest reason that fits a table's notes.
 const LONGEST_REASON: usize = 400;
+/// What cargo says if it reaches no registry.
+const OFFLINE: [&str; 4] =
+    ["failed to download", "Could not resolve host", "spurious network error", "failed to query replaced source"];
 /// Variables of a cargo, a make or a git above us, which mean their own children.
 pub(crate) const NOT_OURS: [&str; 9] = [
     "MAKEFLAGS",
@@ -55,24 +57,18 @@ pub enum Progress {
     },
 }
 
-/// How to start cargo.
 pub(crate) struct Cargo<'a> {
-    /// The program.
     pub(crate) program: &'a Path,
     /// Where it runs, because it takes toolchain and configuration from there.
     pub(crate) folder: &'a Path,
-    /// Further environment variables.
     pub(crate) environment: Vec<(String, String)>,
     /// Where everything that it prints is kept.
     pub(crate) log: Option<&'a Path>,
-    /// Whether the user wants it to end.
     pub(crate) cancelled: &'a dyn Fn() -> bool,
 }
 
-/// What a program printed.
 pub(crate) struct Said {
     pub(crate) success: bool,
-    /// Standard output.
     pub(crate) out: String,
     /// Lines of standard error that stay.
     pub(crate) errors: Vec<String>,
@@ -81,9 +77,20 @@ pub(crate) struct Said {
 }
 
 impl Said {
-    /// Why it failed.
     pub(crate) fn failure(self) -> BuildError {
-        failure(self.first, &self.errors)
+        let begins = self.errors.iter().position(|line| line.starts_with("error"));
+        let text = self.errors[begins.unwrap_or(0)..].iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ");
+        let is_offline = OFFLINE.iter().any(|words| text.contains(words)) && !text.contains("status code");
+        let mut reason = self.first.unwrap_or_else(|| text.trim_start_matches("error: ").to_owned());
+        if reason.is_empty() {
+            reason = "cargo failed without a word".to_owned();
+        }
+        if let Some((at, _)) = reason.char_indices().nth(LONGEST_REASON) {
+            reason.truncate(at);
+            reason.push_str("...");
+        }
+        let reason = reason.trim_end_matches('.').to_owned();
+        if is_offline { BuildError::NoNetwork(reason) } else { BuildError::Failed(reason) }
     }
 }
 
@@ -123,9 +130,6 @@ struct Span {
 
 impl Cargo<'_> {
     /// Standard output of cargo with these arguments; `progress` hears how far it is.
-    ///
-    /// # Errors
-    /// With what cargo or the compiler said first.
     pub(crate) fn run<'a>(
         &self,
         arguments: impl IntoIterator<Item = &'a OsStr>,
@@ -136,9 +140,6 @@ impl Cargo<'_> {
     }
 
     /// All that it says. It ends with all that it started when we end, however we do.
-    ///
-    /// # Errors
-    /// When it cannot be started, or the user ends it.
     pub(crate) fn hear<'a>(
         &self,
         arguments: impl IntoIterator<Item = &'a OsStr>,
@@ -283,7 +284,6 @@ fn error_of(line: &str) -> Option<(String, String)> {
     Some((format!("{name}: {}{place}", error.message), error.rendered.unwrap_or_default()))
 }
 
-/// The executable among cargo's messages.
 pub(crate) fn executable(messages: &str) -> Option<String> {
     messages.lines().rev().find_map(|line| serde_json::from_str::<Message>(line).ok()?.executable)
 }
@@ -295,25 +295,6 @@ fn package_name(id: &str) -> String {
         Some((name, version)) => format!("{name} {version}"),
         None => format!("{} {name}", place.rsplit('/').next().unwrap_or_default()),
     }
-}
-
-/// What is said of a cargo that failed.
-fn failure(compiler: Option<String>, errors: &[String]) -> BuildError {
-    let begins = errors.iter().position(|line| line.starts_with("error"));
-    let text = errors[begins.unwrap_or(0)..].iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ");
-    let offline =
-        ["failed to download", "Could not resolve host", "spurious network error", "failed to query replaced source"];
-    let offline = offline.iter().any(|words| text.contains(words)) && !text.contains("status code");
-    let mut reason = compiler.unwrap_or_else(|| text.trim_start_matches("error: ").to_owned());
-    if reason.is_empty() {
-        reason = "cargo failed without a word".to_owned();
-    }
-    if let Some((at, _)) = reason.char_indices().nth(LONGEST_REASON) {
-        reason.truncate(at);
-        reason.push_str("...");
-    }
-    let reason = reason.trim_end_matches('.').to_owned();
-    if offline { BuildError::NoNetwork(reason) } else { BuildError::Failed(reason) }
 }
 
 #[cfg(test)]

@@ -107,32 +107,28 @@ fn metadata(folder: &Path, cargo: &Cargo<'_>) -> Result<Metadata, BuildError> {
     serde_json::from_str(&said).map_err(|error| wrong(error.to_string()))
 }
 
-/// The names of the packages in the folder's workspace.
 pub(crate) fn packages(folder: &Path, cargo: &Cargo<'_>) -> Result<Vec<String>, BuildError> {
     Ok(metadata(folder, cargo)?.packages.into_iter().map(|package| package.name).collect())
 }
 
-/// The root of the repository that the folder belongs to.
 pub(crate) fn repository(folder: &Path, cargo: &Cargo<'_>) -> Result<PathBuf, BuildError> {
-    git(cargo, folder, &["rev-parse", "--show-toplevel"]).map(PathBuf::from).map_err(|error| match error {
-        BuildError::Failed(_) => {
-            let why = "they are in no git repository; name the folder of the driver's checkout".to_owned();
-            BuildError::Checkout(folder.display().to_string(), why)
-        }
+    let why = "they are in no git repository; name the folder of the driver's checkout";
+    git(cargo, folder, &["rev-parse", "--show-toplevel"]).map(PathBuf::from).map_err(in_folder(folder, why))
+}
+
+fn in_folder(folder: &Path, why: &str) -> impl Fn(BuildError) -> BuildError {
+    move |error| match error {
+        BuildError::Failed(_) => BuildError::Checkout(folder.display().to_string(), why.to_owned()),
         error => error,
-    })
+    }
 }
 
 /// The whole name of a commit that the repository in `folder` has.
 pub(crate) fn commit(folder: &Path, name: &str, cargo: &Cargo<'_>) -> Result<String, BuildError> {
     let asked = format!("{name}^{{commit}}");
-    git(cargo, folder, &["rev-parse", "--quiet", "--verify", "--end-of-options", &asked]).map_err(|error| match error {
-        BuildError::Failed(_) => {
-            let why = format!("they have no commit, tag or branch {name:?}; name one that `git log` shows");
-            BuildError::Checkout(folder.display().to_string(), why)
-        }
-        error => error,
-    })
+    let why = format!("they have no commit, tag or branch {name:?}; name one that `git log` shows");
+    git(cargo, folder, &["rev-parse", "--quiet", "--verify", "--end-of-options", &asked])
+        .map_err(in_folder(folder, &why))
 }
 
 /// The folder of a commit, which is fetched if it is not there.

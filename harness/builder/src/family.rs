@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use semver::VersionReq;
+use serde::Deserialize;
 use toml::{Table, Value};
 
 use crate::error::BuildError;
@@ -30,11 +31,26 @@ pub struct Family {
     pub(crate) shares: Vec<String>,
     pub(crate) manifest: Table,
     /// Releases that no family speaks, and why: what follows `because`.
-    unspoken: Vec<(semver::Version, String)>,
+    unspoken: BTreeMap<semver::Version, String>,
     requirement: VersionReq,
     /// Capabilities by their names in the worker protocol, each with the releases that lack it.
-    lacks: Vec<(String, VersionReq)>,
+    lacks: BTreeMap<String, VersionReq>,
     /// CQL types that all of its releases lack, by name.
+    lacks_types: Vec<String>,
+}
+
+/// What a manifest says of its family, in `[package.metadata.cqldyno]`.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Own {
+    #[serde(rename = "crate")]
+    library: Option<String>,
+    versions: Option<String>,
+    tested: Vec<semver::Version>,
+    calls: BTreeMap<String, String>,
+    shares: Vec<String>,
+    unspoken: BTreeMap<semver::Version, String>,
+    lacks: BTreeMap<String, VersionReq>,
     lacks_types: Vec<String>,
 }
 
@@ -72,37 +88,22 @@ impl Family {
         let Ok(text) = fs::read_to_string(&path) else { return Ok(None) };
         let wrong = |why: &dyn std::fmt::Display| BuildError::Manifest(path.clone(), why.to_string());
         let manifest: Table = text.parse().map_err(|error| wrong(&error))?;
-        let package = manifest.get("package").and_then(Value::as_table);
-        let name = package.and_then(|package| package.get("name")).and_then(Value::as_str);
+        let package = manifest.get("package");
+        let name = package.and_then(|package| package.get("name")?.as_str());
         if name != Some(&*format!("cqldyno-driver-{driver}")) {
             return Ok(None);
         }
-        let own = package.and_then(|package| package.get("metadata")?.get("cqldyno")?.as_table());
-        let text_of = |key: &str| own.and_then(|own| own.get(key)).and_then(Value::as_str).map(str::to_owned);
-        let library = text_of("crate").or_else(|| declared(sources, &manifest, driver).map(|_| driver.to_owned()));
+        let own = package.and_then(|package| package.get("metadata")?.get("cqldyno")).cloned();
+        let own = own.map_or_else(|| Ok(Own::default()), Value::try_into).map_err(|error| wrong(&error))?;
+        let Own { library, versions, mut tested, calls, shares, unspoken, lacks, lacks_types } = own;
+        let library = library.or_else(|| declared(sources, &manifest, driver).map(|_| driver.to_owned()));
         // Without a table of its own a family speaks the release that it depends on.
         let depends_on = library.as_deref().and_then(|library| declared(sources, &manifest, library));
-        let versions = text_of("versions").or(depends_on).unwrap_or_else(|| "*".to_owned());
+        let versions = versions.or(depends_on).unwrap_or_else(|| "*".to_owned());
         let requirement = VersionReq::parse(&versions).map_err(|error| wrong(&error))?;
-        let list = |key: &str| own.and_then(|own| own.get(key)).and_then(Value::as_array).into_iter().flatten();
-        let list = |key: &str| list(key).map(|text| text.as_str().unwrap_or_default().to_owned());
-        let shares = list("shares").collect();
-        let tested = list("tested").map(|text| semver::Version::parse(&text));
-        let mut tested: Vec<_> = tested.collect::<Result<_, _>>().map_err(|error| wrong(&error))?;
         if tested.is_empty() {
             tested.extend(semver::Version::parse(versions.trim_start_matches('=')));
         }
-        let unspoken = own.and_then(|own| own.get("unspoken")).and_then(Value::as_table).into_iter().flatten();
-        let unspoken = unspoken
-            .map(|(release, why)| Ok((semver::Version::parse(release)?, why.as_str().unwrap_or_default().to_owned())));
-        let unspoken = unspoken.collect::<Result<_, _>>().map_err(|error: semver::Error| wrong(&error))?;
-        let calls = own.and_then(|own| own.get("calls")).and_then(Value::as_table).into_iter().flatten();
-        let calls =
-            calls.filter_map(|(operation, call)| Some((operation.clone(), call.as_str()?.to_owned()))).collect();
-        let lacks = own.and_then(|own| own.get("lacks")).and_then(Value::as_table).into_iter().flatten();
-        let lacks = lacks.map(|(name, of)| Ok((name.clone(), VersionReq::parse(of.as_str().unwrap_or_default())?)));
-        let lacks = lacks.collect::<Result<_, _>>().map_err(|error: semver::Error| wrong(&error))?;
-        let lacks_types = list("lacks_types").collect();
         let (folder, driver) = (folder.to_path_buf(), driver.to_owned());
         Ok(Some(Family {
             folder,
@@ -144,9 +145,6 @@ impl Family {
 }
 
 /// The newest release of each minor one that the families were tested on, the oldest first.
-///
-/// # Errors
-/// When they are of a driver of ours, which has no releases.
 pub(crate) fn releases(families: &[Family]) -> Result<Vec<semver::Version>, BuildError> {
     if let Some(ours) = families.iter().find(|family| family.library.is_none()) {
         return Err(BuildError::NoOtherVersion(ours.driver.clone()));
@@ -177,9 +175,6 @@ fn is_driver(sources: &Sources, name: &str) -> bool {
 }
 
 /// The newest family that speaks `version`. `found` is the version in a folder or a commit.
-///
-/// # Errors
-/// When none does, with the releases that they speak.
 pub(crate) fn choose(
     families: &[Family],
     version: Option<&Version>,

@@ -27,9 +27,6 @@ const ORIGINS: [&str; 9] =
 
 impl Package {
     /// For the family's driver in the version that cargo chooses by `requirement`, or in `checkout`; with its behaviour suite if `tested`.
-    ///
-    /// # Errors
-    /// When the manifests of the sources cannot be used.
     pub(crate) fn new(
         sources: &Sources,
         family: &Family,
@@ -137,7 +134,6 @@ fn absolute(dependencies: Option<&mut Value>, folder: &Path) {
     }
 }
 
-/// The workspace's profiles, with the order's LTO.
 fn profile(root: &Table, order: &Order) -> Table {
     let mut profile = root.get("profile").and_then(Value::as_table).cloned().unwrap_or_default();
     let release = profile.entry("release").or_insert_with(|| Value::Table(Table::new()));

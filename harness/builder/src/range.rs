@@ -4,9 +4,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 
-use toml::{Table, Value};
-
-use crate::builder::{Builder, Watch};
+use crate::builder::{Builder, Watch, packages};
 use crate::cargo::Cargo;
 use crate::checkout::{commit, git, repository};
 use crate::error::BuildError;
@@ -75,7 +73,6 @@ impl Builder {
         Ok(found.into_iter().rev().map(point).collect())
     }
 
-    /// The newest release that fits the requirement.
     fn newest(
         &self,
         library: &str,
@@ -105,17 +102,14 @@ impl Builder {
             }
             Err(error) => return Err(error),
         }
-        let locked: Table = fs::read_to_string(&lock).map_err(self.failed())?.parse().unwrap_or_default();
-        let text = |package: &Value, key: &str| package.get(key)?.as_str().map(str::to_owned);
-        let mut packages = locked.get("package").and_then(Value::as_array).into_iter().flatten();
-        let chosen = packages.find(|package| text(package, "name").as_deref() == Some(library));
-        let chosen = chosen.and_then(|package| semver::Version::parse(&text(package, "version")?).ok());
+        let locked = packages(&fs::read_to_string(&lock).map_err(self.failed())?);
+        let chosen = locked.iter().find(|package| package.name == library);
+        let chosen = chosen.and_then(|package| semver::Version::parse(&package.version).ok());
         let unknown = || BuildError::Failed(format!("cargo chose no release of {library} that fits {requirement}"));
         chosen.map(Some).ok_or_else(unknown)
     }
 }
 
-/// The commits of a checkout from one of the two to the other.
 fn commits(url: &str, ends: [&str; 2], cargo: &Cargo<'_>) -> Result<Range, BuildError> {
     let wrong = |why: String| BuildError::Checkout(url.to_owned(), why);
     let folder = Path::new(url)

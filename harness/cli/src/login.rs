@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use cqldyno_protocol::JobCredentials;
+use cqldyno_protocol::Credentials;
 
 use crate::count::nonempty;
 use crate::outcome::usage;
@@ -25,7 +25,7 @@ const NO_USER: &str = "a user's name has at least one character; leave --user ou
 
 impl Login {
     /// User and password; `None` without a user.
-    pub fn read(&self) -> Result<Option<JobCredentials>> {
+    pub fn read(&self) -> Result<Option<Credentials>> {
         let found = cqldyno_bench::credentials(self.user.as_deref(), self.password_file.as_deref()).map_err(usage)?;
         match found {
             Some(found) if found.password.is_empty() => Err(usage(format!(

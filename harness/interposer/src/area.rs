@@ -6,8 +6,8 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use cqldyno_allocation_area::{
-    AREA_BYTES, HEADER_BYTES, MAGIC, SLOT_BYTES, SLOTS, VARIABLE, WORD_ALLOCATIONS, WORD_BYTES, WORD_FREES, WORD_MAGIC,
-    WORD_PID, WORD_THREADS,
+    AREA_BYTES, LINE, MAGIC, SLOTS, VARIABLE, WORD_ALLOCATIONS, WORD_BYTES, WORD_FREES, WORD_MAGIC, WORD_PID,
+    WORD_THREADS,
 };
 
 /// The mapped file; null while nothing is counted.
@@ -96,7 +96,7 @@ fn slot() -> Option<*mut u8> {
         SLOT.set(slot);
     }
     // SAFETY: below SLOTS, so within the mapping.
-    Some(unsafe { area.add(HEADER_BYTES + slot * SLOT_BYTES) })
+    Some(unsafe { area.add(LINE + slot * LINE) })
 }
 
 /// Counts an allocation of `bytes` at `pointer`; null is no allocation.

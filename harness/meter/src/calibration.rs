@@ -15,7 +15,6 @@ use crate::noise::Others;
 
 /// In this time all threads start and the cores reach their frequency. It is not measured.
 const BEFORE: Duration = Duration::from_millis(2);
-/// The time that is measured.
 const MEASURED: Duration = Duration::from_millis(10);
 /// Steps between two looks at the clock: about 10 us.
 const STEPS: u32 = 2_048;

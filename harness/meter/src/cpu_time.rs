@@ -3,14 +3,13 @@
 use std::io;
 
 use cqldyno_measure::list::declared;
+use cqldyno_protocol::Steady;
 use nix::sys::time::TimeValLike;
 use nix::time::{ClockId, clock_getcpuclockid};
 use nix::unistd::Pid;
 
 use crate::meter::{Both, at_edges, difference, per_statement, per_steady_statement};
-use crate::{
-    Asleep, Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Refusal, Steady, Subject, Unit, Window,
-};
+use crate::{Asleep, Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Refusal, Subject, Unit, Window};
 
 // The sum is exact, but the tick only samples the split: a true 50/50 reads 46 to 52 % in 200 ms and 48 to 51 % in a second.
 // Tables leave the split out below half a second.
@@ -75,9 +74,9 @@ fn attach(subject: &Subject) -> Box<dyn Attachment> {
 }
 
 fn figures(clock: Both<u64>, window: &Window) -> Outcome {
-    let told_us = window.user_us + window.sys_us;
+    let told_us = window.end.user_us + window.end.sys_us;
     let sum = (told_us + window.tail_us) as f64;
-    let values = [window.user_us as f64 / 1e6, window.sys_us as f64 / 1e6, sum / 1e6];
+    let values = [window.end.user_us as f64 / 1e6, window.end.sys_us as f64 / 1e6, sum / 1e6];
     let [user, sys, cpu] = values.map(Ok);
     let after = Ok(window.tail_us as f64 / 1e6);
     let idle = window.asleep.and_then(Asleep::share).map(|share| 100.0 * share);
@@ -85,7 +84,7 @@ fn figures(clock: Both<u64>, window: &Window) -> Outcome {
     let each = per_steady_statement(|steady| steady.cpu_ns as f64 / 1e3, told_us as f64, window);
     let each = each.and_then(|each| Ok(each + per_statement(window.tail_us as f64, window)?));
     let mut outcome = Outcome::of(&MEASURES, [user, sys, cpu, each, after, idle]);
-    outcome.voids.extend(window.steady.and_then(|steady| more_than_the_turn(&steady, window)));
+    outcome.voids.extend(window.end.steady.and_then(|steady| more_than_the_turn(&steady, window)));
     match difference(clock) {
         Ok(clock_ns) if told_us * 1_000 < clock_ns => outcome.voids.extend(cpu_disagreement(told_us, clock_ns, 1)),
         Ok(clock_ns) => outcome.findings.extend(cpu_disagreement(told_us, clock_ns, 1)),
@@ -117,10 +116,10 @@ pub fn cpu_disagreement(told_us: u64, clock_ns: u64, turns: u32) -> Option<Strin
 
 /// A sentence if the part of a turn without its edges has more than the whole turn, or more CPU time than its cores gave.
 fn more_than_the_turn(steady: &Steady, window: &Window) -> Option<String> {
-    let (cpu_us, told_us) = (steady.cpu_ns / 1_000, window.user_us + window.sys_us);
+    let (cpu_us, told_us) = (steady.cpu_ns / 1_000, window.end.user_us + window.end.sys_us);
     let cores = std::thread::available_parallelism().map_or(f64::INFINITY, |cores| cores.get() as f64);
     let is_more = steady.statements > window.issued
-        || steady.wall_ns > window.wall_ns
+        || steady.wall_ns > window.end.wall_ns
         || cpu_us > told_us + APART_US
         || steady.cpu_ns as f64 > (steady.wall_ns + 1_000 * APART_US) as f64 * cores;
     is_more.then(|| {
@@ -130,7 +129,7 @@ fn more_than_the_turn(steady: &Steady, window: &Window) -> Option<String> {
             steady.statements,
             steady.wall_ns as f64 / 1e9,
             window.issued,
-            window.wall_ns as f64 / 1e9,
+            window.end.wall_ns as f64 / 1e9,
         )
     })
 }
@@ -139,6 +138,11 @@ fn more_than_the_turn(steady: &Steady, window: &Window) -> Option<String> {
 mod tests {
     use super::*;
     use crate::meter::{NO_PROCESS, window};
+    use cqldyno_protocol::End;
+
+    fn with(steady: Option<Steady>) -> Window {
+        Window { end: End { steady, ..window().end }, ..window() }
+    }
 
     #[test]
     fn the_clock_of_a_process_advances_while_it_works_and_is_an_error_when_it_is_gone() {
@@ -176,9 +180,9 @@ mod tests {
     fn a_part_of_a_turn_that_has_more_than_the_turn_voids_it() {
         let voids = |wall_ns, cpu_ns, statements| {
             let steady = Some(Steady { wall_ns, cpu_ns, statements });
-            figures(Ok((&0, &1_000_000_000)), &Window { steady, ..window() }).voids.len()
+            figures(Ok((&0, &1_000_000_000)), &with(steady)).voids.len()
         };
-        let (wall_ns, cpu_ns, statements) = (window().wall_ns, 900_000_000, 900_000);
+        let (wall_ns, cpu_ns, statements) = (window().end.wall_ns, 900_000_000, 900_000);
         assert_eq!(voids(wall_ns, cpu_ns, statements), 0);
         assert_eq!(voids(wall_ns, cpu_ns, 1_000_001), 1, "statements");
         assert_eq!(voids(wall_ns + 1, cpu_ns, statements), 1, "time");
@@ -196,7 +200,7 @@ mod tests {
     #[test]
     fn the_edges_of_a_turn_are_in_its_sums_and_not_in_what_a_statement_costs() {
         let steady = Some(Steady { wall_ns: 900_000_000, cpu_ns: 810_000_000, statements: 900_000 });
-        let outcome = figures(Ok((&0, &1_000_000_000)), &Window { tail_us: 500_000, steady, ..window() });
+        let outcome = figures(Ok((&0, &1_000_000_000)), &Window { tail_us: 500_000, ..with(steady) });
         let values = [2, 3].map(|at: usize| outcome.readings[at].value.clone().unwrap());
         assert_eq!(values[0], 1.5);
         assert!((values[1] - 1.4).abs() < 1e-9, "{values:?}");

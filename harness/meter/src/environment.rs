@@ -3,9 +3,11 @@
 use std::fs;
 
 use nix::sched::{CpuSet, sched_getaffinity};
+use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
 use nix::unistd::Pid;
 
 use crate::noise::steal;
+use crate::process::kib_line;
 
 /// What is known of a machine in a few words, or why it is not known: the end of a sentence without its full stop.
 pub type Known = Result<String, String>;
@@ -55,6 +57,7 @@ impl Environment {
     pub fn read() -> Environment {
         let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let virtual_machine = field(&cpuinfo, "flags").is_some_and(|flags| flags.split(' ').any(|f| f == "hypervisor"));
+        let is_virtual = virtual_machine.then_some(()).ok_or_else(|| "the processor reports no hypervisor".to_owned());
         let cores = cores();
         let first = cores.first().copied().unwrap_or_default();
         Environment {
@@ -63,18 +66,10 @@ impl Environment {
             siblings: siblings(&cores),
             caches: caches(first),
             governor: read(&of_core(first, "cpufreq/scaling_governor")),
-            steal: match virtual_machine {
-                true => steal(&cores),
-                false => Err(NO_HYPERVISOR.to_owned()),
-            },
-            hypervisor: match virtual_machine {
-                true => hypervisor(),
-                false => Err(NO_HYPERVISOR.to_owned()),
-            },
+            steal: is_virtual.clone().and_then(|()| steal(&cores)),
+            hypervisor: is_virtual.and_then(|()| hypervisor()),
             cores,
-            memory_bytes: fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
-                Some(field(&text, "MemTotal")?.strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
-            }),
+            memory_bytes: kib_line("/proc/meminfo", "MemTotal:").ok(),
             virtual_machine,
             perf_event_paranoid: line("/proc/sys/kernel/perf_event_paranoid").and_then(|text| text.parse().ok()),
             load_average: line("/proc/loadavg").map(|text| text.split(' ').take(3).collect::<Vec<_>>().join(" ")),
@@ -91,9 +86,7 @@ fn kernel() -> Option<String> {
     Some(format!("{} {}", line("/proc/sys/kernel/ostype")?, line("/proc/sys/kernel/osrelease")?))
 }
 
-const NO_HYPERVISOR: &str = "the processor reports no hypervisor";
-
-fn line(path: &str) -> Option<String> {
+pub(crate) fn line(path: &str) -> Option<String> {
     read(path).ok()
 }
 
@@ -144,7 +137,6 @@ fn hypervisor() -> Known {
     read("/sys/hypervisor/type")
 }
 
-/// The usual name of a hypervisor that signs like that.
 fn known_as(signature: &str) -> &str {
     match signature {
         "KVMKVMKVM" => "KVM",
@@ -169,7 +161,6 @@ pub(crate) fn cores() -> Vec<usize> {
     cores_of(0)
 }
 
-/// Cores that a process may use, by number.
 pub(crate) fn cores_of(pid: i32) -> Vec<usize> {
     let Ok(set) = sched_getaffinity(Pid::from_raw(pid)) else { return Vec::new() };
     (0..CpuSet::count()).filter(|&core| set.is_set(core).unwrap_or(false)).collect()
@@ -177,12 +168,8 @@ pub(crate) fn cores_of(pid: i32) -> Vec<usize> {
 
 /// Memory in bytes that this process and its children can still take: what the machine has, or less if `ulimit -v` says so.
 pub fn available_memory() -> Option<u64> {
-    let number = |file: &str, name: &str| {
-        let text = fs::read_to_string(file).ok()?;
-        text.lines().find_map(|line| line.strip_prefix(name))?.split_whitespace().next()?.parse::<u64>().ok()
-    };
-    let free = number("/proc/meminfo", "MemAvailable:").map(|kib| kib * 1_024);
-    free.into_iter().chain(number("/proc/self/limits", "Max address space")).min()
+    let limit = getrlimit(Resource::RLIMIT_AS).ok().map(|(soft, _)| soft).filter(|soft| *soft != RLIM_INFINITY);
+    kib_line("/proc/meminfo", "MemAvailable:").ok().into_iter().chain(limit).min()
 }
 
 #[cfg(test)]

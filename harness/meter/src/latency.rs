@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use cqldyno_measure::least_for;
 
 use crate::meter::from_worker;
-use crate::{Better, Declaration, Meter, Outcome, Pass, Reading, Unit, Window};
+use crate::{Better, Declaration, Meter, Outcome, Pass, Unit, Window};
 
 /// Percentiles, in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -143,8 +143,8 @@ fn figures(window: &Window) -> Outcome {
             findings.extend(not_held(*rate, *answered, *lasted_ns as f64 + interval_ns, kept));
         }
     }
-    let reading = |measure: &Declaration| Some(Reading { measure: *measure, value: values.get(measure.id)?.clone() });
-    Outcome { readings: MEASURES.iter().filter_map(reading).collect(), findings, ..Outcome::default() }
+    let values = MEASURES.map(|measure| values.remove(measure.id));
+    Outcome { findings, ..Outcome::of_those(&MEASURES, values) }
 }
 
 /// A sentence if the rate was not held. Then the queue grows until the window ends, and response times say more of the length

@@ -1,79 +1,54 @@
-//! What a cell reads off: one file per meter.
+//! What a cell reads off: one file or folder per source of figures.
 //!
 //! A [`Meter`] declares its measures ([`Declaration`]) and says whether this machine allows them ([`Meter::probe`]), which
 //! `cqldyno doctor` prints. It attaches to the worker of each cell before the worker's program starts ([`Meter::attach`]).
 //! The bench calls [`Attachment::at_go`] and [`Attachment::at_end`] at the edges of each window, and the [`Seen`] that the latter
 //! returns after the worker has reported its counts.
 //!
-//! # Adding a meter
-//!
-//! A new meter is one file here, with its lines in this file: `mod`, `pub use` and [`ALL`]. Exporters, tables and `doctor` take it
-//! from there. The file has:
-//!
-//! 1. A [`Declaration`] for each measure: id, unit, direction, and the pass in whose cells it is taken. [`Pass::Timing`] is only
-//!    for what costs nothing in the window. [`Declaration::titled`] gives the measure a column in tables. A measure that reports
-//!    mention by name is declared in `cqldyno_measure::list` instead.
-//! 2. A constant [`Meter`]: its name, what it needs and what it costs. Its `probe` counts or reads something known, because a
-//!    counter that opens proves nothing, and else returns a [`Refusal`]: what cannot be done, why, and what to change.
-//! 3. A function `attach` that makes an [`Attachment`]. `meter::at_edges` makes one from a look at each edge and a function of both;
-//!    `meter::from_worker` makes one from the worker's own account. A figure that cannot be read is a reading with the reason.
-//!
-//! [`Outcome`] also takes breakdowns by name, files, findings, and what voids the cell. Meters are read in the order of [`ALL`]:
-//! slow ones stand last. Counting that disturbs time needs a pass of its own, which is an arm of `kind` in the bench.
+//! CONTRIBUTING.md says how to add a meter. [`Outcome`] also takes breakdowns by name, files, findings, and what voids the cell.
 
+mod account;
 mod allocations;
 mod calibration;
 mod cpu_time;
 mod environment;
-mod faults;
 mod flamegraph;
 mod instructions;
 mod latency;
-mod memory;
 mod meter;
 mod noise;
 mod operations;
 mod perf_event;
-mod polls;
 mod preload;
-mod proportional_memory;
+mod process;
 mod series;
 mod server;
 mod sockets;
-mod statements;
-mod switches;
 mod syscalls;
-mod threads;
 mod tool;
 mod wall;
 mod wire;
 
 pub use cqldyno_measure::{Better, Declaration, Pass, Unit};
 
+pub use account::{FAULTS, POLLS, STATEMENTS, SWITCHES};
 pub use allocations::{ALLOCATIONS, allocations_environment};
 pub use calibration::crowding;
 pub use cpu_time::{CPU_TIME, cpu_disagreement, process_cpu_ns};
 pub use environment::{Environment, Known, available_memory, in_words};
-pub use faults::FAULTS;
 pub use flamegraph::{FLAME_GRAPHS, PictureError, STACKS, differential, picture};
 pub use instructions::{CALLGRIND, PROCESSOR_COUNTERS, callgrind_environment, callgrind_in_front};
 pub use latency::{LATENCY, Latencies, Percentiles};
-pub use memory::{PEAK_MEMORY, resident_bytes};
 pub use meter::{
-    Artifact, Asleep, Attachment, Meter, Outcome, Probe, Reading, Refusal, Seen, ServerWindow, Span, Steady, Subject,
-    Window,
+    Artifact, Asleep, Attachment, Meter, Outcome, Probe, Reading, Refusal, Seen, ServerWindow, Span, Subject, Window,
 };
 pub use noise::{Had, NOISE, Others};
 pub use operations::OPERATIONS;
-pub use polls::POLLS;
-pub use proportional_memory::PROPORTIONAL_MEMORY;
+pub use process::{PEAK_MEMORY, PROPORTIONAL_MEMORY, THREADS, resident_bytes};
 pub use series::SERIES;
 pub use server::SERVER_SIDE;
 pub use sockets::{Carried, Traffic, busy_connections, busy_traffic, local_servers};
-pub use statements::STATEMENTS;
-pub use switches::SWITCHES;
 pub use syscalls::{SYSTEM_CALLS, SYSTEM_CALLS_BY_NAME};
-pub use threads::{THREADS, thread_count};
 pub use wall::WALL;
 pub use wire::WIRE;
 

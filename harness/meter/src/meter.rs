@@ -8,6 +8,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use cqldyno_protocol::{End, Steady};
+
 use crate::{Declaration, Latencies};
 
 /// What to measure, whether this machine allows it, and how to attach to a cell.
@@ -121,22 +123,8 @@ pub struct Subject {
 /// The account of the window by worker and server: differences between its edges.
 #[derive(Clone, Debug)]
 pub struct Window {
-    /// From `go` to the last answer, nanoseconds, by the worker's clock.
-    pub wall_ns: u64,
-    /// When the last answer came, by CLOCK_MONOTONIC, nanoseconds; `None` if the worker does not say.
-    pub at_ns: Option<u64>,
-    /// CPU time in user mode, microseconds, by the worker's getrusage.
-    pub user_us: u64,
-    /// CPU time in the kernel, microseconds, by the worker's getrusage.
-    pub sys_us: u64,
-    /// Context switches because the worker waited.
-    pub voluntary_switches: u64,
-    /// Context switches because the kernel gave the core to another.
-    pub involuntary_switches: u64,
-    /// Page faults served without I/O.
-    pub minor_faults: u64,
-    /// Page faults that needed I/O.
-    pub major_faults: u64,
+    /// The edges as the worker saw them.
+    pub end: End,
     /// Statements issued.
     pub issued: u64,
     /// Statements answered as the scenario says; every rate divides by these.
@@ -159,19 +147,6 @@ pub struct Window {
     pub asleep: Option<Asleep>,
     /// CPU time of the worker just after the window, which belongs to its statements, microseconds.
     pub tail_us: u64,
-    /// The window without its edges; `None` if the worker does not tell it.
-    pub steady: Option<Steady>,
-}
-
-/// The part of a window in which all slots were at work.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Steady {
-    /// How long it lasted, nanoseconds.
-    pub wall_ns: u64,
-    /// CPU time of the worker in it, nanoseconds.
-    pub cpu_ns: u64,
-    /// Statements answered in it.
-    pub statements: u64,
 }
 
 /// What a worker did while it waited for its next turn.
@@ -268,16 +243,21 @@ pub struct Artifact {
 impl Outcome {
     /// The readings of `measures`, value by value in their order.
     pub(crate) fn of(measures: &[Declaration], values: impl IntoIterator<Item = Result<f64, String>>) -> Outcome {
-        let readings =
-            measures.iter().copied().zip(values).map(|(measure, value)| Reading { measure, value }).collect();
-        Outcome { readings, ..Outcome::default() }
+        Outcome::of_those(measures, values.into_iter().map(Some))
+    }
+
+    /// The readings of those `measures` that have a value.
+    pub(crate) fn of_those(
+        measures: &[Declaration],
+        values: impl IntoIterator<Item = Option<Result<f64, String>>>,
+    ) -> Outcome {
+        let reading = |(measure, value): (&Declaration, Option<_>)| Some(Reading { measure: *measure, value: value? });
+        Outcome { readings: measures.iter().zip(values).filter_map(reading).collect(), ..Outcome::default() }
     }
 }
 
-/// Why a window that never began has no figures.
 const NO_WINDOW: &str = "The window never began.";
 
-/// An edge of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Edge {
     Go,
@@ -341,7 +321,7 @@ pub(crate) fn per_statement(amount: f64, window: &Window) -> Result<f64, String>
 
 /// An amount per statement: of the window without its edges, or of the whole window if it has no edges or statements failed.
 pub(crate) fn per_steady_statement(of: impl Fn(&Steady) -> f64, whole: f64, window: &Window) -> Result<f64, String> {
-    match window.steady.filter(|steady| steady.statements > 0 && window.verified == window.issued) {
+    match window.end.steady.filter(|steady| steady.statements > 0 && window.verified == window.issued) {
         Some(steady) => Ok(of(&steady) / steady.statements as f64),
         None => per_statement(whole, window),
     }
@@ -366,14 +346,17 @@ pub(crate) fn subject(worker: i32) -> Subject {
 #[cfg(test)]
 pub(crate) fn window() -> Window {
     Window {
-        wall_ns: 2_000_000_000,
-        at_ns: None,
-        user_us: 700_000,
-        sys_us: 300_000,
-        voluntary_switches: 10,
-        involuntary_switches: 5,
-        minor_faults: 3,
-        major_faults: 0,
+        end: End {
+            wall_ns: 2_000_000_000,
+            at_ns: None,
+            user_us: 700_000,
+            sys_us: 300_000,
+            voluntary_switches: 10,
+            involuntary_switches: 5,
+            minor_faults: 3,
+            major_faults: 0,
+            steady: None,
+        },
         issued: 1_000_000,
         verified: 1_000_000,
         errors: 0,
@@ -394,7 +377,6 @@ pub(crate) fn window() -> Window {
         latencies: None,
         asleep: None,
         tail_us: 0,
-        steady: None,
     }
 }
 

@@ -157,7 +157,6 @@ impl CoreTime {
         CoreTime::parse(&stat, cores, ticks as f64)
     }
 
-    /// CPU time and steal since an earlier look.
     fn since(&self, earlier: &CoreTime) -> (f64, f64) {
         let interrupts = if self.apart { 0.0 } else { self.interrupts - earlier.interrupts };
         let busy = self.busy - earlier.busy + interrupts;
@@ -191,7 +190,7 @@ impl CoreTime {
 
 /// A sentence if other processes used more than a tenth of the cell's cores, and more than the counters resolve.
 fn finding(others: f64, cores: usize, window: &Window) -> Option<String> {
-    let seconds = window.wall_ns as f64 / 1e9;
+    let seconds = window.end.wall_ns as f64 / 1e9;
     let share = others / (seconds * cores.max(1) as f64);
     (share > NOISE_SHARE && others > NOISE_SECONDS).then(|| {
         // Without a number, so that reports show it once.

@@ -1,17 +1,14 @@
 //! What statements other than EXECUTEs were: their rows, requests and connections.
 
 use crate::meter::{from_worker, per_statement};
-use crate::{Better, Declaration, Meter, Outcome, Pass, Reading, ServerWindow, Unit, Window};
+use crate::{Better, Declaration, Meter, Outcome, Pass, ServerWindow, Unit, Window};
 
-const ROWS: [Declaration; 3] = [
+const MEASURES: [Declaration; 7] = [
     timed("rows", Unit::Count, Better::Neither, "rows that the statements wrote or asked for"),
     timed("rows_per_second", Unit::PerSecond, Better::Higher, "rows of verified statements per second of wall time")
         .titled("rows/s"),
     timed("cpu_per_row", Unit::Microseconds, Better::Lower, "CPU time of the worker per row of a verified statement")
         .titled("CPU us\n/row"),
-];
-
-const SERVER: [Declaration; 3] = [
     timed("requests_per_statement", Unit::Count, Better::Lower, "requests per statement, including the driver's own")
         .titled("requests\n/statement"),
     timed(
@@ -23,47 +20,37 @@ const SERVER: [Declaration; 3] = [
     .titled("own\n/statement"),
     timed("connections_per_statement", Unit::Count, Better::Lower, "connections opened per statement")
         .titled("connections\n/statement"),
-];
-
-const PREPARES: Declaration =
     timed("prepares_per_statement", Unit::Count, Better::Lower, "PREPAREs of the scenario's statements per statement")
-        .titled("PREPAREs\n/statement");
-
-const ALL: [Declaration; 7] = [ROWS[0], ROWS[1], ROWS[2], SERVER[0], SERVER[1], SERVER[2], PREPARES];
+        .titled("PREPAREs\n/statement"),
+];
 
 const fn timed(id: &'static str, unit: Unit, better: Better, about: &'static str) -> Declaration {
     Declaration::new(Pass::Timing, id, unit, better, about)
 }
 
 /// Rows, requests and connections of statements other than EXECUTEs; nothing if all are EXECUTEs.
-pub const OPERATIONS: Meter = Meter::new("operations", &ALL, |_| from_worker(figures));
+pub const OPERATIONS: Meter = Meter::new("operations", &MEASURES, |_| from_worker(figures));
 
 fn figures(window: &Window) -> Outcome {
     let Some(rows) = window.rows else { return Outcome::default() };
-    let mut outcome = Outcome::default();
-    if rows != window.issued {
-        // The few statements that have another number of rows do not shift the mean.
-        let verified = rows as f64 * window.verified as f64 / window.issued.max(1) as f64;
-        let over = |amount: f64, by: f64| match by > 0.0 {
-            true => Ok(amount / by),
-            false => {
-                Err("No row was written or read as the scenario says, so there is nothing to divide by.".to_owned())
-            }
-        };
-        let cpu_us = (window.user_us + window.sys_us) as f64;
-        let values = [Ok(rows as f64), over(verified * 1e9, window.wall_ns as f64), over(cpu_us, verified)];
-        outcome = Outcome::of(&ROWS, values);
-    }
+    // The few statements that have another number of rows do not shift the mean.
+    let verified = rows as f64 * window.verified as f64 / window.issued.max(1) as f64;
+    let over = |amount: f64, by: f64| match by > 0.0 {
+        true => Ok(amount / by),
+        false => Err("No row was written or read as the scenario says, so there is nothing to divide by.".to_owned()),
+    };
+    let cpu_us = (window.end.user_us + window.end.sys_us) as f64;
+    let of_rows = [Ok(rows as f64), over(verified * 1e9, window.end.wall_ns as f64), over(cpu_us, verified)];
+    let [rows, rate, cpu] = of_rows.map(|value| Some(value).filter(|_| rows != window.issued));
     let told = |pick: fn(&ServerWindow) -> u64| {
         let server = window.server.as_ref().map_err(Clone::clone)?;
         per_statement(pick(server) as f64, window)
     };
-    let values = [told(|server| server.requests), told(|server| server.own_statements), told(|server| server.opened)];
-    outcome.readings.extend(Outcome::of(&SERVER, values).readings);
+    let [requests, own, opened] =
+        [told(|server| server.requests), told(|server| server.own_statements), told(|server| server.opened)].map(Some);
     let prepares = window.server.as_ref().ok().and_then(|server| server.prepares);
     let prepares = prepares.map(|count| per_statement(count as f64, window));
-    outcome.readings.extend(prepares.map(|value| Reading { measure: PREPARES, value }));
-    outcome
+    Outcome::of_those(&MEASURES, [rows, rate, cpu, requests, own, opened, prepares])
 }
 
 #[cfg(test)]
@@ -82,7 +69,7 @@ mod tests {
         let of = Window { rows: Some(64 * issued), ..window() };
         let found = values(&of);
         assert_eq!(found[0], ("rows", 64.0 * issued as f64));
-        let cpu = (of.user_us + of.sys_us) as f64 / (64.0 * of.verified as f64);
+        let cpu = (of.end.user_us + of.end.sys_us) as f64 / (64.0 * of.verified as f64);
         assert!((found[2].1 - cpu).abs() < 1e-9, "{found:?}");
         assert_eq!(found.len(), 6);
     }

@@ -1,12 +1,12 @@
 //! Counters of the kernel: perf_event_open(2).
 
-use std::fs;
 use std::io;
 
 use perf_event::events::Event;
 use perf_event::{Builder, Counter};
 
 use crate::Refusal;
+use crate::environment::line;
 
 /// Whose work a counter counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,9 +29,6 @@ pub(crate) fn from_exec(event: impl Event, counts: Counts, pid: i32) -> io::Resu
 }
 
 /// Counts `event` in this thread while `work` brings it about `made` times: that a counter opens proves nothing.
-///
-/// # Errors
-/// `what` cannot be done, because the counter does not open or counts too little.
 pub(crate) fn try_out(
     what: &'static str,
     event: impl Event,
@@ -60,9 +57,10 @@ pub(crate) fn try_out(
 pub(crate) fn refused(what: &'static str, error: &io::Error) -> Refusal {
     const CONTAINER: &str = "in a container, allow perf_event_open: `--cap-add PERFMON` and a seccomp profile that has it (for \
                              Docker, `--security-opt seccomp=unconfined`)";
+    let paranoid = line("/proc/sys/kernel/perf_event_paranoid");
     let (why, remedy) = match error.raw_os_error() {
         Some(libc::EACCES) => (
-            format!("perf_event_open was refused with EACCES, and kernel.perf_event_paranoid is {}", paranoid()),
+            format!("perf_event_open was refused with EACCES, and kernel.perf_event_paranoid is {}", paranoid.unwrap_or_else(|| "unknown".to_owned())),
             "Run `sysctl kernel.perf_event_paranoid=1` as root, or `setcap cap_perfmon,cap_dac_read_search+ep` on the cqldyno \
              executable."
                 .to_owned(),
@@ -88,12 +86,6 @@ pub(crate) fn refused(what: &'static str, error: &io::Error) -> Refusal {
         ),
     };
     Refusal::new(what, why, remedy)
-}
-
-/// The setting `kernel.perf_event_paranoid`.
-fn paranoid() -> String {
-    fs::read_to_string("/proc/sys/kernel/perf_event_paranoid")
-        .map_or_else(|_| "unknown".to_owned(), |text| text.trim().to_owned())
 }
 
 #[cfg(test)]

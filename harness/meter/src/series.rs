@@ -9,7 +9,6 @@ use crate::{Attachment, Meter, Outcome, Seen, Subject, cpu_time};
 
 /// The key of the worker's series in [`Outcome::series`].
 const WORKER: &str = "cpu_us";
-/// The key of the server's.
 const SERVER: &str = "server_cpu_us";
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -77,8 +76,8 @@ impl Attachment for Sampler {
         Box::new(move |window| {
             let Some(origin) = origin else { return Outcome::default() };
             // The worker's own clock says when its window was, within what the parent saw.
-            let began = window.at_ns.map_or(origin, |at_ns| at_ns.saturating_sub(window.wall_ns)).max(origin);
-            let of = |samples: &[Sample]| by_second(samples, began, began.saturating_add(window.wall_ns));
+            let began = window.end.at_ns.map_or(origin, |at_ns| at_ns.saturating_sub(window.end.wall_ns)).max(origin);
+            let of = |samples: &[Sample]| by_second(samples, began, began.saturating_add(window.end.wall_ns));
             let series = readings.iter().filter_map(|(key, _, samples)| Some((*key, of(samples)?)));
             Outcome { series: series.collect::<BTreeMap<_, _>>(), ..Outcome::default() }
         })
@@ -116,6 +115,7 @@ mod tests {
     use super::*;
     use crate::Window;
     use crate::meter::window;
+    use cqldyno_protocol::End;
 
     const MS: u64 = 1_000_000;
 
@@ -155,7 +155,8 @@ mod tests {
             (monotonic_ns().unwrap(), attachment.at_end())
         };
         for (ended, seen) in [watch(), watch()] {
-            let outcome = seen(&Window { wall_ns: 20 * MS, at_ns: Some(ended), ..window() });
+            let outcome =
+                seen(&Window { end: End { wall_ns: 20 * MS, at_ns: Some(ended), ..window().end }, ..window() });
             assert_eq!(outcome.series.keys().collect::<Vec<_>>(), [&WORKER], "there is no server");
             assert_eq!(outcome.series[WORKER].len(), 1, "each window has a series of its own");
             assert!(outcome.series[WORKER][0] > 0, "{:?}", outcome.series);

@@ -5,28 +5,26 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How often this looks whether a program has ended.
+use tempfile::tempfile;
+
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// How many bytes of an error output are shown.
 const MOST_SAID: usize = 300;
 
-/// Runs `command` to its end; returns what it wrote to standard output.
+/// Runs `command` to its end; returns what it wrote to standard output. Files take all output, while pipes would need readers.
 ///
 /// # Errors
 /// When it cannot be started, does not end well, or not within `time`: the end of a sentence.
 pub(crate) fn run(command: &mut Command, time: Duration) -> Result<String, String> {
-    let mut output = temporary().map_err(|error| not_started(command, &error))?;
+    let mut output = tempfile().map_err(|error| not_started(command, &error))?;
     let standard_output = output.try_clone().map_err(|error| not_started(command, &error))?;
     run_into(command, standard_output, time)?;
     Ok(text(&mut output))
 }
 
 /// Runs `command` to its end with `output` as its standard output.
-///
-/// # Errors
-/// As those of [`run`].
 pub(crate) fn run_into(command: &mut Command, output: File, time: Duration) -> Result<(), String> {
-    let mut errors = temporary().map_err(|error| not_started(command, &error))?;
+    let mut errors = tempfile().map_err(|error| not_started(command, &error))?;
     let standard_error = errors.try_clone().map_err(|error| not_started(command, &error))?;
     command.stdin(Stdio::null()).stdout(output).stderr(standard_error);
     let mut child = Ended(command.spawn().map_err(|error| not_started(command, &error))?);
@@ -53,11 +51,6 @@ impl Drop for Ended {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
-}
-
-/// A file without a name: it takes all output of a program, while a pipe would need a reader.
-pub(crate) fn temporary() -> io::Result<File> {
-    tempfile::tempfile()
 }
 
 /// What was written to `file`, from its beginning.

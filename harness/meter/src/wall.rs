@@ -28,15 +28,14 @@ const SAME_MOMENT_NS: u64 = 50_000;
 const LATE_NS: u64 = 250_000_000;
 const LATE_PERCENT: u64 = 2;
 
-/// CLOCK_MONOTONIC, nanoseconds.
 pub(crate) fn monotonic_ns() -> io::Result<u64> {
     Ok(clock_gettime(ClockId::CLOCK_MONOTONIC)?.num_nanoseconds().unsigned_abs())
 }
 
 /// `clock` is the parent's.
 fn figures(clock: Both<u64>, window: &Window) -> Outcome {
-    let seconds = window.wall_ns as f64 / 1e9;
-    let rate = match window.wall_ns {
+    let seconds = window.end.wall_ns as f64 / 1e9;
+    let rate = match window.end.wall_ns {
         0 => Err("The window took no time at all, so there is no rate.".to_owned()),
         _ => per_steady_statement(|steady| steady.wall_ns as f64 / 1e9, seconds, window).map(|each| 1.0 / each),
     };
@@ -54,15 +53,15 @@ fn longer_at_the_server(window: &Window) -> Vec<String> {
     let Some(received) = window.server.as_ref().ok().and_then(|server| server.received) else { return Vec::new() };
     let mut voids = Vec::new();
     let took = received.last_ns.saturating_sub(received.first_ns);
-    if took > window.wall_ns + SAME_MOMENT_NS {
+    if took > window.end.wall_ns + SAME_MOMENT_NS {
         voids.push(format!(
             "The worker says that its window took {}, and the server received the statements over {}.",
-            seconds(window.wall_ns),
+            seconds(window.end.wall_ns),
             seconds(took)
         ));
     }
-    if let Some(at_ns) = window.at_ns {
-        let began_ns = at_ns.saturating_sub(window.wall_ns);
+    if let Some(at_ns) = window.end.at_ns {
+        let began_ns = at_ns.saturating_sub(window.end.wall_ns);
         if received.first_ns + SAME_MOMENT_NS < began_ns {
             let early = seconds(began_ns - received.first_ns);
             voids
@@ -81,17 +80,17 @@ fn longer_at_the_server(window: &Window) -> Vec<String> {
 /// Sentences if the window does not fit the parent's clock, read just before `go` and just after `end`.
 fn other_for_the_parent(window: &Window, go_ns: u64, end_ns: u64) -> Vec<String> {
     let mut voids = Vec::new();
-    if let Some(at_ns) = window.at_ns
-        && (at_ns.saturating_sub(window.wall_ns) + SAME_MOMENT_NS < go_ns || at_ns > end_ns + SAME_MOMENT_NS)
+    if let Some(at_ns) = window.end.at_ns
+        && (at_ns.saturating_sub(window.end.wall_ns) + SAME_MOMENT_NS < go_ns || at_ns > end_ns + SAME_MOMENT_NS)
     {
         voids.push("The worker says that its window began before `go`, or ended after its `end`.".to_owned());
     }
     let seen = end_ns.saturating_sub(go_ns);
     let is_witnessed = window.server.as_ref().is_ok_and(|server| server.received.is_some());
-    if !is_witnessed && window.wall_ns + LATE_NS + seen / 100 * LATE_PERCENT < seen {
+    if !is_witnessed && window.end.wall_ns + LATE_NS + seen / 100 * LATE_PERCENT < seen {
         voids.push(format!(
             "The worker says that its window took {}, and {} passed between `go` and `end`.",
-            seconds(window.wall_ns),
+            seconds(window.end.wall_ns),
             seconds(seen)
         ));
     }
@@ -107,13 +106,14 @@ mod tests {
     use super::*;
     use crate::meter::window;
     use crate::{ServerWindow, Span};
+    use cqldyno_protocol::End;
 
     /// A window of two seconds that ended at 10 s, whose statements the server received from `first_ns` to `last_ns`.
     fn received(first_ns: u64, last_ns: u64) -> Window {
         let of = window();
         let server =
             of.server.clone().map(|server| ServerWindow { received: Some(Span { first_ns, last_ns }), ..server });
-        Window { at_ns: Some(10_000_000_000), server, ..of }
+        Window { end: End { at_ns: Some(10_000_000_000), ..of.end }, server, ..of }
     }
 
     #[test]
@@ -133,7 +133,8 @@ mod tests {
     fn a_window_that_the_server_saw_last_longer_is_void() {
         assert!(longer_at_the_server(&received(8_000_010_000, 9_999_990_000)).is_empty());
         assert!(longer_at_the_server(&Window { server: Err("none".to_owned()), ..window() }).is_empty());
-        let told_half = Window { wall_ns: 1_000_000_000, at_ns: None, ..received(8_000_010_000, 9_999_990_000) };
+        let whole = received(8_000_010_000, 9_999_990_000);
+        let told_half = Window { end: End { wall_ns: 1_000_000_000, at_ns: None, ..whole.end.clone() }, ..whole };
         assert_eq!(
             longer_at_the_server(&told_half),
             [

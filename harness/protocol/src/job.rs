@@ -5,7 +5,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::ops::Range;
 
-use cqldyno_driver_api::{Capability, Consistency, Settings, Tls};
+use cqldyno_driver_api::{Capability, Consistency, Credentials, Settings, Tls};
 use cqldyno_scenarios::{Operation, Scenario};
 use serde::{Deserialize, Serialize};
 
@@ -53,7 +53,7 @@ pub struct Job {
     pub target: Vec<SocketAddr>,
     /// User and password, if the cluster asks for them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub credentials: Option<JobCredentials>,
+    pub credentials: Option<Credentials>,
     /// Encrypt all connections; absent for plain text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<Tls>,
@@ -143,22 +143,6 @@ impl fmt::Display for Runtime {
             Runtime::Current => out.write_str("current"),
             Runtime::Multi { workers } => write!(out, "multi:{workers}"),
         }
-    }
-}
-
-/// User and password. `Debug` shows neither.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct JobCredentials {
-    /// The role to log in as.
-    pub user: String,
-    /// Its password.
-    pub password: String,
-}
-
-impl fmt::Debug for JobCredentials {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("JobCredentials(..)")
     }
 }
 

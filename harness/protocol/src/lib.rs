@@ -10,7 +10,8 @@ mod report;
 #[path = "schema/tests.rs"]
 mod schema;
 
-pub use job::{Job, JobCredentials, Mode, ParentMessage, Runtime, lacking, tickets};
+pub use cqldyno_driver_api::Credentials;
+pub use job::{Job, Mode, ParentMessage, Runtime, lacking, tickets};
 pub use line::{LineError, MAX_LINE_BYTES, decode, encode};
 pub use report::{BuildInfo, Done, End, ErrorCount, Failed, FailureKind, Hello, Pace, Ready, Steady, WorkerMessage};
 

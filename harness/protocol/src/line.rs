@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn a_job_never_shows_its_password_in_debug_output() {
-        let credentials = crate::JobCredentials { user: "u".into(), password: "secret".into() };
+        let credentials = crate::Credentials { user: "u".into(), password: "secret".into() };
         assert!(!format!("{credentials:?}").contains("secret"));
     }
 }

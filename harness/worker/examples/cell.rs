@@ -15,7 +15,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use cqldyno_driver_api::{Consistency, Settings};
-use cqldyno_protocol::{Done, End, Job, JobCredentials, Mode, ParentMessage, Runtime, WorkerMessage, decode, encode};
+use cqldyno_protocol::{Credentials, Done, End, Job, Mode, ParentMessage, Runtime, WorkerMessage, decode, encode};
 use cqldyno_scenarios::{Scenario, builtin};
 use hdrhistogram::serialization::Deserializer;
 
@@ -90,7 +90,7 @@ fn arguments() -> Result<Arguments, Box<dyn Error>> {
             }
             "--user" => {
                 let password = env::var("CQLDYNO_PASSWORD")?;
-                job.credentials = Some(JobCredentials { user: value, password });
+                job.credentials = Some(Credentials { user: value, password });
             }
             _ => return Err(format!("{flag} {value} is not known\n{USAGE}").into()),
         }

@@ -43,7 +43,6 @@ impl<F: Future> Future for Ahead<F> {
     }
 }
 
-/// Asks for the cache line that `at` lies in.
 #[inline(always)]
 fn fetch(at: *const i8) {
     // SAFETY: a prefetch reads nothing that the program sees, and does not fault, whatever the address.

@@ -22,7 +22,6 @@ impl<const N: usize> Values<'_, N> {
     }
 }
 
-/// Makes the values of a column from a number.
 #[derive(Clone, Debug)]
 enum Generator {
     /// Of a kind whose values take no room.
@@ -85,7 +84,6 @@ impl Generator {
     }
 }
 
-/// Makes values with elements.
 #[derive(Clone, Debug)]
 struct NestedGenerator {
     kind: Nested,
@@ -141,7 +139,6 @@ impl NestedGenerator {
     }
 }
 
-/// Takes `length` bytes from the front of `room`, which has them.
 fn front<'a>(room: &mut &'a mut [u8], length: usize) -> &'a mut [u8] {
     let (front, rest) = take(room).split_at_mut_checked(length).unwrap_or_default();
     *room = rest;
@@ -194,7 +191,6 @@ pub(crate) struct Columns {
     any: Box<Any>,
 }
 
-/// Columns of any kind.
 #[derive(Clone, Debug)]
 struct Any {
     generators: Vec<Generator>,
@@ -217,7 +213,6 @@ impl Columns {
         Columns::of_rows(columns, NonZeroU64::MIN)
     }
 
-    /// Of keys with so many rows.
     pub(crate) fn of_rows(columns: &[Column], rows: NonZeroU64) -> Columns {
         let generators: Vec<Generator> =
             columns.iter().map(|column| Generator::of(&column.kind, column.unique)).collect();

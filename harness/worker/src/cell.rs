@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use cqldyno_driver_api::{Capability, ConnectOptions, Credentials, Driver, DriverInfo, ErrorKind, Session};
+use cqldyno_driver_api::{Capability, ConnectOptions, Driver, DriverInfo, ErrorKind, Session};
 use cqldyno_protocol::{
     Done, End, Failed, FailureKind, Job, MOST_IN_FLIGHT, Mode, Pace, ParentMessage, Ready, WorkerMessage, lacking,
     tickets,
@@ -17,11 +17,10 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use crate::binding::Columns;
-use crate::connecting;
 use crate::gauge::Gauge;
 use crate::generator::{Bench, OnError, Prepared, Run, Source, run};
 use crate::link::{Link, Phase};
-use crate::open_loop::{self, OpenLoopError};
+use crate::open_loop;
 use crate::operations::{Connect, Operations};
 use crate::recorder::{Counted, MOST_STATEMENTS};
 use crate::submitting::{self, Way};
@@ -33,19 +32,14 @@ const PROGRESS_AT_MOST_EVERY: Duration = Duration::from_millis(500);
 /// How long the driver may take to close its session after `done`.
 const CLOSE_WITHIN: Duration = Duration::from_secs(5);
 
-/// A failed step.
 fn failed(kind: FailureKind, message: String) -> Failed {
     Failed { kind, message }
 }
 
-/// The job as an adapter sees it.
 pub(crate) fn connect_options(job: &Job) -> ConnectOptions {
     ConnectOptions {
         contact_points: job.target.clone(),
-        credentials: job
-            .credentials
-            .as_ref()
-            .map(|given| Credentials { user: given.user.clone(), password: given.password.clone() }),
+        credentials: job.credentials.clone(),
         tls: job.tls.clone(),
         datacenter: job.datacenter.clone(),
         connections: job.connections,
@@ -141,17 +135,17 @@ pub(crate) async fn cell<D: Driver>(
     })?;
     driver.settle(&options).await;
     let offline = info.capabilities.contains(&Capability::Offline);
+    let connect = || -> Connect<D::Session> {
+        let (driver, options) = (Arc::clone(&driver), options.clone());
+        Box::new(move || {
+            let (driver, options) = (Arc::clone(&driver), options.clone());
+            Box::pin(async move { driver.connect(&options).await })
+        })
+    };
     let (bench, source, names) = match job.mode {
         Mode::Measure | Mode::Connect => {
-            let connect: Connect<D::Session> = {
-                let (driver, options) = (Arc::clone(&driver), options.clone());
-                Box::new(move || {
-                    let (driver, options) = (Arc::clone(&driver), options.clone());
-                    Box::pin(async move { driver.connect(&options).await })
-                })
-            };
             let bench = prepare_statements(session, &job, offline).await?;
-            let bench = Arc::new(Bench { operations: Operations::new(&job, connect), ..bench });
+            let bench = Arc::new(Bench { operations: Operations::new(&job, connect()), ..bench });
             warm_up(&bench, &workload, &job, clock.clone(), link).await?;
             let names = job.scenario.statements.iter().map(|statement| statement.name.clone()).collect();
             (bench, Source::window(workload), names)
@@ -187,7 +181,8 @@ pub(crate) async fn cell<D: Driver>(
         let (counted, pace) = match (job.mode, job.rate) {
             (Mode::Load, _) => (load(&bench, source, &gauge, clock, link, begin).await?, None),
             (Mode::Connect, _) => {
-                let counted = connecting::run(&*driver, &options, &job, &bench, &source, &gauge, clock).await;
+                let operations = Operations::connecting(&job, connect());
+                let counted = operations.one_by_one(&bench, &source, &gauge, clock).await;
                 say_end(link, &begin.until_now());
                 (counted, None)
             }
@@ -195,12 +190,7 @@ pub(crate) async fn cell<D: Driver>(
                 let end = end_of(link, &gauge, begin);
                 let window = Run::new(&bench, source, &gauge, clock.clone(), OnError::Count, end);
                 match rate {
-                    Some(rate) if job.mode == Mode::Measure => {
-                        open_loop::run(window, clock, rate).await.map_err(|error| match error {
-                            OpenLoopError::Panicked(panicked) => panicked.into(),
-                            timer @ OpenLoopError::Timer(_) => failed(FailureKind::Job, timer.to_string()),
-                        })?
-                    }
+                    Some(rate) if job.mode == Mode::Measure => open_loop::run(window, clock, rate).await?,
                     _ if submit.has_slots() => (run(window).await?, None),
                     _ => {
                         let (counted, polled) = submitting::run(window, way).await?;
@@ -228,7 +218,6 @@ pub(crate) async fn cell<D: Driver>(
     Ok(())
 }
 
-/// Closes the session, if it does so in time.
 pub(crate) async fn close<S: Session>(session: S) {
     let _ = tokio::time::timeout(CLOSE_WITHIN, session.close()).await;
 }
@@ -240,7 +229,6 @@ async fn expect(inbox: &mut UnboundedReceiver<ParentMessage>) {
     }
 }
 
-/// The names of the statements that the parts are for, in their order.
 fn names_of(parts: &[LoadPart], job: &Job) -> Vec<String> {
     let statements = parts.iter().filter_map(|part| job.scenario.statements.get(part.statement));
     statements.map(|statement| statement.name.clone()).collect()

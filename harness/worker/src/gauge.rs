@@ -43,7 +43,6 @@ struct Slots {
     first: u64,
 }
 
-/// The bit that says that the run was stopped.
 const STOPPED: u64 = 1 << 63;
 /// One slot that has not begun.
 const TO_BEGIN: u64 = 1 << 32;
@@ -52,7 +51,6 @@ const AT_WORK: u64 = TO_BEGIN - 1;
 const MOST_SLOTS: usize = (1 << 31) - 1;
 
 impl Gauge {
-    /// For the tickets `0..count`.
     pub(crate) fn new(count: u64, concurrency: usize) -> Gauge {
         Gauge::of(0..count, concurrency)
     }
@@ -82,12 +80,10 @@ impl Gauge {
         self.edges.steady()
     }
 
-    /// The first ticket.
     pub(crate) fn first(&self) -> u64 {
         self.slots.0.first
     }
 
-    /// The number of tickets.
     pub(crate) fn count(&self) -> u64 {
         self.slots.0.count - self.slots.0.first
     }
@@ -130,7 +126,6 @@ impl Gauge {
         before & !STOPPED < 2 * TO_BEGIN
     }
 
-    /// Whether every slot was polled.
     pub(crate) fn all_begun(&self) -> bool {
         self.word() & !STOPPED < TO_BEGIN
     }
@@ -145,7 +140,6 @@ impl Gauge {
         self.word() & AT_WORK < self.slots.0.full
     }
 
-    /// No statement is issued from now on.
     pub(crate) fn stop(&self) {
         self.slots.0.word.fetch_or(STOPPED, Ordering::Relaxed);
     }

@@ -67,12 +67,10 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    /// The scenario's statements in the window.
     pub(crate) fn window(workload: Workload) -> Source {
         if workload.is_once() { Source::Window(workload) } else { Source::Ways(workload) }
     }
 
-    /// The number of tickets.
     pub(crate) fn count(&self) -> u64 {
         match self {
             Source::Window(workload) | Source::Ways(workload) => workload.count(),
@@ -110,7 +108,6 @@ impl Source {
     }
 }
 
-/// Whether a run goes on after an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OnError {
     /// Errors are counted.
@@ -152,9 +149,6 @@ pub(crate) struct Run<S: Session> {
 }
 
 /// Issues every ticket of the run with its gauge's concurrency, and counts.
-///
-/// # Errors
-/// When a slot's task panicked; its counts are lost.
 pub(crate) async fn run<S: Session>(run: Arc<Run<S>>) -> Result<Counted, Panicked> {
     let prepared = &run.bench.prepared;
     // Room for values that no statement has would spread the slots over more of the processor's cache.
@@ -166,7 +160,7 @@ pub(crate) async fn run<S: Session>(run: Arc<Run<S>>) -> Result<Counted, Panicke
             if run.bench.operations.is_some() {
                 return tokio::spawn(operations::slot(Arc::clone(&run)));
             }
-            let run = Presence::before(Arc::clone(&run));
+            let run = Presence { run: Arc::clone(&run) };
             if most_room > 0 {
                 tokio::spawn(slot::<S, MAX_VALUES, _>(run, vec![0u8; most_room]))
             } else if most_values <= ONE_VALUE {
@@ -247,9 +241,6 @@ impl<S: Session> Run<S> {
     }
 
     /// Waits until every slot has left, and merges their counts.
-    ///
-    /// # Errors
-    /// When one of them panicked.
     pub(crate) async fn wait_for(&self, slots: JoinHandle<Vec<JoinHandle<()>>>) -> Result<Counted, Panicked> {
         // One wake-up at the end, instead of one for every slot that ends while others are at work.
         self.ended.notified().await;
@@ -278,7 +269,6 @@ impl<S: Session> Run<S> {
     }
 }
 
-/// A panic's message, if it has one.
 pub(crate) fn panic_message(payload: &(dyn std::any::Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "without a message".to_owned())
@@ -292,14 +282,9 @@ pub(crate) struct Presence<S: Session> {
 impl<S: Session> Presence<S> {
     /// Of a slot that begins now.
     pub(crate) fn new(run: Arc<Run<S>>) -> Presence<S> {
-        let presence = Presence::before(run);
+        let presence = Presence { run };
         presence.begin();
         presence
-    }
-
-    /// Of a slot that has yet to begin.
-    fn before(run: Arc<Run<S>>) -> Presence<S> {
-        Presence { run }
     }
 
     fn begin(&self) {
@@ -419,7 +404,6 @@ pub(crate) fn check<S: Session>(
     checked
 }
 
-/// The error with the statement's name.
 #[cold]
 fn of_statement(name: &str, error: &DriverError) -> DriverError {
     DriverError::new(error.kind(), format!("statement {name}: {}", error.message()))

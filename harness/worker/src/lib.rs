@@ -31,7 +31,6 @@
 mod ahead;
 mod binding;
 mod cell;
-mod connecting;
 mod executable;
 mod gauge;
 mod generator;

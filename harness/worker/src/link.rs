@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -19,9 +19,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::gauge::Gauge;
 
-/// The exit code after `done`.
 pub(crate) const EXIT_DONE: i32 = 0;
-/// The exit code after `failed`.
 pub(crate) const EXIT_FAILED: i32 = 1;
 /// The exit code when the parent went away.
 const EXIT_ABANDONED: i32 = 2;
@@ -86,9 +84,13 @@ impl Link {
         Ok(Link { output })
     }
 
+    fn output(&self) -> MutexGuard<'_, Output> {
+        self.output.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Says `message` and enters `phase`; ends the process if nobody reads.
     pub(crate) fn say(&self, message: &WorkerMessage, phase: Phase) {
-        let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut output = self.output();
         if output.phase != Phase::Closed {
             output.phase = phase;
             write(&mut output.file, message);
@@ -97,7 +99,7 @@ impl Link {
 
     /// Says how far the warm-up or the window is, if there is one now.
     pub(crate) fn say_progress(&self) {
-        let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut output = self.output();
         let issued = output.gauge.as_ref().map(|gauge| gauge.taken());
         if let (Phase::WarmUp | Phase::Window, Some(issued)) = (output.phase, issued) {
             write(&mut output.file, &WorkerMessage::Progress { issued });
@@ -106,7 +108,7 @@ impl Link {
 
     /// The warm-up begins: from now on `progress` tells how far it is.
     pub(crate) fn warm_up(&self, gauge: &Arc<Gauge>) {
-        let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut output = self.output();
         output.gauge = Some(Arc::clone(gauge));
         if output.phase != Phase::Closed {
             output.phase = Phase::WarmUp;
@@ -115,7 +117,7 @@ impl Link {
 
     /// The gauge that `progress` reports and `stop` stops from now on.
     pub(crate) fn arm(&self, window: &Arc<Gauge>) {
-        self.output.lock().unwrap_or_else(PoisonError::into_inner).gauge = Some(Arc::clone(window));
+        self.output().gauge = Some(Arc::clone(window));
     }
 
     /// Says `failed` and ends the process.
@@ -137,9 +139,6 @@ impl Link {
     }
 
     /// Reads the parent's further messages in a task of this runtime, and sends on those that a cell waits for.
-    ///
-    /// # Errors
-    /// When standard input is not a pipe.
     pub(crate) fn listen(self: &Arc<Link>, input: Input) -> io::Result<UnboundedReceiver<ParentMessage>> {
         let (sender, receiver) = unbounded_channel();
         let pipe = pipe::Receiver::from_file(input.file)?;
@@ -167,7 +166,7 @@ impl Link {
 
     /// Whether the `ack` of the last turn was heard.
     fn has_heard_all(&self) -> bool {
-        let output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+        let output = self.output();
         output.turns == 0 && matches!(output.phase, Phase::Acknowledged | Phase::Closed)
     }
 
@@ -179,34 +178,34 @@ impl Link {
                 Err(error) => self.fail(Failed { kind: FailureKind::Protocol, message: error.to_string() }),
             };
             match self.heard(&message) {
-                Ok(Heard::PassOn) => return Some(message),
-                Ok(Heard::Done) => {}
+                Ok(true) => return Some(message),
+                Ok(false) => {}
                 Err(failed) => self.fail(failed),
             }
         }
     }
 
-    /// Checks a message against the phase, and acts on `stop`.
-    fn heard(&self, message: &ParentMessage) -> Result<Heard, Failed> {
-        let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
-        let (next, heard) = match (output.phase, message) {
+    /// Checks a message against the phase, and acts on `stop`; returns whether a cell waits for it.
+    fn heard(&self, message: &ParentMessage) -> Result<bool, Failed> {
+        let mut output = self.output();
+        let (next, is_awaited) = match (output.phase, message) {
             (Phase::Greeted, ParentMessage::Job(job)) => {
                 output.turns = job.turns;
-                (Phase::Preparing, Heard::PassOn)
+                (Phase::Preparing, true)
             }
             (Phase::Ready, ParentMessage::Go) => {
                 output.turns = output.turns.saturating_sub(1);
-                (Phase::Window, Heard::PassOn)
+                (Phase::Window, true)
             }
             (Phase::Window, ParentMessage::Stop) => {
                 if let Some(window) = &output.gauge {
                     window.stop();
                 }
-                (Phase::Window, Heard::Done)
+                (Phase::Window, false)
             }
             // It crossed `end` on its way.
-            (Phase::Ended, ParentMessage::Stop) => (Phase::Ended, Heard::Done),
-            (Phase::Ended, ParentMessage::Ack) => (Phase::Acknowledged, Heard::PassOn),
+            (Phase::Ended, ParentMessage::Stop) => (Phase::Ended, false),
+            (Phase::Ended, ParentMessage::Ack) => (Phase::Acknowledged, true),
             (phase, message) => {
                 let found = match message {
                     ParentMessage::Job(_) => "job",
@@ -219,13 +218,8 @@ impl Link {
             }
         };
         output.phase = next;
-        Ok(heard)
+        Ok(is_awaited)
     }
-}
-
-enum Heard {
-    PassOn,
-    Done,
 }
 
 fn write(file: &mut File, message: &WorkerMessage) {
@@ -246,7 +240,6 @@ pub(crate) struct Input {
 }
 
 impl Input {
-    /// Takes standard input for the protocol.
     pub(crate) fn open() -> io::Result<Input> {
         Ok(Input { file: File::from(io::stdin().as_fd().try_clone_to_owned()?), lines: Lines::default() })
     }
@@ -260,7 +253,6 @@ struct Lines {
 }
 
 impl Lines {
-    /// Where the next bytes go.
     fn room(&mut self) -> &mut [u8] {
         self.bytes.resize(self.filled + 64 * 1024, 0);
         &mut self.bytes[self.filled..]

@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use cqldyno_driver_api::{Rows, Session};
-use cqldyno_protocol::Pace;
+use cqldyno_protocol::{Failed, FailureKind, Pace};
 use cqldyno_scenarios::MAX_VALUES;
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
@@ -32,10 +32,10 @@ use tokio::task::{consume_budget, yield_now};
 
 use crate::binding::Values;
 use crate::gauge::Gauge;
-use crate::generator::{Panicked, Presence, Run, check, spawn_all};
-use crate::latencies::{Latencies, histogram};
+use crate::generator::{Presence, Run, check, spawn_all};
+use crate::latencies::Latencies;
 use crate::operations::Room;
-use crate::recorder::{Counted, base64_of, ticks_per_second};
+use crate::recorder::{Counted, ticks_per_second};
 
 /// A statement issued later than this after its intended start is late.
 const LATE_AFTER: Duration = Duration::from_millis(1);
@@ -51,15 +51,10 @@ const LONGEST_SLEEP: Duration = Duration::from_millis(100);
 /// How many answers a slot keeps before it hands them over.
 const KEPT: usize = 16;
 
-/// Why a run at a rate has no result.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum OpenLoopError {
-    /// A slot's task panicked.
-    #[error(transparent)]
-    Panicked(#[from] Panicked),
-    /// There is no timer, or it went away.
-    #[error("statements cannot be started at a rate, because the system refuses a timer (timerfd): {0}")]
-    Timer(#[from] io::Error),
+fn no_timer(error: io::Error) -> Failed {
+    let message =
+        format!("statements cannot be started at a rate, because the system refuses a timer (timerfd): {error}");
+    Failed { kind: FailureKind::Job, message }
 }
 
 /// Which statements may start.
@@ -70,7 +65,6 @@ struct Pacer {
     count: u64,
     /// The intended start of the first statement, in clock ticks; set before any statement is due.
     origin: AtomicU64,
-    /// How many statements were let go.
     released: AtomicU64,
     /// One permit per due statement that no slot has taken; waiting slots come first in, first out.
     due: Semaphore,
@@ -125,9 +119,10 @@ impl Pacer {
         }
     }
 
-    fn take_in(&self, kept: &mut Kept) {
+    /// Takes in answers that a slot has kept: intended start, issue and answer in clock ticks.
+    fn take_in(&self, kept: &mut Vec<(u64, u64, u64)>) {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        for &(intended, issued, answered) in kept.times.iter().take(kept.len) {
+        for (intended, issued, answered) in kept.drain(..) {
             let lateness = self.clock.delta_as_nanos(intended, issued);
             counts.response.record(self.clock.delta_as_nanos(intended, answered));
             counts.lateness.record(lateness);
@@ -135,22 +130,16 @@ impl Pacer {
             counts.latest_ns = counts.latest_ns.max(lateness);
             counts.last_answer = counts.last_answer.max(answered);
         }
-        kept.len = 0;
     }
 
     /// The result of the whole run; `None` if nothing was answered.
     fn told(&self) -> Option<Pace> {
         let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        let text = |latencies: &Latencies| {
-            let mut whole = histogram()?;
-            latencies.add_to(&mut whole);
-            base64_of(&whole).filter(|_| !whole.is_empty())
-        };
         Some(Pace {
             rate: self.rate,
             lasted_ns: self.clock.delta_as_nanos(self.origin.load(Ordering::Relaxed), counts.last_answer),
-            response: text(&counts.response)?,
-            lateness: text(&counts.lateness)?,
+            response: counts.response.base64()?,
+            lateness: counts.lateness.base64()?,
             late_after_ns: LATE_AFTER.as_nanos() as u64,
             late: counts.late,
             latest_ns: counts.latest_ns,
@@ -158,35 +147,14 @@ impl Pacer {
     }
 }
 
-/// Answers that a slot has not handed over: intended start, issue and answer in clock ticks.
-struct Kept {
-    times: [(u64, u64, u64); KEPT],
-    len: usize,
-}
-
-impl Kept {
-    fn add(&mut self, pacer: &Pacer, intended: u64, issued: u64, answered: u64) {
-        if let Some(times) = self.times.get_mut(self.len) {
-            *times = (intended, issued, answered);
-            self.len += 1;
-        }
-        if self.len == KEPT {
-            pacer.take_in(self);
-        }
-    }
-}
-
 /// Starts every ticket of the run at `rate` statements per second, with as many in flight as its gauge has slots. A statement
 /// that finds all slots taken waits, and its response time counts that.
-///
-/// # Errors
-/// When a slot's task panicked, or the system has no timer.
 pub(crate) async fn run<S: Session>(
     run: Arc<Run<S>>,
     clock: Clock,
     rate: u64,
-) -> Result<(Counted, Option<Pace>), OpenLoopError> {
-    let alarm = Alarm::new()?;
+) -> Result<(Counted, Option<Pace>), Failed> {
+    let alarm = Alarm::new().map_err(no_timer)?;
     let pacer = Arc::new(Pacer::new(clock, rate.max(1), run.gauge.count()));
     let pacing = tokio::spawn(let_go(Arc::clone(&run), Arc::clone(&pacer), alarm));
     let slots = spawn_all(run.gauge.concurrency(), {
@@ -194,7 +162,7 @@ pub(crate) async fn run<S: Session>(
         move || tokio::spawn(slot(Arc::clone(&run), Arc::clone(&pacer)))
     });
     let counted = run.wait_for(slots).await;
-    pacing.await.map_err(io::Error::other)??;
+    pacing.await.map_err(io::Error::other).flatten().map_err(no_timer)?;
     Ok((counted?, pacer.told()))
 }
 
@@ -246,7 +214,7 @@ async fn pace(pacer: &Pacer, gauge: &Gauge, alarm: &mut Alarm) -> io::Result<()>
 
 async fn slot<S: Session>(run: Arc<Run<S>>, pacer: Arc<Pacer>) {
     let presence = Presence::new(Arc::clone(&run));
-    let mut times = Kept { times: [(0, 0, 0); KEPT], len: 0 };
+    let mut kept = Vec::with_capacity(KEPT);
     let mut rows = Rows::new();
     let (gauge, bench) = (&*run.gauge, &*run.bench);
     let mut room = Room::of(bench);
@@ -276,7 +244,10 @@ async fn slot<S: Session>(run: Arc<Run<S>>, pacer: Arc<Pacer>) {
             (answered, check(bench, prepared, outcome, issue.key, &mut rows))
         };
         run.recorders.answered(issue.statement, issued, answered);
-        times.add(&pacer, pacer.intended(nth), issued, answered);
+        kept.push((pacer.intended(nth), issued, answered));
+        if kept.len() == KEPT {
+            pacer.take_in(&mut kept);
+        }
         if !run.is_right(outcome) {
             // Without this, a driver that fails at once would keep its own tasks from mending what is broken.
             yield_now().await;
@@ -284,7 +255,7 @@ async fn slot<S: Session>(run: Arc<Run<S>>, pacer: Arc<Pacer>) {
         pacer.release(answered);
     }
     drop(presence);
-    pacer.take_in(&mut times);
+    pacer.take_in(&mut kept);
 }
 
 #[cfg(test)]

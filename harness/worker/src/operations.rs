@@ -12,23 +12,35 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use cqldyno_driver_api::{BatchRows, DriverError, Rows, Session, Value};
 use cqldyno_protocol::Job;
 use cqldyno_scenarios::{Issue, MAX_VALUES, Operation};
+use quanta::Clock;
 use tokio::task::{consume_budget, yield_now};
 
 use crate::binding::Values;
 use crate::cell::close;
-use crate::generator::{Bench, Prepared, Presence, Run, check};
+use crate::gauge::Gauge;
+use crate::generator::{Bench, Prepared, Presence, Run, Source, check};
+use crate::recorder::{Counted, Recorders};
 
-/// Connects as the job says.
 pub(crate) type Connect<S> =
     Box<dyn Fn() -> Pin<Box<dyn Future<Output = Result<S, DriverError>> + Send>> + Send + Sync>;
 
 /// What a statement is issued as.
 enum How {
     Execute,
-    Batch { rows: u64 },
-    Prepare { cql: String },
-    Unprepared { cql: String },
-    Connect { cql: String },
+    Batch {
+        rows: u64,
+    },
+    Prepare {
+        cql: String,
+    },
+    Unprepared {
+        cql: String,
+    },
+    /// These texts are prepared on a new session, and the one at the index is executed.
+    Connect {
+        texts: Vec<String>,
+        at: usize,
+    },
 }
 
 /// What each statement of a scenario is issued as.
@@ -82,11 +94,37 @@ impl<S: Session> Operations<S> {
                 Operation::Batch => How::Batch { rows: statement.rows() },
                 Operation::Prepare => How::Prepare { cql: cql() },
                 Operation::Unprepared => How::Unprepared { cql: cql() },
-                Operation::Connect => How::Connect { cql: cql() },
+                Operation::Connect => How::Connect { texts: vec![statement.cql.clone()], at: 0 },
             }
         });
         let cell = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         Some(Operations { each: how.collect(), cell, connect })
+    }
+
+    /// Each statement of the job's scenario on a session of its own, on which all of them are prepared.
+    pub(crate) fn connecting(job: &Job, connect: Connect<S>) -> Operations<S> {
+        let texts: Vec<String> = job.scenario.statements.iter().map(|statement| statement.cql.clone()).collect();
+        let each = (0..texts.len()).map(|at| How::Connect { texts: texts.clone(), at }).collect();
+        Operations { each, cell: 0, connect }
+    }
+
+    /// Takes every ticket of `source` in turn. `bench` is the worker's own session: its statements say which values are bound and
+    /// which rows must come back.
+    pub(crate) async fn one_by_one(&self, bench: &Bench<S>, source: &Source, gauge: &Gauge, clock: Clock) -> Counted {
+        let recorders = Recorders::new(bench.prepared.len(), clock);
+        let mut room = Room::of(bench);
+        while !gauge.is_stopped() {
+            let Some(ticket) = gauge.take_one() else { break };
+            let issue = source.issue(ticket);
+            let Some(prepared) = bench.prepared.get(issue.statement) else { break };
+            let from = recorders.now();
+            let (answered, checked) = self.issue(bench, prepared, issue, &mut room, || recorders.now()).await;
+            recorders.answered(issue.statement, from, answered);
+            if let Err(error) = checked {
+                recorders.failed(error);
+            }
+        }
+        recorders.merged()
     }
 
     /// Issues one statement; returns its outcome, and when the answer came according to `now`.
@@ -129,10 +167,10 @@ impl<S: Session> Operations<S> {
                 let outcome = bench.session.query_values(cql, values, rows).await;
                 (now(), outcome)
             }
-            Some(How::Connect { cql }) => {
+            Some(How::Connect { texts, at }) => {
                 let mut values = Values::<MAX_VALUES>::new();
                 let values = prepared.values.bind(issue.key, &mut values, bytes);
-                let (session, outcome) = first_answer(&self.connect, cql, values, rows).await;
+                let (session, outcome) = first_answer(&self.connect, texts, *at, values, rows).await;
                 let answered = now();
                 if let Some(session) = session {
                     close(session).await;
@@ -147,7 +185,8 @@ impl<S: Session> Operations<S> {
 /// The session, if there is one, and the outcome of its first statement.
 async fn first_answer<S: Session>(
     connect: &Connect<S>,
-    cql: &str,
+    texts: &[String],
+    at: usize,
     values: &[Value<'_>],
     rows: &mut Rows,
 ) -> (Option<S>, Result<(), DriverError>) {
@@ -155,10 +194,18 @@ async fn first_answer<S: Session>(
         Ok(session) => session,
         Err(error) => return (None, Err(error)),
     };
-    let outcome = match session.prepare(cql).await {
-        Ok(statement) => session.execute(&statement, values, rows).await,
-        Err(error) => Err(error),
+    let mut prepared = Vec::with_capacity(texts.len());
+    for cql in texts {
+        match session.prepare(cql).await {
+            Ok(statement) => prepared.push(statement),
+            Err(error) => return (Some(session), Err(error)),
+        }
+    }
+    let outcome = match prepared.get(at) {
+        Some(statement) => session.execute(statement, values, rows).await,
+        None => Ok(()),
     };
+    drop(prepared);
     (Some(session), outcome)
 }
 

@@ -43,7 +43,6 @@ impl Known {
         Known { parts }
     }
 
-    /// What those of `key` should be.
     #[inline]
     pub(crate) fn get(&self, columns: &Columns, key: u64) -> Sums {
         let width = columns.len();
@@ -110,7 +109,6 @@ fn with(sum: u64, cell: Option<Value<'_>>) -> u64 {
     sum.wrapping_mul(POINT).wrapping_add(hash(cell))
 }
 
-/// A hash of a cell's type and value.
 #[inline(always)]
 fn hash(cell: Option<Value<'_>>) -> u64 {
     match cell {

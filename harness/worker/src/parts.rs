@@ -1,6 +1,6 @@
 //! The load generator without a worker's process, and single parts of it, for `benches/criterion` to measure.
 //!
-//! Nothing is done here: each function calls the one that a slot calls.
+//! Nothing is done here: each function calls the one that a slot calls, or is it.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use quanta::Clock;
 use crate::binding::{Columns, Values};
 use crate::gauge::Gauge;
 use crate::generator::{Bench, FEW_VALUES, OnError, Run, Source, run};
-use crate::latencies::Latencies;
-use crate::recorder::Recorders;
+pub use crate::latencies::Latencies;
+pub use crate::recorder::Recorders;
 use crate::{cell, runtime, system, verify};
 
 /// The load generator with a driver's session and the runtime that a job asks for, in this process.
@@ -92,50 +92,5 @@ impl RowOfKey {
         self.rows.clear();
         self.columns.fill(key, &mut self.rows);
         verify::verify(Some(&self.columns), key, &self.rows)
-    }
-}
-
-/// One thread's counts of latencies, in the buckets of an HdrHistogram.
-#[derive(Debug)]
-pub struct LatencyCounts(Latencies);
-
-impl Default for LatencyCounts {
-    fn default() -> LatencyCounts {
-        LatencyCounts(Latencies::new())
-    }
-}
-
-impl LatencyCounts {
-    /// Counts one.
-    #[inline]
-    pub fn record(&mut self, nanoseconds: u64) {
-        self.0.record(nanoseconds);
-    }
-}
-
-/// What a slot does with an answer: its thread keeps it, and counts 64 at once.
-#[derive(Debug)]
-pub struct Recording {
-    recorders: Recorders,
-}
-
-impl Default for Recording {
-    fn default() -> Recording {
-        let recorders = Recorders::new(1, Clock::new());
-        Recording { recorders }
-    }
-}
-
-impl Recording {
-    /// The clock's ticks now.
-    #[inline]
-    pub fn now(&self) -> u64 {
-        self.recorders.now()
-    }
-
-    /// Counts an answer, asked and answered at these ticks.
-    #[inline]
-    pub fn answered(&mut self, from: u64, to: u64) {
-        self.recorders.answered(0, from, to);
     }
 }

@@ -5,15 +5,11 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
 use cqldyno_driver_api::{DriverError, ErrorKind};
 use cqldyno_protocol::ErrorCount;
-use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Serializer, V2Serializer};
 use quanta::Clock;
 
-use crate::latencies::{self, Latencies};
+use crate::latencies::{Latencies, add};
 
 /// The longest series by second, twelve days: a clock that jumps must not cost unbounded memory.
 const MOST_SECONDS: u64 = 1 << 20;
@@ -37,22 +33,23 @@ struct Recorder {
     second: AtomicU64,
     second_begin: AtomicU64,
     second_ticks: AtomicU64,
-    counts: Mutex<Counts>,
+    counts: Mutex<Counted>,
 }
 
-/// What one thread counted.
+/// What one thread counted, or all threads of a run together.
 #[derive(Debug, Default)]
-struct Counts {
+pub(crate) struct Counted {
     latencies: Latencies,
-    by_statement: Vec<u64>,
-    per_second: Vec<u64>,
-    errors: BTreeMap<ErrorKind, ErrorCount>,
-    below_concurrency: u64,
+    pub(crate) by_statement: Vec<u64>,
+    pub(crate) per_second: Vec<u64>,
+    pub(crate) errors: BTreeMap<ErrorKind, ErrorCount>,
+    /// Statements issued while fewer than 99 % of the slots were at work.
+    pub(crate) below_concurrency: u64,
 }
 
 /// The recorders of one run.
 #[derive(Debug)]
-pub(crate) struct Recorders {
+pub struct Recorders {
     run: u64,
     statements: usize,
     clock: Clock,
@@ -63,7 +60,6 @@ pub(crate) struct Recorders {
     all: Mutex<Vec<&'static Recorder>>,
 }
 
-/// A thread's recorder and the run that it belongs to.
 #[derive(Clone, Copy)]
 struct Mine {
     run: u64,
@@ -89,7 +85,7 @@ pub(crate) fn ticks_per_second(clock: &Clock) -> u64 {
 
 impl Recorders {
     /// Recorders for a run with so many statements, whose first second begins now.
-    pub(crate) fn new(statements: usize, clock: Clock) -> Recorders {
+    pub fn new(statements: usize, clock: Clock) -> Recorders {
         let nanoseconds = clock.delta_as_nanos(0, LONG).max(1);
         let ticks_per_second = ticks_per_second(&clock);
         Recorders {
@@ -105,13 +101,13 @@ impl Recorders {
 
     /// The clock's ticks now.
     #[inline]
-    pub(crate) fn now(&self) -> u64 {
+    pub fn now(&self) -> u64 {
         self.clock.raw()
     }
 
     /// Counts an answer to the scenario's statement with this index, asked at `from` and answered at `to`.
     #[inline]
-    pub(crate) fn answered(&self, statement: usize, from: u64, to: u64) {
+    pub fn answered(&self, statement: usize, from: u64, to: u64) {
         let answer = (to.saturating_sub(from) << STATEMENT_BITS) | statement as u64;
         match MINE.get() {
             Some(Mine { run, recorder }) if run == self.run && recorder.keep(answer, to) => {}
@@ -136,8 +132,7 @@ impl Recorders {
         recorder.put(answer);
     }
 
-    /// Counts what waits.
-    fn count(&self, recorder: &Recorder, counts: &mut Counts) {
+    fn count(&self, recorder: &Recorder, counts: &mut Counted) {
         let len = recorder.len.load(Ordering::Relaxed);
         if len == 0 {
             return;
@@ -160,7 +155,6 @@ impl Recorders {
         recorder.len.store(0, Ordering::Relaxed);
     }
 
-    /// Counts statements that were issued below the concurrency.
     pub(crate) fn below_concurrency(&self, count: u64) {
         if count > 0 {
             lock(&self.mine().counts).below_concurrency += count;
@@ -191,13 +185,8 @@ impl Recorders {
     }
 
     fn add(&self) -> &'static Recorder {
-        let counts = Counts {
-            latencies: Latencies::new(),
-            by_statement: vec![0; self.statements],
-            per_second: Vec::new(),
-            errors: BTreeMap::new(),
-            below_concurrency: 0,
-        };
+        let by_statement = vec![0; self.statements];
+        let counts = Counted { latencies: Latencies::new(), by_statement, ..Counted::default() };
         let recorder = Box::leak(Box::new(Recorder {
             waiting: [const { AtomicU64::new(0) }; WAITING],
             len: AtomicUsize::new(0),
@@ -216,35 +205,16 @@ impl Recorders {
         for recorder in lock(&self.all).iter() {
             let mut counts = lock(&recorder.counts);
             self.count(recorder, &mut counts);
-            add(&mut counted.by_statement, &counts.by_statement);
-            add(&mut counted.per_second, &counts.per_second);
-            for (kind, error) in &counts.errors {
-                let sum = counted.errors.entry(*kind).or_default();
-                if sum.count == 0 {
-                    sum.first.clone_from(&error.first);
-                }
-                sum.count += error.count;
-            }
-            counted.below_concurrency += counts.below_concurrency;
-            counted.latencies = counted.latencies.take().or_else(latencies::histogram);
-            if let Some(sum) = &mut counted.latencies {
-                counts.latencies.add_to(sum);
-            }
+            counted.add(&counts);
         }
         counted
     }
 }
 
-/// Adds counts to sums, of which there may be fewer.
-fn add(sums: &mut Vec<u64>, counts: &[u64]) {
-    sums.resize(sums.len().max(counts.len()), 0);
-    sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
-}
-
 impl Drop for Recorders {
     fn drop(&mut self) {
         for recorder in lock(&self.all).iter() {
-            *lock(&recorder.counts) = Counts::default();
+            *lock(&recorder.counts) = Counted::default();
         }
     }
 }
@@ -277,49 +247,49 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What all threads of a run counted together.
-#[derive(Debug, Default)]
-pub(crate) struct Counted {
-    /// Answers by the index of the scenario's statement.
-    pub(crate) by_statement: Vec<u64>,
-    /// Answers in each second of the run.
-    pub(crate) per_second: Vec<u64>,
-    /// Errors by kind.
-    pub(crate) errors: BTreeMap<ErrorKind, ErrorCount>,
-    /// Statements issued while fewer than 99 % of the slots were at work.
-    pub(crate) below_concurrency: u64,
-    latencies: Option<Histogram<u64>>,
-}
-
 impl Counted {
+    fn add(&mut self, other: &Counted) {
+        self.latencies.add(&other.latencies);
+        add(&mut self.by_statement, &other.by_statement);
+        add(&mut self.per_second, &other.per_second);
+        for (kind, error) in &other.errors {
+            let sum = self.errors.entry(*kind).or_default();
+            if sum.count == 0 {
+                sum.first.clone_from(&error.first);
+            }
+            sum.count += error.count;
+        }
+        self.below_concurrency += other.below_concurrency;
+    }
+
     /// Statements answered, with or without an error.
     pub(crate) fn answered(&self) -> u64 {
         self.by_statement.iter().sum()
     }
 
-    /// Statements answered with an error.
     pub(crate) fn failed(&self) -> u64 {
         self.errors.values().map(|error| error.count).sum()
     }
 
     /// The latencies as an HdrHistogram in its V2 form, base64; `None` when nothing was answered.
     pub(crate) fn histogram(&self) -> Option<String> {
-        base64_of(self.latencies.as_ref()?)
+        self.latencies.base64()
     }
-}
-
-/// The histogram in its V2 form, base64.
-pub(crate) fn base64_of(histogram: &Histogram<u64>) -> Option<String> {
-    let mut bytes = Vec::new();
-    V2Serializer::new().serialize(histogram, &mut bytes).ok()?;
-    Some(BASE64_STANDARD.encode(bytes))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::latencies::LONGEST_NS;
+    use base64::Engine;
+    use base64::prelude::BASE64_STANDARD;
+    use hdrhistogram::Histogram;
     use hdrhistogram::serialization::Deserializer;
+
+    fn histogram(counted: &Counted) -> Histogram<u64> {
+        let bytes = BASE64_STANDARD.decode(counted.histogram().unwrap()).unwrap();
+        Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap()
+    }
 
     fn ticks(recorders: &Recorders, seconds: f64) -> u64 {
         recorders.origin + (seconds * recorders.ticks_per_second as f64) as u64
@@ -337,8 +307,7 @@ mod tests {
         let counted = recorders.merged();
         assert_eq!(counted.by_statement, [75, 25]);
         assert_eq!(counted.per_second, [10; 10]);
-        let bytes = BASE64_STANDARD.decode(counted.histogram().unwrap()).unwrap();
-        let histogram: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
+        let histogram = histogram(&counted);
         assert_eq!(histogram.len(), 100);
         assert!((49_900_000..=50_100_000).contains(&histogram.max()), "{}", histogram.max());
         assert!((49_900_000..=50_100_000).contains(&histogram.min()), "{}", histogram.min());
@@ -353,8 +322,8 @@ mod tests {
         recorders.answered(0, 0, recorders.ticks_per_second * 7_200);
         let counted = recorders.merged();
         assert_eq!(counted.answered(), 3);
-        assert_eq!(counted.latencies.as_ref().unwrap().len(), 3);
-        assert!(counted.latencies.as_ref().unwrap().max() >= LONGEST_NS);
+        let histogram = histogram(&counted);
+        assert!(histogram.len() == 3 && histogram.max() >= LONGEST_NS);
     }
 
     #[test]
@@ -391,7 +360,7 @@ mod tests {
         assert_eq!((recorders.merged().answered(), recorders.merged().failed()), (1, 1));
         let recorder = recorders.mine();
         drop(recorders);
-        let [kept, none] = [format!("{:?}", lock(&recorder.counts)), format!("{:?}", Counts::default())];
+        let [kept, none] = [format!("{:?}", lock(&recorder.counts)), format!("{:?}", Counted::default())];
         assert!(kept == none, "{} characters of counts are kept", kept.len());
     }
 

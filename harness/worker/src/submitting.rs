@@ -62,39 +62,34 @@ impl Way {
 
 /// Issues every ticket of the run in that way, and counts; as [`crate::generator::run`] does with slots. The gauge has
 /// [`Way::tasks`]. Also returns how often the statements' futures were polled.
-///
-/// # Errors
-/// When the driver panicked.
 pub(crate) async fn run<S: Session>(run: Arc<Run<S>>, way: Way) -> Result<(Counted, u64), Panicked> {
     let polls = Arc::new(AtomicU64::new(0));
     let tasks = {
         let (run, polls) = (Arc::clone(&run), Arc::clone(&polls));
         // A task spawns them, for the reason that slots have.
+        let has_few = run.bench.prepared.iter().all(|one| one.values.len() <= FEW_VALUES);
+        let spawn = if has_few { spawn::<S, FEW_VALUES> } else { spawn::<S, MAX_VALUES> };
         tokio::spawn(async move { way.shares().map(|share| spawn(&run, way, share, &polls)).collect() })
     };
     let counted = run.wait_for(tasks).await?;
     Ok((counted, polls.load(Ordering::Relaxed)))
 }
 
-/// Spawns one of the way's tasks, which has so many statements in flight.
-fn spawn<S: Session>(run: &Arc<Run<S>>, way: Way, in_flight: usize, polls: &Arc<AtomicU64>) -> JoinHandle<()> {
+/// Spawns one of the way's tasks, which has so many statements in flight of at most `N` values each.
+fn spawn<S: Session, const N: usize>(
+    run: &Arc<Run<S>>,
+    way: Way,
+    in_flight: usize,
+    polls: &Arc<AtomicU64>,
+) -> JoinHandle<()> {
     let (presence, polls) = (Presence::new(Arc::clone(run)), Arc::clone(polls));
-    let has_few = run.bench.prepared.iter().all(|one| one.values.len() <= FEW_VALUES);
-    match (way.submit, has_few) {
-        (Submit::Stream, true) => tokio::spawn(stream::<S, FEW_VALUES>(presence, in_flight, polls)),
-        (Submit::Stream, false) => tokio::spawn(stream::<S, MAX_VALUES>(presence, in_flight, polls)),
-        (Submit::StreamUnconstrained, true) => {
-            tokio::spawn(unconstrained(stream::<S, FEW_VALUES>(presence, in_flight, polls)))
-        }
-        (Submit::StreamUnconstrained, false) => {
-            tokio::spawn(unconstrained(stream::<S, MAX_VALUES>(presence, in_flight, polls)))
-        }
-        (submit, true) => tokio::spawn(tasks::<S, FEW_VALUES>(presence, submit, in_flight, polls)),
-        (submit, false) => tokio::spawn(tasks::<S, MAX_VALUES>(presence, submit, in_flight, polls)),
+    match way.submit {
+        Submit::Stream => tokio::spawn(stream::<S, N>(presence, in_flight, polls)),
+        Submit::StreamUnconstrained => tokio::spawn(unconstrained(stream::<S, N>(presence, in_flight, polls))),
+        submit => tokio::spawn(tasks::<S, N>(presence, submit, in_flight, polls)),
     }
 }
 
-/// One stream, and what takes its answers.
 async fn stream<S: Session, const N: usize>(presence: Presence<S>, in_flight: usize, polls: Arc<AtomicU64>) {
     let run = &*presence;
     let statements = iter(tickets(run)).map(|ticket| Polled::new(statement::<S, N>(run, ticket)));
@@ -142,7 +137,6 @@ struct Shared<S: Session> {
     polls: Arc<AtomicU64>,
 }
 
-/// A statement's task.
 struct Task<S: Session>(Arc<Shared<S>>);
 
 impl<S: Session> Task<S> {

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use cqldyno_protocol::{End, Steady};
 use nix::libc::clockid_t;
 use nix::sys::resource::{Usage, UsageWho, getrusage};
-use nix::sys::time::{TimeVal, TimeValLike};
+use nix::sys::time::TimeValLike;
 use nix::time::{ClockId, clock_gettime};
 
 /// Monotonic time and the process' resource usage at one moment.
@@ -38,8 +38,8 @@ impl Edge {
         Ok(End {
             wall_ns: at_ns.saturating_sub(self.at_ns),
             at_ns: Some(at_ns),
-            user_us: difference(|usage| microseconds(usage.user_time())),
-            sys_us: difference(|usage| microseconds(usage.system_time())),
+            user_us: difference(|usage| usage.user_time().num_microseconds()),
+            sys_us: difference(|usage| usage.system_time().num_microseconds()),
             voluntary_switches: difference(Usage::voluntary_context_switches),
             involuntary_switches: difference(Usage::involuntary_context_switches),
             minor_faults: difference(Usage::minor_page_faults),
@@ -100,7 +100,6 @@ pub struct Edges {
     moments: [OnceLock<Moment>; 2],
 }
 
-/// A turn without edges.
 impl Default for Edges {
     fn default() -> Edges {
         // No ticket has this number.
@@ -167,10 +166,6 @@ fn tasks() -> Vec<i32> {
 /// The clock that all processes of a machine share, and that `std::time::Instant` reads, too.
 fn monotonic_ns() -> io::Result<u64> {
     Ok(clock_gettime(ClockId::CLOCK_MONOTONIC)?.num_nanoseconds().unsigned_abs())
-}
-
-fn microseconds(time: TimeVal) -> i64 {
-    time.tv_sec() * 1_000_000 + time.tv_usec()
 }
 
 /// The number of threads of this process; 0 without /proc.

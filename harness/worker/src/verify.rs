@@ -10,7 +10,6 @@ use crate::partition;
 /// The longest text or blob that a message shows, in characters or bytes.
 const SHOWN: usize = 40;
 
-/// The most elements that a message shows.
 const SHOWN_ELEMENTS: usize = 4;
 
 /// Checks every column of `rows` for `key`: exactly one row of `expected`'s columns, or no row if none is expected.
@@ -119,7 +118,6 @@ fn wrong_value(expected: &Columns, place: &str, number: u64, column: usize, row:
     wrong(format_args!("in {place} column {} should be {expected}, and {found} was found", column + 1))
 }
 
-/// A value with its type, shortened.
 fn show(value: Value<'_>) -> String {
     let kind = value.type_name();
     if let Some((_, items)) = value.nested() {

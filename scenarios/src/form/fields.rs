@@ -28,8 +28,8 @@ pub(crate) struct Fields<'a> {
 }
 
 impl<'a> Entry<'a> {
-    pub(crate) fn mistake(&self, message: String) -> Mistake {
-        Mistake { span: self.value.span(), message }
+    pub(crate) fn mistake(&self, message: impl Into<String>) -> Mistake {
+        Mistake { span: self.value.span(), message: message.into() }
     }
 
     fn name(&self) -> String {
@@ -57,7 +57,6 @@ impl<'a> Entry<'a> {
         self.value.get_ref().as_bool().ok_or_else(|| self.wrong_kind("true or false"))
     }
 
-    /// A whole number of `range`.
     pub(crate) fn whole(self, range: RangeInclusive<i128>) -> Result<i128, Mistake> {
         let takes = || match (*range.start(), *range.end()) {
             (start, end) if start == i128::from(i64::MIN) && end == i128::from(i64::MAX) => "a whole number".to_owned(),
@@ -87,7 +86,6 @@ impl<'a> Entry<'a> {
         })
     }
 
-    /// One of several words.
     pub(crate) fn word<T: Copy>(self, words: &[(&str, T)]) -> Result<T, Mistake> {
         let known = || words.iter().map(|(word, _)| format!("\"{word}\"")).collect::<Vec<_>>().join(", ");
         let DeValue::String(found) = self.value.get_ref() else {
@@ -111,7 +109,6 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// A list of which each item is read by `read`.
     pub(crate) fn list<T>(self, read: impl FnMut(Entry<'a>) -> Result<T, Mistake>) -> Result<Vec<T>, Mistake> {
         let DeValue::Array(items) = self.value.get_ref() else { return Err(self.wrong_kind(&self.a_list())) };
         items.iter().map(|value| Entry { name: self.name, is_item: true, value }).map(read).collect()
@@ -173,10 +170,10 @@ impl<'a> Fields<'a> {
         find(self.table, name).map(|value| read(Entry { name, is_item: false, value })).transpose()
     }
 
-    /// Refuses every field that was not asked for, with those that were.
-    pub(crate) fn end(self) -> Result<(), Mistake> {
+    /// `read`, unless there is a field that was not asked for; the refusal names those that were.
+    pub(crate) fn end<T>(self, read: T) -> Result<T, Mistake> {
         let unknown = self.table.iter().find(|(key, _)| !self.asked.contains(&key.get_ref().as_ref()));
-        unknown.map_or(Ok(()), |(key, _)| {
+        unknown.map_or(Ok(read), |(key, _)| {
             let meant = suggestion(key.get_ref(), self.asked.iter().copied());
             let message = format!(
                 "{} has no field {}; its fields are {}{}{meant}",

@@ -2,12 +2,22 @@
 
 use std::ops::Range;
 
+use crate::ScenarioError;
+
 /// What is wrong at which bytes of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mistake {
     pub(crate) span: Range<usize>,
     /// A full sentence without its full stop.
     pub(crate) message: String,
+}
+
+impl Mistake {
+    /// The error about `text`, which is `what` and comes from `origin`.
+    pub(crate) fn within(&self, what: &str, origin: &str, text: &str) -> ScenarioError {
+        let (Place { line, column, excerpt }, message) = (Place::of(&self.span, text), &self.message);
+        ScenarioError(format!("the {what} {origin} cannot be read, line {line}, column {column}: {message}\n{excerpt}"))
+    }
 }
 
 /// A place in a text as a reader finds it.

@@ -1,10 +1,11 @@
 //! The TOML form of a regression.
 
 use super::fields::{Entry, Fields};
-use super::mistake::{Mistake, Place};
+use super::mistake::Mistake;
 use super::{parsed, text};
+use crate::ScenarioError;
 use crate::builtin::builtins;
-use crate::regression::{Claim, Direction, Expectation, Regression, RegressionError, Trial};
+use crate::regression::{Claim, Direction, Expectation, Regression, Trial};
 use crate::submit::Submit;
 use crate::suggestion::suggestion;
 use crate::workload::MOST;
@@ -14,17 +15,13 @@ const COUNT: u64 = 100_000;
 const CONCURRENCY: u64 = 1_024;
 const BLOCKS: u32 = 12;
 const ARRANGEMENT: &str = "multi:2";
-/// The most statements in flight of a run.
 const MOST_IN_FLIGHT: i128 = 1 << 20;
 /// Fewer points give no exponent with an interval.
 const LEAST_POINTS: usize = 3;
 
 /// Reads a regression and checks it; `origin` names the text in messages.
-pub(crate) fn read(text: &str, origin: &str) -> Result<Regression, RegressionError> {
-    read_document(text).map_err(|Mistake { span, message }| {
-        let Place { line, column, excerpt } = Place::of(&span, text);
-        RegressionError { origin: origin.to_owned(), line, column, message, excerpt }
-    })
+pub(crate) fn read(text: &str, origin: &str) -> Result<Regression, ScenarioError> {
+    read_document(text).map_err(|mistake| mistake.within("regression", origin, text))
 }
 
 fn read_document(document: &str) -> Result<Regression, Mistake> {
@@ -45,8 +42,7 @@ fn read_document(document: &str) -> Result<Regression, Mistake> {
             }
         })?,
     };
-    fields.end()?;
-    Ok(regression)
+    fields.end(regression)
 }
 
 fn trial(entry: Entry<'_>) -> Result<Trial, Mistake> {
@@ -67,8 +63,7 @@ fn trial(entry: Entry<'_>) -> Result<Trial, Mistake> {
         expectations: Vec::new(),
     };
     trial.expectations = fields.required("expect", |entry| some(entry, |entry| expectation(entry, &trial)))?;
-    fields.end()?;
-    Ok(trial)
+    fields.end(trial)
 }
 
 fn expectation(entry: Entry<'_>, trial: &Trial) -> Result<Expectation, Mistake> {
@@ -97,7 +92,7 @@ fn expectation(entry: Entry<'_>, trial: &Trial) -> Result<Expectation, Mistake> 
     let ratio = fields.optional("ratio", |entry| bounds(entry, direction.map(Direction::widest)))?;
     let within = fields.optional("figure", |entry| bounds(entry, None))?;
     let exponent = fields.optional("exponent", |entry| bounds(entry, None))?;
-    fields.end()?;
+    fields.end(())?;
     let claim = match (from, to, direction, of, within, exponent) {
         (Some(from), Some(to), Some(direction), None, None, None) => {
             Claim::Change { from, to, direction, ratio: ratio.unwrap_or_else(|| direction.ratios()) }
@@ -106,8 +101,7 @@ fn expectation(entry: Entry<'_>, trial: &Trial) -> Result<Expectation, Mistake> 
         (None, None, None, Some(of), None, Some(exponent)) if ratio.is_none() => Claim::Growth { of, exponent },
         _ => {
             return Err(entry.mistake(
-                "an expectation takes from, to and direction (and ratio, if bounds are known), or of and figure, or of and exponent"
-                    .to_owned(),
+                "an expectation takes from, to and direction (and ratio, if bounds are known), or of and figure, or of and exponent",
             ));
         }
     };
@@ -123,7 +117,7 @@ fn expectation(entry: Entry<'_>, trial: &Trial) -> Result<Expectation, Mistake> 
             trial.concurrency
         ))),
         Claim::Growth { .. } if at.is_some() => {
-            Err(entry.mistake("an exponent is taken over all numbers in flight; leave at out".to_owned()))
+            Err(entry.mistake("an exponent is taken over all numbers in flight; leave at out"))
         }
         Claim::Change { .. } | Claim::Figure { .. } if trial.concurrency.len() > 1 && at.is_none() => Err(entry
             .mistake(format!("the run has several numbers in flight; name one of {:?} with at", trial.concurrency))),
@@ -135,7 +129,7 @@ fn expectation(entry: Entry<'_>, trial: &Trial) -> Result<Expectation, Mistake> 
 fn some<'a, T>(entry: Entry<'a>, read: impl FnMut(Entry<'a>) -> Result<T, Mistake>) -> Result<Vec<T>, Mistake> {
     let items = entry.list(read)?;
     if items.is_empty() {
-        return Err(entry.mistake("the list is empty; it takes at least one item".to_owned()));
+        return Err(entry.mistake("the list is empty; it takes at least one item"));
     }
     Ok(items)
 }

@@ -26,10 +26,10 @@ values = [{ type = "bigint" }, { type = "text", length = 3 }]
 /// What is said of [`GOOD`] with `from` replaced by `to`: line, column, sentence.
 fn said(from: &str, to: &str) -> (usize, usize, String) {
     assert!(GOOD.contains(from), "{from}");
-    match read(&GOOD.replacen(from, to, 1), "tiny.toml") {
-        Err(ScenarioError::Mistake { line, column, message, .. }) => (line, column, message),
-        other => panic!("{from} -> {to}: {other:?}"),
-    }
+    let text = GOOD.replacen(from, to, 1);
+    let Mistake { span, message } = read_document(&text).unwrap_err();
+    let place = mistake::Place::of(&span, &text);
+    (place.line, place.column, message)
 }
 
 #[test]

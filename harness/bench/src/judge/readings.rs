@@ -1,7 +1,7 @@
 //! What processes and meters of a cell reported, in the form that results hold.
 
 use cqldyno_meter::{Asleep, Outcome, Reading, Refusal, Seen, ServerWindow, Traffic, Window, busy_connections};
-use cqldyno_protocol::{Done, End, Runtime, Steady};
+use cqldyno_protocol::{Done, End, Runtime};
 use cqldyno_reports::measure::{
     BYTES_PER_READ, FRAMES_PER_READ, SERVER_CPU, SERVER_UTILISATION, THREADS, TO_REPLICA, TO_SHARD, WALL,
     WORKER_UTILISATION,
@@ -38,14 +38,7 @@ pub(crate) fn window_of(
     rows: Option<u64>,
 ) -> Window {
     Window {
-        wall_ns: end.wall_ns,
-        at_ns: end.at_ns,
-        user_us: end.user_us,
-        sys_us: end.sys_us,
-        voluntary_switches: end.voluntary_switches,
-        involuntary_switches: end.involuntary_switches,
-        minor_faults: end.minor_faults,
-        major_faults: end.major_faults,
+        end: end.clone(),
         issued: done.issued,
         verified: done.verified,
         errors: done.errors.values().map(|error| error.count).sum(),
@@ -66,11 +59,6 @@ pub(crate) fn window_of(
         latencies: None,
         asleep: None,
         tail_us: 0,
-        steady: end.steady.map(|Steady { wall_ns, cpu_ns, statements }| cqldyno_meter::Steady {
-            wall_ns,
-            cpu_ns,
-            statements,
-        }),
     }
 }
 

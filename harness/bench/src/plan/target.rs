@@ -11,7 +11,7 @@ use std::time::Duration;
 use cqldyno_builder::{BuildError, cache};
 use cqldyno_cassandra::{CassandraError, Order};
 use cqldyno_driver_api::Tls;
-use cqldyno_protocol::JobCredentials;
+use cqldyno_protocol::Credentials;
 use cqldyno_reports::TlsInfo;
 
 /// The environment variable that holds a password; no child inherits it.
@@ -89,7 +89,7 @@ pub enum TargetError {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Access {
     /// User and password, if the cluster asks for them.
-    pub credentials: Option<JobCredentials>,
+    pub credentials: Option<Credentials>,
     /// TLS, if the cluster asks for it.
     pub tls: Option<Tls>,
 }
@@ -191,7 +191,7 @@ fn address(part: &str) -> Result<SocketAddr, TargetError> {
 ///
 /// # Errors
 /// When one is given without the other, or the file cannot be read.
-pub fn credentials(user: Option<&str>, password_file: Option<&Path>) -> Result<Option<JobCredentials>, TargetError> {
+pub fn credentials(user: Option<&str>, password_file: Option<&Path>) -> Result<Option<Credentials>, TargetError> {
     let Some(user) = user else {
         return if password_file.is_some() { Err(TargetError::NoUser) } else { Ok(None) };
     };
@@ -212,7 +212,7 @@ pub fn credentials(user: Option<&str>, password_file: Option<&Path>) -> Result<O
             text => text.map_err(|_| TargetError::NoPassword(user.to_owned()))?,
         },
     };
-    Ok(Some(JobCredentials { user: user.to_owned(), password }))
+    Ok(Some(Credentials { user: user.to_owned(), password }))
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 //! The supervisor makes it ([`create`]) and names it in the environment variable [`VARIABLE`]. The interposer, loaded into the
 //! worker, maps it, writes [`MAGIC`] and its process id, and counts. The supervisor reads it ([`read`]) at any time.
 //!
-//! All numbers are `u64` in the machine's byte order. The header of [`HEADER_BYTES`] has the magic, the process id and the number
-//! of threads that have allocated. [`SLOTS`] slots of [`SLOT_BYTES`] follow. Each thread adds to the slot of its number modulo
+//! All numbers are `u64` in the machine's byte order. A header of [`LINE`] bytes has the magic, the process id and the number
+//! of threads that have allocated. [`SLOTS`] slots of as many bytes follow. Each thread adds to the slot of its number modulo
 //! [`SLOTS`], so that threads rarely share a cache line.
 
 use std::fs::{File, OpenOptions};
@@ -18,16 +18,12 @@ pub const VARIABLE: &str = "CQLDYNO_ALLOCATIONS";
 /// What the interposer writes first: `cqldyno` and the version of this form.
 pub const MAGIC: u64 = u64::from_be_bytes(*b"cqldyno\x01");
 
-/// Bytes of a cache line, to which header and slots are aligned.
+/// Bytes of a cache line: of the header, and of each slot after it.
 pub const LINE: usize = 64;
-/// Bytes before the first slot.
-pub const HEADER_BYTES: usize = LINE;
 /// Slots.
 pub const SLOTS: usize = 256;
-/// Bytes of a slot.
-pub const SLOT_BYTES: usize = LINE;
 /// Bytes of the file.
-pub const AREA_BYTES: usize = HEADER_BYTES + SLOTS * SLOT_BYTES;
+pub const AREA_BYTES: usize = LINE + SLOTS * LINE;
 
 /// The number of the header's word with the magic.
 pub const WORD_MAGIC: usize = 0;
@@ -75,8 +71,8 @@ pub fn create(path: &Path) -> io::Result<File> {
 pub fn read(file: &File) -> io::Result<Counts> {
     let mut area = vec![0; AREA_BYTES];
     file.read_exact_at(&mut area, 0)?;
-    let (header, slots) = area.split_at(HEADER_BYTES);
-    let sum = |word: usize| slots.chunks_exact(SLOT_BYTES).map(|slot| word_of(slot, word)).fold(0, u64::wrapping_add);
+    let (header, slots) = area.split_at(LINE);
+    let sum = |word: usize| slots.chunks_exact(LINE).map(|slot| word_of(slot, word)).fold(0, u64::wrapping_add);
     Ok(Counts {
         pid: (word_of(header, WORD_MAGIC) == MAGIC).then(|| word_of(header, WORD_PID)),
         threads: word_of(header, WORD_THREADS),
@@ -112,7 +108,7 @@ mod tests {
         let put = |at: usize, value: u64| file.write_all_at(&value.to_ne_bytes(), at as u64).unwrap();
         put(8 * WORD_PID, 77);
         for (slot, count) in [(0, 3), (SLOTS - 1, 4)] {
-            let at = HEADER_BYTES + slot * SLOT_BYTES;
+            let at = LINE + slot * LINE;
             put(at + 8 * WORD_ALLOCATIONS, count);
             put(at + 8 * WORD_BYTES, 100 * count);
             put(at + 8 * WORD_FREES, 1);

@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
 use cqldyno_allocation_area::{Counts, VARIABLE, create, read};
 use cqldyno_measure::list::declared;
@@ -24,7 +24,6 @@ const MEASURES: [Declaration; 3] = [
     declared::FREES_PER_STATEMENT.titled("given\nback"),
 ];
 
-/// The library's file name.
 const LIBRARY: &str = "libcqldyno_interposer.so";
 /// The file of the counters, in the cell's own folder.
 const AREA: &str = "allocations";
@@ -75,15 +74,12 @@ fn trial() -> Result<(), Refusal> {
 pub const ALLOCATIONS: Meter = Meter::new("allocations", &MEASURES, attach)
     .needs("libcqldyno_interposer.so beside cqldyno, and a worker that is linked to the C library dynamically")
     .costs("a few nanoseconds per allocation")
-    .probed(probe);
+    .probed(|| TRIED.clone());
 
-fn probe() -> Probe {
-    static TRIED: OnceLock<Probe> = OnceLock::new();
-    TRIED.get_or_init(trial).clone()
-}
+static TRIED: LazyLock<Probe> = LazyLock::new(trial);
 
 fn attach(subject: &Subject) -> Box<dyn Attachment> {
-    let area = probe().and_then(|()| create(&subject.scratch.join(AREA)).map_err(no_area));
+    let area = TRIED.clone().and_then(|()| create(&subject.scratch.join(AREA)).map_err(no_area));
     counting(subject.worker, area)
 }
 

@@ -6,16 +6,14 @@ mod picture;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
 use cqldyno_measure::list::{CPU_BY_FUNCTION, OTHER_FUNCTIONS};
 
 use self::perf::Recording;
 pub use self::picture::{PictureError, differential, picture};
-use crate::meter::per_statement;
-use crate::{
-    Artifact, Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Refusal, Seen, Subject, Unit, Window,
-};
+use crate::meter::{Both, Edge, at_edges, per_statement};
+use crate::{Artifact, Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Subject, Unit, Window};
 
 const MEASURES: [Declaration; 2] = [
     Declaration::new(Pass::Flamegraph, "stack_samples", Unit::Count, Better::Neither, "stacks sampled in the window")
@@ -40,46 +38,42 @@ pub const STACKS: &str = "stacks";
 pub const FLAME_GRAPHS: Meter = Meter::new("flame graphs", &MEASURES, attach)
     .needs("perf from Linux 5.10 on, and perf_event_open(2)")
     .costs("0 to 4 % of the time")
-    .probed(probe);
+    .probed(|| TRIED.clone());
 
-fn probe() -> Probe {
-    static TRIED: OnceLock<Probe> = OnceLock::new();
-    TRIED.get_or_init(perf::trial).clone()
-}
+static TRIED: LazyLock<Probe> = LazyLock::new(perf::trial);
 
 fn attach(subject: &Subject) -> Box<dyn Attachment> {
-    Box::new(Sampler { worker: subject.worker, scratch: subject.scratch.clone(), windows: 0, recording: None })
+    let (worker, scratch) = (subject.worker, subject.scratch.clone());
+    let (mut windows, mut recording) = (0, None);
+    let mut at = move |edge| match (edge, recording.take()) {
+        (Edge::End, Some(begun)) => Recording::end(begun).map(Some),
+        (Edge::End, None) => Ok(None),
+        (Edge::Go, _) => {
+            windows += 1;
+            TRIED.clone()?;
+            recording = Some(Recording::begin(worker, &scratch, windows)?);
+            Ok(None)
+        }
+    };
+    at_edges(move |edge| at(edge).map_err(|refusal| refusal.to_string()), figures)
 }
 
-struct Sampler {
-    worker: i32,
-    scratch: PathBuf,
-    windows: u32,
-    recording: Option<Result<Recording, Refusal>>,
-}
-
-impl Attachment for Sampler {
-    fn at_go(&mut self) {
-        self.windows += 1;
-        let begun = probe().and_then(|()| Recording::begin(self.worker, &self.scratch, self.windows));
-        self.recording = Some(begun);
-    }
-
-    fn at_end(&mut self) -> Seen {
-        let recorded = self.recording.take().map(|recording| recording.and_then(Recording::end));
-        Box::new(move |window| {
-            let Some(recorded) = recorded else { return Outcome::default() };
-            let folded = match recorded.and_then(|data| perf::fold(&data)) {
-                Ok(folded) => folded,
-                Err(refusal) => return Outcome::of(&MEASURES, [(); 2].map(|()| Err(refusal.to_string()))),
-            };
-            let (samples, whole) = samples(&folded);
-            Outcome {
-                breakdowns: BTreeMap::from([(CPU_BY_FUNCTION, functions(&folded, window))]),
-                files: vec![Artifact { kind: STACKS, extension: "folded", bytes: folded.into_bytes() }],
-                ..Outcome::of(&MEASURES, [Ok(samples as f64), Ok(100.0 * whole as f64 / samples.max(1) as f64)])
-            }
-        })
+/// What the file has that perf left at the end.
+fn figures(both: Both<Option<PathBuf>>, window: &Window) -> Outcome {
+    let folded = match both {
+        Ok((_, None)) => return Outcome::default(),
+        Ok((_, Some(data))) => perf::fold(data).map_err(|refusal| refusal.to_string()),
+        Err(why) => Err(why),
+    };
+    let folded = match folded {
+        Ok(folded) => folded,
+        Err(why) => return Outcome::of(&MEASURES, [Err(why.clone()), Err(why)]),
+    };
+    let (samples, whole) = samples(&folded);
+    Outcome {
+        breakdowns: BTreeMap::from([(CPU_BY_FUNCTION, functions(&folded, window))]),
+        files: vec![Artifact { kind: STACKS, extension: "folded", bytes: folded.into_bytes() }],
+        ..Outcome::of(&MEASURES, [Ok(samples as f64), Ok(100.0 * whole as f64 / samples.max(1) as f64)])
     }
 }
 

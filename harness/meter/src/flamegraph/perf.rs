@@ -13,9 +13,10 @@ use inferno::collapse::perf::{Folder, Options};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::stat::Mode;
 use nix::unistd::{Pid, mkfifo};
+use tempfile::tempfile;
 
 use crate::Refusal;
-use crate::tool::{Ended, run, run_into, said, temporary, text};
+use crate::tool::{Ended, run, run_into, said, text};
 
 /// No divisor of the rates of timers, so that samples do not fall in step with them.
 pub(super) const FREQUENCY: u16 = 499;
@@ -26,7 +27,6 @@ const CALL_GRAPH: &str = "dwarf,65528";
 const FOLLOWS_WITHIN: Duration = Duration::from_secs(30);
 /// How long perf may take to find the frames of all samples.
 const FOLDS_WITHIN: Duration = Duration::from_secs(300);
-/// How often this looks whether it has.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 fn refuse(why: impl ToString, remedy: &str) -> Refusal {
@@ -43,7 +43,6 @@ fn no_room(what: &str, error: impl Display) -> Refusal {
     refuse(format!("{what}: {error}"), remedy)
 }
 
-/// Samples a small program.
 pub(super) fn trial() -> Result<(), Refusal> {
     run(Command::new("perf").arg("--version"), FOLLOWS_WITHIN).map_err(|why| {
         refuse(why, "Install perf for this kernel (`apt-get install linux-perf`, `dnf install perf`).")
@@ -65,7 +64,6 @@ fn record() -> Command {
     perf
 }
 
-/// perf at work.
 pub(super) struct Recording {
     perf: Ended,
     control: File,
@@ -93,7 +91,7 @@ impl Recording {
         };
         let (control_pipe, answers_pipe) = (pipe(&control)?, pipe(&answers)?);
         let data = file("data");
-        let log = temporary()?;
+        let log = tempfile()?;
         let mut perf = record();
         perf.args(["--delay", "-1", "-p", &worker.to_string(), "-o"]).arg(&data);
         perf.arg(format!("--control=fifo:{},{}", control.display(), answers.display()));
@@ -144,7 +142,7 @@ const UNREADABLE: &str = "what perf recorded could not be read";
 /// The samples of the file as folded stacks, a line each: frames from the outermost on, separated by `;`, and how often.
 pub(super) fn fold(data: &Path) -> Result<String, Refusal> {
     let unreadable = |error: io::Error| no_room(UNREADABLE, error);
-    let mut script = temporary().map_err(unreadable)?;
+    let mut script = tempfile().map_err(unreadable)?;
     let output = script.try_clone().map_err(unreadable)?;
     let mut perf = Command::new("perf");
     // Inlined functions would take minutes, because perf asks another program for every frame. Without the field `period`, which

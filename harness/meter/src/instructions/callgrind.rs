@@ -5,15 +5,15 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use cqldyno_measure::list::declared;
 
 use super::{PROCESSOR_COUNTERS, is_under_valgrind};
-use crate::meter::per_statement;
+use crate::meter::{Edge, at_edges, per_statement};
 use crate::tool::run;
-use crate::{Artifact, Attachment, Declaration, Meter, Outcome, Probe, Refusal, Seen, Subject};
+use crate::{Artifact, Attachment, Declaration, Meter, Outcome, Probe, Refusal, Subject};
 
 const MEASURES: [Declaration; 1] = [declared::CALLGRIND_INSTRUCTIONS.titled("instructions,\nuser mode,\nserialised")];
 
@@ -29,7 +29,7 @@ const FOLLOWS_WITHIN: Duration = Duration::from_secs(60);
 /// The program with its arguments that starts the worker to be counted, with files in the folder `scratch`; nothing if this
 /// machine cannot count so.
 pub fn callgrind_in_front(scratch: &Path) -> Vec<OsString> {
-    if probe().is_ok() { arguments(scratch) } else { Vec::new() }
+    if TRIED.is_ok() { arguments(scratch) } else { Vec::new() }
 }
 
 /// Further environment variables of the worker to be counted: valgrind 3.19 fails when a Go program interrupts threads of its own with
@@ -90,33 +90,36 @@ fn arguments(scratch: &Path) -> Vec<OsString> {
 pub const CALLGRIND: Meter = Meter::new("callgrind", &MEASURES, attach)
     .needs("valgrind with vgdb, and ptrace(2)")
     .costs("fifty times the time: its cells have few statements")
-    .probed(probe);
+    .probed(|| TRIED.clone());
 
-fn probe() -> Probe {
-    static TRIED: OnceLock<Probe> = OnceLock::new();
-    TRIED.get_or_init(trial).clone()
-}
+static TRIED: LazyLock<Probe> = LazyLock::new(trial);
 
 fn attach(subject: &Subject) -> Box<dyn Attachment> {
-    Box::new(Valgrind { worker: subject.worker, scratch: subject.scratch.clone(), windows: 0, state: State::Elsewhere })
-}
-
-enum State {
-    /// The cell belongs to another meter, or no window began.
-    Elsewhere,
-    Counting,
-    Counted {
-        instructions: u64,
-        dump: Vec<u8>,
-    },
-    Refused(Refusal),
+    let valgrind = Valgrind { worker: subject.worker, scratch: subject.scratch.clone() };
+    // The number of the window, and whether its cell is this meter's.
+    let (mut windows, mut is_here) = (0, false);
+    let look = move |edge| match edge {
+        Edge::Go => {
+            windows += 1;
+            is_here = valgrind.begin().map_err(|refusal| refusal.to_string())?;
+            Ok(None)
+        }
+        Edge::End if is_here => valgrind.end(windows).map(Some).map_err(|refusal| refusal.to_string()),
+        Edge::End => Ok(None),
+    };
+    at_edges(look, |both, window| match both {
+        Ok((_, None)) => Outcome::default(),
+        Ok((_, Some((instructions, dump)))) => Outcome {
+            files: vec![Artifact { kind: "callgrind", extension: "out", bytes: dump.clone() }],
+            ..Outcome::of(&MEASURES, [per_statement(*instructions as f64, window)])
+        },
+        Err(why) => Outcome::of(&MEASURES, [Err(why)]),
+    })
 }
 
 struct Valgrind {
     worker: i32,
     scratch: PathBuf,
-    windows: u32,
-    state: State,
 }
 
 const OUT_OF_REACH: &str = "Allow ptrace(2), which a container's filter may forbid (for Docker, `--cap-add SYS_PTRACE`), and have \
@@ -128,28 +131,28 @@ fn not_under(worker: i32) -> Refusal {
 }
 
 impl Valgrind {
-    fn begin(&self) -> State {
+    /// Begins to count; returns whether the cell is this meter's.
+    fn begin(&self) -> Result<bool, Refusal> {
         let is_elsewhere = PROCESSOR_COUNTERS.probe().is_ok();
-        match CALLGRIND.probe() {
+        match TRIED.clone() {
             Ok(()) if is_under_valgrind(self.worker) => {
                 // What ran since the window before does not count.
-                let told = self.tell(&["instrumentation", "on"]).and_then(|()| self.tell(&["zero"]));
-                told.map_or_else(State::Refused, |()| State::Counting)
+                self.tell(&["instrumentation", "on"]).and_then(|()| self.tell(&["zero"])).map(|()| true)
             }
-            _ if is_elsewhere => State::Elsewhere,
-            Ok(()) => State::Refused(not_under(self.worker)),
-            Err(refusal) => State::Refused(refusal),
+            _ if is_elsewhere => Ok(false),
+            Ok(()) => Err(not_under(self.worker)),
+            Err(refusal) => Err(refusal),
         }
     }
 
-    fn end(&self) -> Result<State, Refusal> {
+    /// The instructions of the window with this number, and callgrind's file.
+    fn end(&self, window: u32) -> Result<(u64, Vec<u8>), Refusal> {
         self.tell(&["dump"])?;
         // Dumps are numbered from 1; what callgrind writes when the process ends has no number.
-        let name = format!("{OUTPUT}.{}.{}", self.worker, self.windows);
+        let name = format!("{OUTPUT}.{}.{window}", self.worker);
         let nothing = || refuse(format!("it left no count of the window in {name}"), OUT_OF_REACH);
         let dump = fs::read(self.scratch.join(&name)).map_err(|_| nothing())?;
-        let instructions = total(&dump).ok_or_else(nothing)?;
-        Ok(State::Counted { instructions, dump })
+        Ok((total(&dump).ok_or_else(nothing)?, dump))
     }
 
     /// Gives callgrind a command through vgdb, while the worker waits for its parent.
@@ -160,28 +163,6 @@ impl Valgrind {
         vgdb.arg(format!("--pid={}", self.worker)).arg("--wait=10").arg(prefix).args(words);
         let told = run(&mut vgdb, FOLLOWS_WITHIN).map(drop);
         told.map_err(|why| refuse(format!("at the edge of the window, {why}"), OUT_OF_REACH))
-    }
-}
-
-impl Attachment for Valgrind {
-    fn at_go(&mut self) {
-        self.windows += 1;
-        self.state = self.begin();
-    }
-
-    fn at_end(&mut self) -> Seen {
-        let state = match std::mem::replace(&mut self.state, State::Elsewhere) {
-            State::Counting => self.end().unwrap_or_else(State::Refused),
-            other => other,
-        };
-        Box::new(move |window| match state {
-            State::Elsewhere | State::Counting => Outcome::default(),
-            State::Refused(refusal) => Outcome::of(&MEASURES, [Err(refusal.to_string())]),
-            State::Counted { instructions, dump } => Outcome {
-                files: vec![Artifact { kind: "callgrind", extension: "out", bytes: dump }],
-                ..Outcome::of(&MEASURES, [per_statement(instructions as f64, window)])
-            },
-        })
     }
 }
 

@@ -2,7 +2,7 @@
 //! it starts the worker's program, so that every thread counts.
 
 use std::hint::black_box;
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
 use cqldyno_measure::list::declared;
 use perf_event::events::Hardware;
@@ -50,19 +50,18 @@ fn counted(before: &CountAndTime, after: &CountAndTime) -> Option<f64> {
 pub const PROCESSOR_COUNTERS: Meter = Meter::new("processor's counters", &MEASURES, attach)
     .needs("perf_event_open(2) on the processor's counters")
     .costs("a little at every switch of threads")
-    .probed(probe);
+    .probed(|| TRIED.clone());
 
-fn probe() -> Probe {
-    static TRIED: OnceLock<Probe> = OnceLock::new();
+static TRIED: LazyLock<Probe> = LazyLock::new(|| {
     let turn = || {
         black_box(0);
     };
-    TRIED.get_or_init(|| try_out(REFUSED, Hardware::INSTRUCTIONS, Counts::User, TRIAL_TURNS, turn)).clone()
-}
+    try_out(REFUSED, Hardware::INSTRUCTIONS, Counts::User, TRIAL_TURNS, turn)
+});
 
 fn attach(subject: &Subject) -> Box<dyn Attachment> {
     let worker = subject.worker;
-    let probed = probe();
+    let probed = TRIED.clone();
     let mut counters = EVENTS.map(|event| {
         probed.clone()?;
         from_exec(event, Counts::User, worker).map_err(|error| refused(REFUSED, &error))

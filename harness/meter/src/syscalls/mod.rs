@@ -7,7 +7,7 @@
 mod by_name;
 mod tracepoint;
 
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
 use cqldyno_measure::list::declared;
 use perf_event::events::Tracepoint;
@@ -22,31 +22,26 @@ const MEASURES: [Declaration; 2] = [declared::SYSCALLS, declared::SYSCALLS_PER_S
 
 const REFUSED: &str = "System calls cannot be counted";
 
-/// Calls of the self-test.
 const TRIAL_CALLS: u64 = 100;
 
-/// The tracepoint's number on this machine if counting works. Tried once per process.
-fn usable_tracepoint() -> Result<u64, Refusal> {
-    static TRIED: OnceLock<Result<u64, Refusal>> = OnceLock::new();
-    let tried = || {
-        let id = tracepoint::id()?;
-        let call = || {
-            nix::unistd::getppid();
-        };
-        try_out(REFUSED, Tracepoint::with_id(id), Counts::All, TRIAL_CALLS, call)?;
-        Ok(id)
+/// The tracepoint's number on this machine if counting works.
+static TRACEPOINT: LazyLock<Result<u64, Refusal>> = LazyLock::new(|| {
+    let id = tracepoint::id()?;
+    let call = || {
+        nix::unistd::getppid();
     };
-    TRIED.get_or_init(tried).clone()
-}
+    try_out(REFUSED, Tracepoint::with_id(id), Counts::All, TRIAL_CALLS, call)?;
+    Ok(id)
+});
 
 /// System calls in the window, and per statement.
 pub const SYSTEM_CALLS: Meter = Meter::new("system calls", &MEASURES, attach)
     .needs("perf_event_open(2) on the tracepoint raw_syscalls:sys_enter")
     .costs("0.13 to 0.15 us per system call of the worker, and 0.04 us per call of any other process")
-    .probed(|| usable_tracepoint().map(drop));
+    .probed(|| TRACEPOINT.clone().map(drop));
 
 fn attach(subject: &Subject) -> Box<dyn Attachment> {
-    let mut counter = usable_tracepoint().and_then(|id| {
+    let mut counter = TRACEPOINT.clone().and_then(|id| {
         from_exec(Tracepoint::with_id(id), Counts::All, subject.worker).map_err(|error| refused(REFUSED, &error))
     });
     let look = move |_| {

@@ -115,7 +115,7 @@ fn job(scenario: Scenario) -> Job {
         seed: u64::MAX,
         runtime: Runtime::Multi { workers: 2 },
         target: vec![([127, 0, 0, 1], 9042).into(), "[::1]:9042".parse().unwrap()],
-        credentials: Some(crate::JobCredentials { user: "u".to_owned(), password: "p".to_owned() }),
+        credentials: Some(crate::Credentials { user: "u".to_owned(), password: "p".to_owned() }),
         tls: Some(cqldyno_driver_api::Tls {
             ca: Some("/etc/ca.pem".into()),
             client: Some(cqldyno_driver_api::ClientCertificate {

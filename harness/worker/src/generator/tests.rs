@@ -507,7 +507,7 @@ fn a_slots_own_state_is_small() {
     });
     let mut rows = Rows::new();
     let driver = std::mem::size_of_val(&run.bench.session.execute(&(), &[], &mut rows));
-    let present = || Presence::before(Arc::clone(&run));
+    let present = || Presence { run: Arc::clone(&run) };
     let own = [
         std::mem::size_of_val(&slot::<_, ONE_VALUE, _>(present(), NO_ROOM)) - driver,
         std::mem::size_of_val(&slot::<_, FEW_VALUES, _>(present(), NO_ROOM)) - driver,
@@ -522,7 +522,7 @@ fn a_slots_values_lie_in_what_is_asked_for() {
         let bench = bench(scenario, Memory::default());
         let source = Source::Window(workload(scenario, 1, 0));
         let run = Run::new(&bench, source, &Arc::new(Gauge::new(1, 1)), Clock::new(), OnError::Count, || {});
-        let mut slot = pin!(slot::<_, N, _>(Presence::before(run), NO_ROOM));
+        let mut slot = pin!(slot::<_, N, _>(Presence { run }, NO_ROOM));
         assert!(slot.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
         bench.session.values_end.load(Ordering::Relaxed) - std::ptr::from_ref(&*slot).addr()
     }
@@ -543,7 +543,7 @@ fn slots_that_are_dropped_before_they_begin_leave_as_the_others() {
     let bench = bench("writes", Memory::default());
     let run = Run::new(&bench, Source::Load(Vec::new()), &gauge, Clock::new(), OnError::Count, at_end);
     for left in [2, 1, 0] {
-        drop(slot::<_, FEW_VALUES, _>(Presence::before(Arc::clone(&run)), NO_ROOM));
+        drop(slot::<_, FEW_VALUES, _>(Presence { run: Arc::clone(&run) }, NO_ROOM));
         assert_eq!(
             (run.slots_left.load(Ordering::Relaxed), ends.load(Ordering::Relaxed)),
             (left, u64::from(left == 0))

@@ -73,7 +73,7 @@ fn runtimes() -> [Runtime; 2] {
     ]
 }
 
-type Outcome = Result<(Counted, Option<Pace>), OpenLoopError>;
+type Outcome = Result<(Counted, Option<Pace>), Failed>;
 
 fn start(runtime: &Runtime, session: Obliging, gauge: &Arc<Gauge>, count: u64, rate: u64) -> (Outcome, Obliging, bool) {
     let scenario = builtin("writes").unwrap();
@@ -181,7 +181,7 @@ fn a_run_that_is_stopped_or_panics_ends_before_its_last_statement() {
             let gauge = Arc::new(Gauge::new(100_000, 3));
             let session = Obliging { panics_at: Some((5, Arc::clone(&gauge))), ..Obliging::default() };
             let (outcome, _, ended) = start(&runtime, session, &gauge, 100_000, rate);
-            assert!(outcome.unwrap_err().to_string().contains("as asked"));
+            assert!(outcome.unwrap_err().message.contains("as asked"));
             assert!(!ended);
         }
     }

@@ -44,14 +44,14 @@ impl Counts {
             max_entries: u32,
         }
         let too_many = |_| io::Error::from(io::ErrorKind::InvalidInput);
-        let attributes = Attributes {
+        let mut attributes = Attributes {
             map_type: BPF_MAP_TYPE_ARRAY,
             key_size: size_of::<u32>() as u32,
             value_size: u32::try_from(numbers.saturating_mul(size_of::<u64>())).map_err(too_many)?,
             max_entries: 1,
         };
         // SAFETY: this command reads the attributes only, which hold no pointer.
-        let map = owned(unsafe { bpf(BPF_MAP_CREATE, &attributes) })?;
+        let map = owned(unsafe { bpf(BPF_MAP_CREATE, &mut attributes) })?;
         Ok(Counts { map, numbers })
     }
 
@@ -60,7 +60,6 @@ impl Counts {
         self.map.as_raw_fd()
     }
 
-    /// What has been counted so far.
     pub(crate) fn read(&self) -> io::Result<Vec<u64>> {
         #[repr(C)]
         struct Attributes {
@@ -72,7 +71,7 @@ impl Counts {
         }
         let key = 0u32;
         let mut numbers = vec![0u64; self.numbers];
-        let attributes = Attributes {
+        let mut attributes = Attributes {
             map: self.map.as_raw_fd().cast_unsigned(),
             padding: 0,
             key: (&raw const key).expose_provenance() as u64,
@@ -81,7 +80,7 @@ impl Counts {
         };
         // SAFETY: the kernel reads a key of 4 bytes, which `key` is, and writes as many bytes as the map's value has. `numbers` has
         // as many, because both were made from the same number. Both outlive the call.
-        done(unsafe { bpf(BPF_MAP_LOOKUP_ELEM, &attributes) })?;
+        done(unsafe { bpf(BPF_MAP_LOOKUP_ELEM, &mut attributes) })?;
         Ok(numbers)
     }
 }
@@ -91,14 +90,9 @@ impl Counts {
 pub(crate) struct Program(OwnedFd);
 
 impl Program {
-    /// Loads the program called `name`. `license` is that of the program; `log` takes what the kernel's verifier says of it.
-    pub(crate) fn load(
-        name: &CStr,
-        license: &CStr,
-        instructions: &[Instruction],
-        log: Option<&mut [u8]>,
-    ) -> io::Result<Program> {
-        const NAME: usize = 16;
+    /// Loads the program; `log` takes what the kernel's verifier says of it.
+    pub(crate) fn load(instructions: &[Instruction], log: Option<&mut [u8]>) -> io::Result<Program> {
+        const LICENSE: &CStr = c"Apache-2.0";
         #[repr(C)]
         struct Attributes {
             kind: u32,
@@ -110,31 +104,27 @@ impl Program {
             log: u64,
             kernel_version: u32,
             flags: u32,
-            name: [u8; NAME],
-        }
-        let mut short_name = [0; NAME];
-        for (to, from) in short_name.iter_mut().take(NAME - 1).zip(name.to_bytes()) {
-            *to = *from;
+            name: [u8; 16],
         }
         let (log_level, log_size, log) = match log {
             Some(log) => (1, log.len() as u32, log.as_mut_ptr().expose_provenance() as u64),
             None => (0, 0, 0),
         };
-        let attributes = Attributes {
+        let mut attributes = Attributes {
             kind: BPF_PROG_TYPE_RAW_TRACEPOINT,
             instruction_count: instructions.len() as u32,
             instructions: instructions.as_ptr().expose_provenance() as u64,
-            license: license.as_ptr().expose_provenance() as u64,
+            license: LICENSE.as_ptr().expose_provenance() as u64,
             log_level,
             log_size,
             log,
             kernel_version: 0,
             flags: 0,
-            name: short_name,
+            name: *b"cqldyno_calls\0\0\0",
         };
         // SAFETY: the kernel reads `instruction_count` instructions, which are repr(C) as it has them, and a zero-terminated
         // license, and writes at most `log_size` bytes of the log. All of them outlive the call, and it keeps none.
-        owned(unsafe { bpf(BPF_PROG_LOAD, &attributes) }).map(Program)
+        owned(unsafe { bpf(BPF_PROG_LOAD, &mut attributes) }).map(Program)
     }
 
     /// Runs the program at the tracepoint `name` from now on, on every core and for every process, until the returned descriptor
@@ -146,13 +136,13 @@ impl Program {
             program: u32,
             padding: u32,
         }
-        let attributes = Attributes {
+        let mut attributes = Attributes {
             name: name.as_ptr().expose_provenance() as u64,
             program: self.0.as_raw_fd().cast_unsigned(),
             padding: 0,
         };
         // SAFETY: the kernel reads a zero-terminated name that outlives the call, and keeps no reference to it.
-        owned(unsafe { bpf(BPF_RAW_TRACEPOINT_OPEN, &attributes) })
+        owned(unsafe { bpf(BPF_RAW_TRACEPOINT_OPEN, &mut attributes) })
     }
 
     /// How often the kernel skipped the program because it ran already on that core; `None` before Linux 5.12.
@@ -177,7 +167,7 @@ impl Program {
         };
         // SAFETY: the kernel writes at most `length` bytes at `information`, which has so many, and the true length into the
         // attributes, which are ours. Every pointer within the zeroed structure is null, with a length of 0.
-        done(unsafe { bpf_answering(BPF_OBJ_GET_INFO_BY_FD, &mut attributes) })?;
+        done(unsafe { bpf(BPF_OBJ_GET_INFO_BY_FD, &mut attributes) })?;
         let told = attributes.length as usize > offset_of!(Information, recursion_misses);
         Ok(told.then_some(information.recursion_misses))
     }
@@ -198,18 +188,9 @@ fn done(result: libc::c_long) -> io::Result<()> {
 /// bpf(2).
 ///
 /// # Safety
-/// `T` is repr(C), has no padding and begins as `union bpf_attr` does for `command`. Its pointers are valid for `command`, and the
-/// kernel writes nothing into it.
-unsafe fn bpf<T>(command: libc::c_int, attributes: &T) -> libc::c_long {
-    // SAFETY: the kernel reads `size_of::<T>()` bytes of a live structure; the rest is the caller's promise.
-    unsafe { libc::syscall(libc::SYS_bpf, command, &raw const *attributes, size_of::<T>() as libc::c_uint) }
-}
-
-/// bpf(2) where the kernel writes into the attributes.
-///
-/// # Safety
-/// As for [`bpf`], but the kernel may write any bytes into `T`.
-unsafe fn bpf_answering<T>(command: libc::c_int, attributes: &mut T) -> libc::c_long {
+/// `T` is repr(C), has no padding and begins as `union bpf_attr` does for `command`. Its pointers are valid for `command`, and any
+/// bytes that the kernel writes into it are a value of it.
+unsafe fn bpf<T>(command: libc::c_int, attributes: &mut T) -> libc::c_long {
     // SAFETY: the kernel reads and writes `size_of::<T>()` bytes of a live structure; the rest is the caller's promise.
     unsafe { libc::syscall(libc::SYS_bpf, command, &raw mut *attributes, size_of::<T>() as libc::c_uint) }
 }

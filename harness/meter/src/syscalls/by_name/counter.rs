@@ -7,7 +7,7 @@ use std::os::linux::fs::MetadataExt;
 
 use super::bpf::{Counts, Program};
 use super::program::{COUNTERS, Filter, MOST_COPIES, numbers, program};
-use super::refusal::{REFUSED, Step, refused};
+use super::refusal::{ARRAY, ATTACH, LOAD, REFUSED, refused};
 use crate::Refusal;
 
 /// The inode of the initial pid namespace (PROC_PID_INIT_INO of linux/proc_ns.h): there a process' id is its only one.
@@ -34,21 +34,17 @@ pub(super) struct Count {
 impl Counter {
     /// Counts the calls of the process with this id in the pid namespace of this process. The calls of every other process cost
     /// a little more, too, because the tracepoint is that of the whole machine.
-    ///
-    /// # Errors
-    /// Which of the steps was refused.
     pub(super) fn attach(process: u32) -> Result<Counter, Refusal> {
-        let refused = |step| move |error| refused(step, &error, "");
+        let refused = |asked: &'static str| move |error| refused(asked, &error, "");
         let filter = filter(process)?;
         let copies =
             std::thread::available_parallelism().map_or(1, |cores| cores.get().next_power_of_two().min(MOST_COPIES));
-        let counts = Counts::new(numbers(copies)).map_err(refused(Step::Array))?;
+        let counts = Counts::new(numbers(copies)).map_err(refused(ARRAY))?;
         let program = load(filter, &counts, copies)?;
-        let attached = program.attach(c"sys_enter").map_err(refused(Step::Attach))?;
+        let attached = program.attach(c"sys_enter").map_err(refused(ATTACH))?;
         Ok(Counter { _attached: attached, program, counts })
     }
 
-    /// What was counted so far.
     pub(super) fn read(&self) -> io::Result<Count> {
         let mut calls = vec![0u64; COUNTERS];
         for copy in self.counts.read()?.chunks_exact(COUNTERS) {
@@ -67,15 +63,13 @@ impl Count {
 }
 
 fn load(filter: Filter, counts: &Counts, copies: usize) -> Result<Program, Refusal> {
-    const NAME: &std::ffi::CStr = c"cqldyno_calls";
-    const LICENSE: &std::ffi::CStr = c"Apache-2.0";
     let instructions = program(filter, counts.descriptor(), copies);
-    Program::load(NAME, LICENSE, &instructions, None).or_else(|error| {
+    Program::load(&instructions, None).or_else(|error| {
         // Once more for the words of the verifier. The error stays that of the first time, which no size of a log can change.
         let mut log = vec![0; 16 << 10];
-        Program::load(NAME, LICENSE, &instructions, Some(&mut log)).map_err(|_| {
+        Program::load(&instructions, Some(&mut log)).map_err(|_| {
             let text: Vec<u8> = log.into_iter().take_while(|byte| *byte != 0).collect();
-            refused(Step::Load, &error, &String::from_utf8_lossy(&text))
+            refused(LOAD, &error, &String::from_utf8_lossy(&text))
         })
     })
 }

@@ -13,14 +13,14 @@ mod program;
 mod refusal;
 
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
 use cqldyno_measure::list::SYSCALLS_BY_NAME;
 use syscalls::Sysno;
 
 use self::counter::{Count, Counter};
 use self::program::NUMBERS;
-use self::refusal::{REFUSED, Step, refused};
+use self::refusal::{READ, REFUSED, refused};
 use crate::meter::{Both, at_edges, per_statement};
 use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Refusal, Subject, Unit, Window};
 
@@ -40,16 +40,13 @@ const TRIAL_CALLS: u64 = 100;
 pub const SYSTEM_CALLS_BY_NAME: Meter = Meter::new("calls by name", &MEASURES, attach)
     .needs("bpf(2) with CAP_BPF and CAP_PERFMON")
     .costs("0.1 us per system call of any process")
-    .probed(probe);
+    .probed(|| TRIED.clone());
 
-fn probe() -> Probe {
-    static TRIED: OnceLock<Probe> = OnceLock::new();
-    TRIED.get_or_init(self_test).clone()
-}
+static TRIED: LazyLock<Probe> = LazyLock::new(self_test);
 
 fn attach(subject: &Subject) -> Box<dyn Attachment> {
     let worker = subject.worker.cast_unsigned();
-    let counter = probe().and_then(|()| Counter::attach(worker)).map_err(|refusal| refusal.to_string());
+    let counter = TRIED.clone().and_then(|()| Counter::attach(worker)).map_err(|refusal| refusal.to_string());
     let look = move |_| {
         let counted = counter.as_ref().map_err(Clone::clone)?.read();
         counted.map_err(|error| format!("The counts of system calls could not be read: {error}."))
@@ -61,7 +58,7 @@ fn attach(subject: &Subject) -> Box<dyn Attachment> {
 fn self_test() -> Result<(), Refusal> {
     let counter = Counter::attach(std::process::id())?;
     let counted = || {
-        let count = counter.read().map_err(|error| refused(Step::Read, &error, ""))?;
+        let count = counter.read().map_err(|error| refused(READ, &error, ""))?;
         let number = usize::try_from(libc::SYS_getppid).unwrap_or(NUMBERS);
         Ok(count.calls.get(number).copied().unwrap_or(0))
     };
@@ -113,7 +110,6 @@ fn calls(go: &Count, end: &Count, window: &Window) -> Result<(f64, BTreeMap<Stri
     Ok((per_statement(all as f64, window)?, names))
 }
 
-/// The name of the call with this number.
 fn name(number: usize) -> String {
     match Sysno::new(number) {
         _ if number >= NUMBERS => format!("syscall_above_{}", NUMBERS - 1),

@@ -90,39 +90,23 @@ const R6: u8 = 6;
 const R7: u8 = 7;
 const R8: u8 = 8;
 const R9: u8 = 9;
-/// The end of the stack.
-const R10: u8 = 10;
+const R10: u8 = 10; // The end of the stack.
 
-/// `r = *(u64 *)(s + offset)`
-const LOAD: u8 = 0x79;
-/// `r = *(u32 *)(s + offset)`
-const LOAD_HALF: u8 = 0x61;
-/// `*(u64 *)(r + offset) = s`
-const STORE: u8 = 0x7b;
-/// `r = immediate`, 64 bits in two instructions
-const LOAD_WIDE: u8 = 0x18;
-/// `r = s`
-const MOVE: u8 = 0xbf;
-/// `r = immediate`
-const SET: u8 = 0xb7;
-/// `r += immediate`
-const ADD: u8 = 0x07;
-/// `r += s`
-const ADD_REGISTER: u8 = 0x0f;
-/// `r &= immediate`
-const AND: u8 = 0x57;
-/// `r <<= immediate`
-const LEFT: u8 = 0x67;
-/// `r >>= immediate`
-const RIGHT: u8 = 0x77;
-/// `lock *(u64 *)(r + offset) += s`
-const ATOMIC_ADD: u8 = 0xdb;
-/// `if r < immediate (unsigned) skip offset`
-const SKIP_IF_LESS: u8 = 0xa5;
-/// `if (u32) r != immediate skip offset`
-const SKIP_UNLESS_EQUAL: u8 = 0x56;
-/// `if r != s skip offset`
-const SKIP_UNLESS_SAME: u8 = 0x5d;
+const LOAD: u8 = 0x79; // r = *(u64 *)(s + offset)
+const LOAD_HALF: u8 = 0x61; // r = *(u32 *)(s + offset)
+const STORE: u8 = 0x7b; // *(u64 *)(r + offset) = s
+const LOAD_WIDE: u8 = 0x18; // r = immediate, 64 bits in two instructions
+const MOVE: u8 = 0xbf; // r = s
+const SET: u8 = 0xb7; // r = immediate
+const ADD: u8 = 0x07; // r += immediate
+const ADD_REGISTER: u8 = 0x0f; // r += s
+const AND: u8 = 0x57; // r &= immediate
+const LEFT: u8 = 0x67; // r <<= immediate
+const RIGHT: u8 = 0x77; // r >>= immediate
+const ATOMIC_ADD: u8 = 0xdb; // lock *(u64 *)(r + offset) += s
+const SKIP_IF_LESS: u8 = 0xa5; // if r < immediate (unsigned) skip offset
+const SKIP_UNLESS_EQUAL: u8 = 0x56; // if (u32) r != immediate skip offset
+const SKIP_UNLESS_SAME: u8 = 0x5d; // if r != s skip offset
 const CALL: u8 = 0x85;
 const EXIT: u8 = 0x95;
 

@@ -4,41 +4,25 @@ use std::fs;
 use std::io;
 
 use crate::Refusal;
+use crate::environment::line;
 
 /// What cannot be done.
 pub(super) const REFUSED: &str = "System calls cannot be counted by name";
 
-/// What bpf(2) was asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
-    Array,
-    Load,
-    Attach,
-    Read,
-}
-
-impl Step {
-    fn words(self) -> &'static str {
-        match self {
-            Step::Array => "to make an array to count into",
-            Step::Load => "to load the program that counts",
-            Step::Attach => "to attach the program to the tracepoint sys_enter",
-            Step::Read => "to read what was counted",
-        }
-    }
-}
+// What bpf(2) is asked for.
+pub(super) const ARRAY: &str = "to make an array to count into";
+pub(super) const LOAD: &str = "to load the program that counts";
+pub(super) const ATTACH: &str = "to attach the program to the tracepoint sys_enter";
+pub(super) const READ: &str = "to read what was counted";
 
 const CAP_SYS_ADMIN: u64 = 1 << 21;
 const CAP_PERFMON: u64 = 1 << 38;
 const CAP_BPF: u64 = 1 << 39;
 
 /// The refusal that an error of bpf(2) is; `log` is what the verifier wrote.
-pub(super) fn refused(step: Step, error: &io::Error, log: &str) -> Refusal {
-    let setting = |path: &str, absent: &str| {
-        fs::read_to_string(path).map_or_else(|_| absent.to_owned(), |text| text.trim().to_owned())
-    };
+pub(super) fn refused(asked: &str, error: &io::Error, log: &str) -> Refusal {
+    let setting = |path: &str, absent: &str| line(path).unwrap_or_else(|| absent.to_owned());
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let asked = step.words();
     let (why, remedy) = match error.raw_os_error() {
         Some(libc::ENOSYS) => (
             "there is no bpf(2) here (ENOSYS): the kernel was built without it, or a container's filter hides it"
@@ -46,7 +30,7 @@ pub(super) fn refused(step: Step, error: &io::Error, log: &str) -> Refusal {
             "Use a kernel with CONFIG_BPF_SYSCALL; in a container, a seccomp profile that allows bpf (for Docker, \
              `--security-opt seccomp=unconfined`).",
         ),
-        Some(libc::ENOENT) if step == Step::Attach => (
+        Some(libc::ENOENT) if asked == ATTACH => (
             "this kernel has no raw tracepoint sys_enter (ENOENT)".to_owned(),
             "Use a kernel with CONFIG_FTRACE_SYSCALLS and CONFIG_BPF_EVENTS.",
         ),
@@ -68,7 +52,7 @@ pub(super) fn refused(step: Step, error: &io::Error, log: &str) -> Refusal {
             "Run it outside of the container, or without a user namespace and with a seccomp profile that allows bpf (for Docker, \
              `--security-opt seccomp=unconfined`); before Linux 5.11, `ulimit -l unlimited`.",
         ),
-        Some(libc::EACCES | libc::EINVAL) if step == Step::Load => (
+        Some(libc::EACCES | libc::EINVAL) if asked == LOAD => (
             format!("the kernel does not accept the program that counts ({error}): {}", last_words(log)),
             "Use Linux 5.2 or later, and 5.7 or later inside a pid namespace such as a container's.",
         ),
@@ -102,11 +86,11 @@ mod tests {
     fn errors_of_bpf_are_told_apart_and_each_has_a_remedy() {
         let log = "0: (85)\nunknown func bpf_get_ns_current_pid_tgid#120\nprocessed 7 insns\n";
         let refusals = [
-            (Step::Array, libc::ENOSYS),
-            (Step::Load, libc::EINVAL),
-            (Step::Attach, libc::ENOENT),
-            (Step::Array, libc::ENOMEM),
-            (Step::Load, libc::EPERM),
+            (ARRAY, libc::ENOSYS),
+            (LOAD, libc::EINVAL),
+            (ATTACH, libc::ENOENT),
+            (ARRAY, libc::ENOMEM),
+            (LOAD, libc::EPERM),
         ]
         .map(|(step, code)| refused(step, &io::Error::from_raw_os_error(code), log));
         for (nth, refusal) in refusals.iter().enumerate() {
@@ -135,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_refusal_without_capabilities_is_told_from_one_with_them() {
-        let refusal = refused(Step::Load, &io::Error::from_raw_os_error(libc::EPERM), "");
+        let refusal = refused(LOAD, &io::Error::from_raw_os_error(libc::EPERM), "");
         let capable = capable(&fs::read_to_string("/proc/self/status").unwrap());
         assert_eq!(refusal.why.contains("although this process has the capabilities"), capable, "{refusal}");
         assert_eq!(refusal.remedy.contains("setcap cap_perfmon,cap_bpf,cap_dac_read_search+ep"), !capable, "{refusal}");
