@@ -12,6 +12,7 @@ mod json;
 mod live;
 mod markdown;
 pub(crate) mod part;
+mod published;
 pub(crate) mod quantity;
 mod releases;
 mod sheets;
@@ -25,9 +26,10 @@ mod time;
 
 use std::io::{self, Write};
 
-pub use chart::{Curve, cost_chart, growth_chart};
+pub use chart::{Curve, growth_chart};
 pub use html::{PAGE_LIMIT, stand_ins};
 pub use live::{live, live_line};
+pub use published::{Front, PublishedRun, is_of_a_plan, of_date, plan_name, unnumbered};
 pub use side_by_side::NO_RATIOS;
 pub use table::Look;
 

@@ -3,7 +3,7 @@
 use super::column::{Column, Entry, Row, SUMMED, Standing, columns};
 use super::head::{arrangement, head, rounds, verdicts};
 use super::part::{Field, Notes, Part, Sheet, TableRow};
-use super::text::{count, grouped, plain, sentence};
+use super::text::{count, grouped, plain, sentence, unique};
 use crate::Place;
 use crate::measure::{PEAK_RSS, STATEMENTS, THREADS, WALL};
 use crate::{Analysis, Cell, Contender, Pass, Role, Run, Setting, SummaryRow, why_cut_short};
@@ -97,12 +97,7 @@ impl Document {
         let arrangements = self.tables.iter().map(|table| table.arrangement.clone());
         let noticed =
             self.tables.iter().flat_map(|table| table.noticed.iter().map(|said| format!("{}: {said}", table.title)));
-        let mut said: Vec<String> = Vec::new();
-        for sentence in scenarios.chain(arrangements).chain(noticed).chain(self.caveats.iter().cloned()) {
-            if !said.contains(&sentence) {
-                said.push(sentence);
-            }
-        }
+        let said = unique(scenarios.chain(arrangements).chain(noticed).chain(self.caveats.iter().cloned()));
         std::iter::once(Part::Pairs(self.head.clone())).chain(Part::list(said)).collect()
     }
 }

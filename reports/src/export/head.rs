@@ -2,7 +2,7 @@
 
 use super::quantity::{memory, short_count, whole};
 use super::text::{count, plain, sentence};
-use crate::{Analysis, ArrangementInfo, Run, why_cut_short, why_passes_left_out};
+use crate::{Analysis, ArrangementInfo, Run, ScenarioInfo, why_cut_short, why_passes_left_out};
 
 /// What was run, on one line.
 pub(crate) fn title(run: &Run) -> String {
@@ -12,31 +12,22 @@ pub(crate) fn title(run: &Run) -> String {
         [only] => format!(" on {}", plain(&only.id)),
         _ => String::new(),
     };
-    let mut asked = vec![
-        match plan.turns {
-            None if run.scenarios.iter().any(|one| one.point.is_some()) => {
-                format!("{blocks}up to {} statements", short_count(plan.count))
-            }
-            None => format!("{blocks}{} statements", run.statements(short_count)),
-            Some(turns) => {
-                let turns = match (turns.rounds, plan.blocks) {
-                    (1, 1) => String::new(),
-                    (1, _) => format!("{}turns of ", blocks.replace("x ", "")),
-                    (rounds, _) => format!("{blocks}{rounds} turns of "),
-                };
-                let statements = match run.scenarios.iter().any(|one| one.point.is_some()) {
-                    true => format!("up to {}", short_count(plan.statements())),
-                    false => run.statements(short_count),
-                };
-                format!("{turns}{statements} statements")
-            }
-        },
-        format!("{}{on}", run.in_flight()),
-    ];
+    let is_swept = run.scenarios.iter().any(|one| one.point.is_some());
+    let statements = match is_swept {
+        true => format!("up to {}", short_count(plan.statements())),
+        false => run.statements(short_count),
+    };
+    let turns = match (plan.turns.map(|turns| turns.rounds), plan.blocks) {
+        (None, _) => blocks,
+        (Some(1), 1) => String::new(),
+        (Some(1), _) => format!("{}turns of ", blocks.replace("x ", "")),
+        (Some(rounds), _) => format!("{blocks}{rounds} turns of "),
+    };
+    let mut asked = vec![format!("{turns}{statements} statements"), format!("{}{on}", run.in_flight())];
     if plan.connections != 1 {
-        let several =
-            run.scenarios.iter().any(|one| one.point.as_ref().is_some_and(|point| point.connections.is_some()));
-        asked.push(format!("{}{}", if several { "up to " } else { "" }, count(plan.connections, "connection")));
+        let is_several = |one: &ScenarioInfo| one.point.as_ref().is_some_and(|point| point.connections.is_some());
+        let most = if run.scenarios.iter().any(is_several) { "up to " } else { "" };
+        asked.push(format!("{most}{}", count(plan.connections, "connection")));
     }
     if plan.settings == "default" {
         asked.push("default settings".to_owned());

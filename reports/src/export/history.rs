@@ -2,7 +2,7 @@
 
 use super::chart::history::said;
 use super::part::{Field, Part, Sheet, TableRow};
-use super::text::{capital, plain};
+use super::text::{capital, plain, unique};
 use crate::{Group, History, HistoryLine, Panel};
 
 /// What the bars of a figure are.
@@ -42,28 +42,19 @@ pub(super) fn gaps(group: &Group) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for panel in &group.panels {
         for line in &panel.lines {
-            for point in &line.points {
-                let Some(gap) = &point.gap else { continue };
+            for (point, gap) in line.points.iter().filter_map(|point| Some((point, point.gap.as_ref()?))) {
                 // The releases of one run have no run to be told apart by.
-                let run = &group.runs[point.run].name;
-                let (version, run) = match run.is_empty() {
-                    true => (format!(" {}", plain(&point.version)), String::new()),
-                    false => (String::new(), format!(" in {}", plain(run))),
+                let (version, run) = match group.runs[point.run].name.as_str() {
+                    "" => (format!(" {}", plain(&point.version)), String::new()),
+                    run => (String::new(), format!(" in {}", plain(run))),
                 };
-                let sentence = format!(
-                    "No figure of {}{version} for {} on {}{run}: {}",
-                    plain(&line.contender),
-                    plain(&panel.scenario),
-                    plain(&panel.arrangement),
-                    plain(gap)
-                );
-                if !all.contains(&sentence) {
-                    all.push(sentence);
-                }
+                let (contender, gap) = (plain(&line.contender), plain(gap));
+                let on = [&panel.scenario, &panel.arrangement].map(|name| plain(name)).join(" on ");
+                all.push(format!("No figure of {contender}{version} for {on}{run}: {gap}"));
             }
         }
     }
-    all
+    unique(all)
 }
 
 pub(super) fn left_out(history: &History) -> Vec<String> {

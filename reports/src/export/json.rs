@@ -3,10 +3,11 @@
 use std::io::Write;
 
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::side_by_side::SideBySide;
 use super::{ExportError, Exporter, Look};
-use crate::{Agreement, Analysis, Cell, Combined, CombinedRow, History, Recorded, Run, SummaryRow};
+use crate::{Analysis, Cell, Combined, History, Recorded, Run, SummaryRow};
 
 /// `--format json`.
 pub(super) struct Json;
@@ -41,7 +42,7 @@ impl Exporter for Json {
             runs: Vec<Named<'a>>,
             remarks: Vec<String>,
             #[serde(skip_serializing_if = "Option::is_none")]
-            combined: Option<Together<'a>>,
+            combined: Option<Value>,
         }
         let analyses: Vec<Analysis> = named.iter().map(|(_, one)| Analysis::new(&one.run, &one.cells)).collect();
         let runs = named.iter().zip(&analyses).map(|((name, one), analysis)| Named {
@@ -50,7 +51,7 @@ impl Exporter for Json {
             whole: Whole::of(analysis),
         });
         let SideBySide { remarks, combined, .. } = SideBySide::new(named);
-        let several = Several { runs: runs.collect(), remarks, combined: combined.as_ref().map(Together::of) };
+        let several = Several { runs: runs.collect(), remarks, combined: combined.as_ref().map(together) };
         Some(text(&several).map_err(ExportError::from))
     }
 
@@ -84,28 +85,16 @@ pub(super) struct Whole<'a, C = &'a [Cell]> {
 }
 
 /// All runs together.
-#[derive(Serialize)]
-struct Together<'a> {
-    reference: Option<&'a str>,
-    rows: &'a [CombinedRow],
-    spread: f64,
-    agreement: Agreement,
-    warnings: &'a [String],
-    findings: &'a [String],
-}
-
-impl<'a> Together<'a> {
-    fn of(combined: &'a Combined) -> Together<'a> {
-        let analysis = combined.analysis();
-        Together {
-            reference: analysis.reference().map(|one| one.id.as_str()),
-            rows: &combined.rows,
-            spread: combined.spread,
-            agreement: combined.agreement,
-            warnings: analysis.warnings(),
-            findings: analysis.findings(),
-        }
-    }
+fn together(combined: &Combined) -> Value {
+    let analysis = combined.analysis();
+    json!({
+        "reference": analysis.reference().map(|one| &one.id),
+        "rows": combined.rows,
+        "spread": combined.spread,
+        "agreement": combined.agreement,
+        "warnings": analysis.warnings(),
+        "findings": analysis.findings(),
+    })
 }
 
 impl<'a> Whole<'a> {

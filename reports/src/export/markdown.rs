@@ -2,7 +2,7 @@
 
 use super::document::{Document, doubts};
 use super::head::{sized, title};
-use super::part::{Part, Sheet, Short};
+use super::part::{Part, Sheet, Short, TableRow};
 use super::releases::releases;
 use super::short::response_times;
 use super::text::{capital, escape, plain};
@@ -65,8 +65,7 @@ fn part(part: &Part) -> String {
         Part::Pairs(pairs) => bullets(&mut pairs.iter().map(|(name, said)| format!("{name}: {said}"))),
         Part::List(sentences) => bullets(&mut sentences.iter().cloned()),
         Part::Notes(notes) => (1..).zip(notes).map(|(at, note)| format!("\\[{at}\\] {}  \n", escape(note))).collect(),
-        Part::Short(short) => grid(&short.sheet()),
-        Part::Sheet(sheet) => grid(sheet),
+        Part::Short(Short { sheet, .. }) | Part::Sheet(sheet) => grid(sheet),
         Part::Folded(title, parts) => {
             format!("<details>\n<summary>{title}</summary>\n\n{}\n</details>\n", markdown(parts))
         }
@@ -79,21 +78,20 @@ fn grid(sheet: &Sheet) -> String {
         out.push_str(&format!("{}:\n\n", capital(&escape(&sheet.title))));
     }
     let bold = |text: String, is_bold: bool| if is_bold { format!("**{text}**") } else { text };
-    let titles =
-        sheet.columns.iter().map(|lines| escape(&lines.join(" ").trim_end().replace("- ", "").replace("+ ", "+")));
-    let rule = |at: usize| if at < sheet.words { "---" } else { "---:" }.to_owned();
-    line(&mut out, std::iter::once(escape(&sheet.first)).chain(titles));
-    line(&mut out, std::iter::once("---".to_owned()).chain((0..sheet.columns.len()).map(rule)));
-    for row in sheet.groups.iter().flatten() {
+    let titles = (0..sheet.columns.len()).map(|at| (escape(&sheet.heading(at)), at < sheet.words));
+    let row = |row: &TableRow| {
         let trouble = if row.trouble.is_empty() { String::new() } else { format!(" **{}**", row.trouble) };
         let fields = row.fields.iter().map(|field| bold(escape(&field.shown()), field.is_bad));
-        line(&mut out, std::iter::once(escape(&row.label) + &trouble).chain(fields));
-    }
-    out
+        std::iter::once(escape(&row.label) + &trouble).chain(fields).collect()
+    };
+    let heads = std::iter::once((escape(&sheet.first), true)).chain(titles).collect();
+    out + &table_of(heads, sheet.groups.iter().flatten().map(row).collect())
 }
 
-fn line(out: &mut String, fields: impl Iterator<Item = String>) {
-    out.push('|');
-    fields.for_each(|field| out.push_str(&format!(" {field} |")));
-    out.push('\n');
+/// A table of texts that are Markdown already; each head says whether its column is words and not figures.
+pub(crate) fn table_of(heads: Vec<(String, bool)>, rows: Vec<Vec<String>>) -> String {
+    let line = |fields: &Vec<String>| format!("| {} |\n", fields.join(" | "));
+    let rules = heads.iter().map(|(_, is_words)| if *is_words { "---" } else { "---:" }.to_owned()).collect();
+    let heads = heads.into_iter().map(|(head, _)| head).collect();
+    [heads, rules].iter().chain(&rows).map(line).collect()
 }

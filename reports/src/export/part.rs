@@ -1,6 +1,5 @@
 //! What a text is made of: the terminal and Markdown set the same parts.
 
-use super::quantity::fixed;
 use super::text::plain;
 
 /// A part of a text.
@@ -27,76 +26,21 @@ impl Part {
     }
 }
 
-/// The short tables of a run.
+/// The short tables of a run: one row per arrangement, scenario and contender, which a terminal sets in a table each, with bars.
 pub(crate) struct Short {
-    /// The columns after the bar.
+    /// The contender's column is the last of words; CPU time per statement comes next, or why there is none.
+    pub sheet: Sheet,
+    /// The columns after CPU time.
     pub heads: Vec<Head>,
-    /// One per arrangement and scenario.
-    pub places: Vec<ShortPlace>,
-    /// Digits after the point of all costs.
-    pub decimals: usize,
 }
 
-/// What stands over a column.
+/// How a column stands on a terminal.
 pub(crate) struct Head {
-    pub title: String,
-    /// Whether the column continues the one before it, so that a terminal prints no title over it.
+    /// Whether it continues the column before it, so that no title stands over it.
     pub continues: bool,
     pub right: bool,
 }
 
-/// One scenario in one arrangement.
-pub(crate) struct ShortPlace {
-    pub scenario: String,
-    /// The arrangement's id and threads; absent if the run has only one.
-    pub arrangement: Option<String>,
-    /// The cheapest first, then contenders without a figure.
-    pub lines: Vec<Line>,
-}
-
-/// One contender.
-pub(crate) struct Line {
-    pub label: String,
-    /// CPU time per statement in microseconds.
-    pub cost: Option<f64>,
-    /// One per head.
-    pub fields: Vec<String>,
-    /// Why there is no figure.
-    pub trouble: Option<String>,
-}
-
-impl Short {
-    /// A cost as it stands in its column.
-    pub fn cost(&self, cost: f64) -> String {
-        fixed(cost, self.decimals)
-    }
-
-    /// The same as a sheet with a row per contender, for formats that have no bars.
-    pub fn sheet(&self) -> Sheet {
-        let several = self.places.iter().any(|place| place.arrangement.is_some());
-        let mut columns = vec!["contender".to_owned(), "CPU us".to_owned()];
-        columns.splice(0..0, several.then(|| "arrangement".to_owned()));
-        columns.extend(self.heads.iter().map(|head| head.title.clone()));
-        let row = |place: &ShortPlace, line: &Line| {
-            let mut fields: Vec<Field> =
-                place.arrangement.iter().cloned().chain([line.label.clone()]).map(Field::of).collect();
-            match (&line.trouble, line.cost) {
-                (None, Some(cost)) => {
-                    fields.push(Field::of(self.cost(cost)));
-                    fields.extend(line.fields.iter().map(Field::of));
-                }
-                (trouble, _) => fields.push(Field::bad(trouble.as_deref().unwrap_or("not run"))),
-            }
-            fields.resize(columns.len(), Field::of(""));
-            TableRow::of(&place.scenario, fields)
-        };
-        let rows = self.places.iter().flat_map(|place| place.lines.iter().map(move |line| row(place, line))).collect();
-        let columns = columns.iter().map(|title| vec![title.clone()]).collect();
-        Sheet { words: 1 + usize::from(several), ..Sheet::of(String::new(), "scenario", columns, vec![rows]) }
-    }
-}
-
-/// Rows and columns.
 pub(crate) struct Sheet {
     /// What it shows; empty if the title above says so.
     pub title: String,
@@ -115,6 +59,11 @@ impl Sheet {
     pub fn of(title: String, first: &str, columns: Vec<Vec<String>>, mut groups: Vec<Vec<TableRow>>) -> Sheet {
         groups.retain(|group| !group.is_empty());
         Sheet { title, first: first.to_owned(), columns, words: 0, groups }
+    }
+
+    /// A column's heading on one line.
+    pub fn heading(&self, at: usize) -> String {
+        self.columns[at].join(" ").trim_end().replace("- ", "").replace("+ ", "+")
     }
 }
 

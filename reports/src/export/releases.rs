@@ -3,7 +3,7 @@
 use super::chart::history::{figure, said, story};
 use super::history::gaps;
 use super::part::{Field, Part, Sheet, TableRow};
-use super::text::{grouped, plain};
+use super::text::{grouped, plain, unique};
 use crate::{Analysis, Change, Group, History, Panel, Point, Role};
 
 /// How a range is to be read.
@@ -81,20 +81,15 @@ impl Step<'_> {
         let places = grouped(self.changes.iter().map(|(panel, _, story)| (place(panel), story.as_str())));
         let places: Vec<String> =
             places.iter().map(|(place, stories)| format!("{place} {}", stories.join(", "))).collect();
-        let mut why: Vec<String> = Vec::new();
-        for cause in self.changes.iter().flat_map(|(_, change, _)| &change.causes) {
-            let said = format!(" {} ({})", plain(&cause.says), plain(&cause.source));
-            why.extend((!why.contains(&said)).then_some(said));
-        }
-        if let Some(first) = why.first_mut() {
-            first.insert_str(0, " What is known:");
-        }
+        let causes = self.changes.iter().flat_map(|(_, change, _)| &change.causes);
+        let why = unique(causes.map(|cause| format!(" {} ({})", plain(&cause.says), plain(&cause.source)))).concat();
+        let why = if why.is_empty() { why } else { format!(" What is known:{why}") };
         let adapter = self.changes.iter().find_map(|(_, change, _)| change.adapter.as_ref());
         let adapter =
             adapter.map_or(String::new(), |folder| format!(" The adapter is another one, too: {}.", plain(folder)));
         let driver = if with_driver { format!("{} ", plain(self.driver)) } else { String::new() };
         let [before, after] = self.versions.map(plain);
-        format!("{driver}{before} -> {after}: {}.{}{adapter}", places.join("; "), why.concat())
+        format!("{driver}{before} -> {after}: {}.{why}{adapter}", places.join("; "))
     }
 }
 

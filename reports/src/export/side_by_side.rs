@@ -3,7 +3,7 @@
 use super::head::title;
 use super::part::{Field, Part, Sheet, Short, TableRow};
 use super::quantity::{three_digits, whole};
-use super::text::{count, plain};
+use super::text::{count, grouped, plain, unique};
 use crate::measure::{CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT};
 use crate::{Analysis, Combined, Recorded, Run, SummaryRow};
 
@@ -94,17 +94,9 @@ impl<'a> SideBySide<'a> {
             }
             Err(why) => (None, vec![NO_RATIOS.to_owned(), why]),
         };
-        let mut places: Vec<(&str, &str)> = Vec::new();
-        let mut labels: Vec<&str> = Vec::new();
-        for row in sides.iter().flat_map(|(_, one)| one.rows()).filter(|row| !row.control) {
-            let place = (row.scenario.as_str(), row.arrangement.as_str());
-            if !places.contains(&place) {
-                places.push(place);
-            }
-            if !labels.contains(&row.label.as_str()) {
-                labels.push(&row.label);
-            }
-        }
+        let rows = || sides.iter().flat_map(|(_, one)| one.rows()).filter(|row| !row.control);
+        let places = unique(rows().map(|row| (row.scenario.as_str(), row.arrangement.as_str())));
+        let labels = unique(rows().map(|row| row.label.as_str()));
         remarks.extend(differences(named));
         let warned = |(name, one): &Side| {
             let named = |warning: &String| format!("{}: {warning}", plain(name));
@@ -175,15 +167,12 @@ fn troubles(place: (&str, &str), labels: &[&str], sides: &[Side]) -> Vec<String>
                     _ => continue,
                 };
                 let (label, run) = (plain(label), plain(&side.0));
-                let sentence =
-                    format!("{label} in {run}, {} on {}, {what}: {}", plain(place.0), plain(place.1), plain(why));
-                if !said.contains(&sentence) {
-                    said.push(sentence);
-                }
+                let on = [place.0, place.1].map(plain).join(" on ");
+                said.push(format!("{label} in {run}, {on}, {what}: {}", plain(why)));
             }
         }
     }
-    said
+    unique(said)
 }
 
 fn field(row: Option<&SummaryRow>, show: fn(&SummaryRow) -> Option<String>) -> Field {
@@ -245,16 +234,9 @@ fn differences(named: &[(String, &Recorded)]) -> Option<String> {
 
 /// Names that stand for different scenarios.
 fn redefined<'a>(named: &'a [(String, &Recorded)]) -> Vec<&'a str> {
-    let mut hashes: Vec<(&str, &str)> = Vec::new();
-    let mut names: Vec<&str> = Vec::new();
-    for one in named.iter().flat_map(|(_, one)| &one.run.scenarios) {
-        match hashes.iter().find(|(name, _)| *name == one.name) {
-            None => hashes.push((&one.name, &one.hash)),
-            Some((name, hash)) if *hash != one.hash && !names.contains(name) => names.push(*name),
-            Some(_) => {}
-        }
-    }
-    names
+    let all = named.iter().flat_map(|(_, one)| &one.run.scenarios).map(|one| (one.name.as_str(), one.hash.as_str()));
+    let differ = |(name, hashes): (&'a str, Vec<&str>)| (unique(hashes).len() > 1).then_some(name);
+    grouped(all).into_iter().filter_map(differ).collect()
 }
 
 #[cfg(test)]

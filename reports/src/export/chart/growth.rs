@@ -1,7 +1,8 @@
 //! How figures grow with a number, on charts with logarithms on both axes.
 
 use super::svg::{Picture, RIGHT, Scale, WIDTH};
-use super::view::COLOURS;
+use super::view::colour;
+use crate::Role;
 use crate::export::quantity::{three_digits, whole};
 use crate::export::text::plain;
 
@@ -80,7 +81,7 @@ pub(crate) fn on_log_axes(lines: &[LogLine], with_titles: bool) -> Option<Pictur
 /// The chart in SVG, readable on light and dark; `None` without a point. Lines that lie on one another differ in width.
 pub fn growth_chart(heading: &str, curves: &[Curve]) -> Option<String> {
     let line = |(nth, curve): (usize, &Curve)| LogLine {
-        class: format!("k-{}", nth % COLOURS),
+        class: colour(Role::Driver, nth),
         label: plain(&curve.label),
         points: curve.points.clone(),
         missing: Vec::new(),

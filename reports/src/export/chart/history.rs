@@ -1,7 +1,7 @@
 //! The chart of a history: a line per contender.
 
 use super::svg::{Picture, RIGHT, Scale, Stands, TOP, WIDTH};
-use super::view::COLOURS;
+use super::view::colour;
 use crate::export::quantity::{three_digits, whole};
 use crate::measure::THROUGHPUT;
 use crate::{Change, HistoryLine, Panel, PastRun, Point, Role, plain};
@@ -40,16 +40,6 @@ pub fn story(panel: &Panel, line: &HistoryLine, change: &Change) -> String {
     format!("{} {words}", [before, after].map(shown).join(" -> "))
 }
 
-/// The classes of the lines' colours.
-pub fn classes(panel: &Panel) -> Vec<String> {
-    let class = |line: &HistoryLine| match line.role {
-        Role::Floor => "k-floor".to_owned(),
-        Role::Noop => "k-noop".to_owned(),
-        Role::Driver => format!("k-{}", line.colour % COLOURS),
-    };
-    panel.lines.iter().map(class).collect()
-}
-
 /// Points with the spread of their blocks, joined except over gaps.
 pub fn chart(panel: &Panel, runs: &[PastRun]) -> String {
     let places = panel.places.len();
@@ -59,7 +49,8 @@ pub fn chart(panel: &Panel, runs: &[PastRun]) -> String {
     picture.across(None, |y| figure(panel, y));
     picture.below(panel.places.iter().enumerate().step_by(step(panel)).map(|(at, place)| (at as f64, plain(place))));
     let mut titles = Vec::new();
-    for (line, class) in panel.lines.iter().zip(classes(panel)) {
+    for line in &panel.lines {
+        let class = colour(line.role, line.colour);
         for change in &line.changes {
             let [before, after] = change.points.map(|at| line.points[at].place as f64);
             let x = f64::midpoint(before, after);
@@ -88,7 +79,7 @@ pub fn chart(panel: &Panel, runs: &[PastRun]) -> String {
         }
     }
     for label in labels {
-        let class = classes(panel)[label.line].clone();
+        let class = colour(Role::Driver, panel.lines[label.line].colour);
         picture.text((label.x, label.y + greatest * GAP), &label.text, &class, Stands::Above);
     }
     picture.finished(&format!("{}: {}.", panel.words, titles.join("; ")))

@@ -3,7 +3,8 @@
 use maud::{Markup, PreEscaped, html};
 
 use super::shell::shell;
-use crate::export::chart::history::{chart, classes, said};
+use crate::export::chart::history::{chart, said};
+use crate::export::chart::view::colour;
 use crate::export::history::{BARS, NOTHING_JOINED, about, gaps, left_out};
 use crate::export::part::Part;
 use crate::export::releases::{INTERVALS, has_intervals, panels, parts};
@@ -82,8 +83,8 @@ fn picture(panel: &Panel, group: &Group, bars: &str) -> Markup {
             figcaption { strong { (plain(&panel.title)) } span { (bars) } }
             (PreEscaped(chart(panel, &group.runs)))
             ul.legend {
-                @for (line, class) in panel.lines.iter().zip(classes(panel)) {
-                    li { span.swatch.(class) {} (plain(&line.contender)) }
+                @for line in &panel.lines {
+                    li { span.swatch.(colour(line.role, line.colour)) {} (plain(&line.contender)) }
                 }
             }
             details.more {

@@ -86,7 +86,7 @@ fn together(combined: &Combined, remarks: &[String]) -> Markup {
         section aria-labelledby="combined" {
             h2 id="combined" { "All runs together" }
             p.muted { (about_all(combined)) "." }
-            (table("All runs together", &Short::combined(combined).sheet(), |_, title| html! { (title) }))
+            (table("All runs together", &Short::combined(combined).sheet, |_, title| html! { (title) }))
             ul.remarks { @for remark in remarks { li { (remark) } } }
         }
     }
