@@ -248,7 +248,6 @@ impl Check<'_> {
     }
 }
 
-/// Files in the folder that have none of the names.
 fn strangers(folder: &Path, shown: &str, names: &[&str]) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut strangers: Vec<String> = entries.filter(|path| !path.is_dir()).map(|path| name_of(&path)).collect();
@@ -331,7 +330,6 @@ fn asked(run: &Run, cell: &Cell) -> Option<u64> {
     })
 }
 
-/// Whether nothing was sent.
 fn is_noop(run: &Run, cell: &Cell) -> bool {
     run.contender(&cell.contender).is_some_and(|one| one.role == Role::Noop)
 }

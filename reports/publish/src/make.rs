@@ -17,7 +17,6 @@ use crate::store::{
     without_folders,
 };
 
-/// A run to publish.
 pub(crate) struct Asked {
     /// The name of its folder, if it is not that of its plan.
     pub name: Option<String>,
@@ -153,7 +152,6 @@ fn one(measured: &PublishedRun, to: &Path, made: &mut Vec<PathBuf>) -> Result<()
     render(&read(to)?)
 }
 
-/// Writes what is made from a run into its folder.
 fn render(run: &PublishedRun) -> Result<()> {
     let (folder, analysis) = (&run.folder, run.analysis());
     for format in EXPORTERS.into_iter().filter(|one| [PAGE, TABLE].contains(&one.file())) {

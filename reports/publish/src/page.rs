@@ -38,7 +38,6 @@ pub(crate) fn page(folder: &Path, recorded: &Recorded, say: &mut impl FnMut(Stri
     }
 }
 
-/// A file that the page offers for download.
 fn data(page: &str, name: &str) -> Option<String> {
     let (_, rest) = page.split_once(&format!("download=\"{name}.gz\""))?;
     let (_, rest) = rest.split_once("base64,")?;

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-/// Folders that every machine has.
 const EVERYWHERE: [&str; 4] = ["proc", "sys", "dev", "rustc"];
 
 /// Words after the slash of a unit that a heading breaks: `us` above `/statement`.
@@ -35,7 +34,6 @@ pub(crate) fn of_the_machine(text: &str) -> Option<String> {
     Some(format!(": it names {path}, which is a folder of the machine that measured; nobody else has it."))
 }
 
-/// Whether a path can begin after this.
 fn begins(before: &str) -> bool {
     let escaped = ["\\n", "\\t", "\\r"].iter().any(|escape| before.ends_with(escape));
     escaped || before.chars().next_back().is_none_or(|c| !(c.is_alphanumeric() || "._-~/<)]}+%$*\\".contains(c)))

@@ -10,7 +10,6 @@ use crate::store::{CHART, NOTES, README, folders, name_of, runs, text, used};
 
 /// How the line before what is generated begins.
 const BEGIN: &str = "<!-- generated from reports/published/";
-/// The line after it.
 const END: &str = "<!-- end of what is generated -->";
 
 /// Writes the README's section, README and chart of the newest date that compares drivers, and the README of later ones, below

@@ -22,7 +22,6 @@ use crate::path::machine_path;
 pub(crate) const RUN: &str = "run.json";
 /// Packed where the run takes turns, of which there are thousands.
 pub(crate) const CELLS: &str = "cells.jsonl";
-/// The files that cells name, packed.
 pub(crate) const FILES: &str = "files.tar.gz";
 pub(crate) const PAGE: &str = "page.html";
 pub(crate) const TABLE: &str = "table.md";
@@ -103,7 +102,6 @@ pub fn folders(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// The runs of one date.
 pub(crate) fn runs(date: &Path) -> Result<Vec<PublishedRun>> {
     folders(date)?.iter().map(|folder| read(folder)).collect()
 }
@@ -127,7 +125,6 @@ pub(crate) fn pack_cells(folder: &Path, to: &Path) -> Result<()> {
     io::copy(&mut cells, &mut packed).and_then(|_| packed.finish()).map(drop).with_context(used(to))
 }
 
-/// The files in the archive, by name.
 pub(crate) fn unpack(path: &Path) -> io::Result<BTreeMap<String, Vec<u8>>> {
     let mut found = BTreeMap::new();
     for entry in Archive::new(GzDecoder::new(File::open(path)?)).entries()? {

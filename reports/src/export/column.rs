@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::part::{Field, Notes};
 use super::quantity::{mebibytes, three_digits, time, whole};
 use crate::measure::{
     ALLOCATIONS_PER_STATEMENT, CALLGRIND_INSTRUCTIONS, CONNECTIONS, CPU_PER_STATEMENT, ERRORS, PEAK_RSS,
@@ -17,6 +18,8 @@ pub(crate) struct Row<'a> {
     pub contender: &'a Contender,
     /// The summary's rows, keyed by meter.
     pub figures: BTreeMap<&'a str, &'a SummaryRow>,
+    /// What stands in place of the medians of [`SUMMED`], if anything does.
+    pub instead: Option<BTreeMap<&'static str, f64>>,
     /// Errors of all of the row's cells.
     pub errors: u64,
     /// The peak memory of noop in the same place.
@@ -42,7 +45,10 @@ pub(crate) enum Standing {
 
 impl Row<'_> {
     fn median(&self, meter: &str) -> Option<f64> {
-        self.figures.get(meter).and_then(|row| row.median)
+        match &self.instead {
+            Some(instead) if SUMMED.contains(&meter) => instead.get(meter).copied(),
+            _ => self.figures.get(meter).and_then(|row| row.median),
+        }
     }
 
     fn cost(&self) -> Option<&SummaryRow> {
@@ -74,14 +80,20 @@ impl Entry {
     fn figure(text: &str) -> Entry {
         Entry::Figure(text.to_owned())
     }
+
+    pub fn field(self, notes: &mut Notes) -> Field {
+        match self {
+            Entry::Figure(text) => Field::of(text),
+            Entry::Noted(text, why) => Field { note: Some(notes.number(&why)), ..Field::of(text) },
+            Entry::Void => Field::bad("void"),
+            Entry::Missing(why) => Field::missing(notes.number(&why)),
+        }
+    }
 }
 
-/// What a column is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Its measure's figure.
     Figure,
-    /// The ratio to the reference.
     Ratio,
     Verdict,
     Smallest,
@@ -90,10 +102,8 @@ pub(crate) enum Kind {
 
 /// One column: what it is called, what it shows and how.
 pub(crate) struct Column {
-    /// The heading, in lines.
     pub title: &'static [&'static str],
     pub kind: Kind,
-    /// The measure that it shows.
     pub meter: &'static str,
     /// Whether it is only comparable if all statements were answered, so that a void row has none.
     needs_all_answers: bool,
@@ -107,7 +117,7 @@ impl Column {
         let Some(figure) = row.figures.get(self.meter) else {
             return Entry::Missing("This was not measured in this run.".to_owned());
         };
-        match figure.median {
+        match row.median(self.meter) {
             Some(_) if self.needs_all_answers && figure.void.is_some() => Entry::Void,
             Some(median) => (self.show)(row, median),
             None => Entry::Missing(figure.unavailable.clone().unwrap_or_default()),
@@ -119,7 +129,6 @@ const fn column(title: &'static [&'static str], meter: &'static str, show: fn(&R
     Column { title, kind: Kind::Figure, meter, needs_all_answers: true, is_shown: |_| true, show }
 }
 
-/// A column about a comparison with the reference.
 const fn compared(
     kind: Kind,
     title: &'static [&'static str],
@@ -134,7 +143,6 @@ impl Column {
         Column { is_shown, ..self }
     }
 
-    /// A void row has it, too.
     const fn of_void_rows(self) -> Column {
         Column { needs_all_answers: false, ..self }
     }
@@ -209,7 +217,6 @@ pub(crate) fn columns(rows: &[SummaryRow]) -> Vec<&'static Column> {
 /// The meters that Linux' `time` prints, whose figures add up over turns.
 pub(crate) const SUMMED: [&str; 3] = [WALL, USER, SYS];
 
-/// The columns of these.
 pub(crate) fn times() -> Vec<&'static Column> {
     COLUMNS.iter().filter(|column| SUMMED.contains(&column.meter)).collect()
 }

@@ -6,11 +6,9 @@ use super::text::plain;
 use super::{ExportError, Exporter, Look};
 use crate::{Analysis, Cell, History, Measure, Recorded};
 
-/// The names of the columns.
 const HEADER: &str = "contender,label,control,scenario,arrangement,block,round,pass,\
      attempt,started,measure,value,unit,unavailable,counts,void,failed";
 
-/// `--format csv`.
 pub(super) struct Csv;
 
 impl Exporter for Csv {
@@ -59,7 +57,6 @@ impl Exporter for Csv {
     }
 }
 
-/// Those of a history.
 const OF_HISTORY: &str =
     "group,run,started,scenario,scenario_hash,arrangement,measure,contender,version,median,least,greatest,blocks,gap";
 

@@ -4,7 +4,6 @@ use super::quantity::{memory, short_count, whole};
 use super::text::{count, plain, sentence};
 use crate::{Analysis, ArrangementInfo, Run, ScenarioInfo, why_cut_short, why_passes_left_out};
 
-/// What was run, on one line.
 pub(crate) fn title(run: &Run) -> String {
     let plan = &run.plan;
     let blocks = if run.blocks() > 1 && !run.is_open() { format!("{} x ", run.blocks()) } else { String::new() };
@@ -40,7 +39,6 @@ pub(crate) fn title(run: &Run) -> String {
     format!("{}; {target}, {}", asked.join(", "), count(run.environment.cores.into(), "core"))
 }
 
-/// The threads of an arrangement in few words.
 pub(crate) fn threads(arrangement: &ArrangementInfo) -> String {
     match arrangement.runtime.split_once(':') {
         Some(("multi", "1")) => "1 tokio thread".to_owned(),
@@ -108,7 +106,6 @@ pub(crate) fn head(run: &Run) -> Vec<(String, String)> {
     head.into_iter().map(|(name, said)| (name.to_owned(), said)).collect()
 }
 
-/// The time that a statement has.
 pub(crate) fn time_limit(run: &Run) -> String {
     let limit = run.plan.request_timeout_ms;
     limit.map_or("no time limit".to_owned(), |ms| format!("a time limit of {} ms", whole(ms as f64)))
@@ -139,7 +136,6 @@ pub(crate) fn arrangement(arrangement: &ArrangementInfo) -> String {
     ))
 }
 
-/// Where worker and server ran.
 pub(crate) fn on_cores(worker: &[u32], server: &[u32]) -> String {
     let server = match server {
         [] => "server on cores that cqldyno does not set".to_owned(),
@@ -172,7 +168,6 @@ pub(crate) fn rounds(analysis: &Analysis) -> Option<String> {
     Some(format!("{} of {} count{why}", whole(counting as f64), whole(all as f64)))
 }
 
-/// What is said of a run whose contenders issued all their statements in one piece.
 const WHOLE: &str = "Each contender issued all its statements in one piece, so the ratios compare stretches of time as well as drivers.";
 
 /// How the size of the run came about: in one piece or one after the other, why it ended, and how many rounds count if not all do and

@@ -5,7 +5,6 @@ use super::part::{Field, Part, Sheet, TableRow};
 use super::text::{capital, plain, unique};
 use crate::{Group, History, HistoryLine, Panel};
 
-/// What the bars of a figure are.
 pub(super) const BARS: &str = "A figure is the median over the blocks or generations of its run, followed by the least and the greatest of them. That is their \
      spread, not an interval: no verdict follows from two runs.";
 
@@ -37,7 +36,6 @@ pub(super) fn about(group: &Group) -> Vec<String> {
     all
 }
 
-/// Why figures are missing.
 pub(super) fn gaps(group: &Group) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for panel in &group.panels {

@@ -31,15 +31,16 @@ use super::head::{sized, verdicts};
 use super::part::{Field, Notes, Sheet};
 use super::quantity::whole;
 use super::sweep::{compact, points};
-use super::text::count;
+use super::text::{count, unique};
 use super::{ExportError, Exporter, Look};
 use crate::Place;
 use crate::measure::CPU_PER_STATEMENT;
-use crate::{Analysis, Axis, Contender, History, Recorded, Role, Run, Sweep, plain, references, why_cut_short};
+use crate::{
+    Analysis, Axis, Contender, History, Recorded, Role, Run, ScenarioInfo, Sweep, plain, references, why_cut_short,
+};
 
 const SCRIPT: &str = include_str!("html/page.js");
 
-/// `--format html`.
 pub(super) struct Html;
 
 impl Exporter for Html {
@@ -98,7 +99,6 @@ fn page(views: Vec<View>) -> Result<String, ExportError> {
     Ok(shell(&title, &run.cqldyno, &content, Some(SCRIPT)))
 }
 
-/// What the page is made of.
 struct Page<'a> {
     run: &'a Run,
     /// That of the first view.
@@ -127,7 +127,6 @@ impl<'a> Page<'a> {
         Page { run, analysis, faces: Faces::of(run), views, columns, document, notes, fields, sweeps }
     }
 
-    /// The drivers' names.
     fn names(&self) -> String {
         let drivers = self.run.contenders.iter().filter(|one| one.role == Role::Driver && !one.control);
         drivers.map(|one| plain(&one.label)).collect::<Vec<_>>().join(", ")
@@ -232,18 +231,14 @@ impl<'a> Page<'a> {
         let plan = &self.run.plan;
         let is_asked = |one: &&Contender| one.role == Role::Driver && !one.control && one.unavailable.is_none();
         let drivers = self.run.contenders.iter().filter(is_asked).count();
-        let mut scenarios: Vec<String> = self
-            .run
-            .scenarios
-            .iter()
-            .map(|one| plain(one.point.as_ref().map_or(&one.name, |point| &point.of)))
-            .collect();
-        scenarios.dedup();
+        let scenario = |one: &ScenarioInfo| plain(one.point.as_ref().map_or(&one.name, |point| &point.of));
+        let scenarios = unique(self.run.scenarios.iter().map(scenario));
         let target = match plan.target.started() {
             Some(started) => plain(started),
             None if plan.target.embedded => "the embedded cluster".to_owned(),
             None => plain(&plan.target.id),
         };
+        let repeated = || count(self.run.blocks().into(), plan.repeated());
         format!(
             "cqldyno put {} for Apache Cassandra and ScyllaDB under the same load: {} prepared statements per {} ({}), {}, \
              {}, against {target}, on {}.",
@@ -256,21 +251,14 @@ impl<'a> Page<'a> {
             scenarios.join(", "),
             self.run.in_flight(),
             match plan.turns {
-                None => count(self.run.blocks().into(), "block"),
-                Some(turns) if self.run.is_open() => {
-                    format!("generations of {}", count(turns.rounds.into(), "round"))
-                }
-                Some(turns) => format!(
-                    "{} of {}",
-                    count(self.run.blocks().into(), "generation"),
-                    count(turns.rounds.into(), "round")
-                ),
+                None => repeated(),
+                Some(turns) if self.run.is_open() => format!("generations of {}", count(turns.rounds.into(), "round")),
+                Some(turns) => format!("{} of {}", repeated(), count(turns.rounds.into(), "round")),
             },
             plain(&self.run.environment.cpu),
         )
     }
 
-    /// How figures are to be read.
     fn reading(&self) -> Markup {
         let changes = self.analysis.changes();
         html! {

@@ -9,7 +9,6 @@ use super::side_by_side::SideBySide;
 use super::{ExportError, Exporter, Look};
 use crate::{Analysis, Cell, Combined, History, Recorded, Run, SummaryRow};
 
-/// `--format json`.
 pub(super) struct Json;
 
 impl Exporter for Json {
@@ -72,7 +71,6 @@ pub(super) fn write(document: &impl Serialize, out: &mut dyn Write) -> Result<()
     }
 }
 
-/// A run as one document.
 #[derive(Serialize)]
 pub(super) struct Whole<'a, C = &'a [Cell]> {
     pub run: &'a Run,
@@ -84,7 +82,6 @@ pub(super) struct Whole<'a, C = &'a [Cell]> {
     pub findings: &'a [String],
 }
 
-/// All runs together.
 fn together(combined: &Combined) -> Value {
     let analysis = combined.analysis();
     json!({

@@ -1,15 +1,12 @@
 //! Texts as GitHub shows them.
 
 use super::document::{Document, doubts};
-use super::head::{sized, title};
 use super::part::{Part, Sheet, Short, TableRow};
-use super::releases::releases;
-use super::short::response_times;
-use super::text::{capital, escape, plain};
+use super::short::{found, overview, tables};
+use super::text::{capital, escape};
 use super::{ExportError, Exporter, Look, side_by_side, sweep};
 use crate::{Analysis, History, Recorded, Sweep};
 
-/// `--format markdown`.
 pub(super) struct Markdown;
 
 impl Exporter for Markdown {
@@ -21,20 +18,13 @@ impl Exporter for Markdown {
     fn one(&self, analysis: &Analysis, _: Look) -> Result<String, ExportError> {
         let mut document = Document::of(analysis);
         let [mut parts, doubts] = doubts(analysis);
-        parts.extend(analysis.findings().iter().map(|finding| Part::Text(plain(finding))));
-        parts.extend(analysis.worths().into_iter().map(Part::Text));
+        parts.extend(found(analysis));
         parts.extend(doubts);
-        parts.push(Part::Text(title(analysis.run())));
-        parts.extend(sized(analysis).into_iter().map(Part::Text));
-        parts.extend(releases(analysis));
+        parts.extend(overview(analysis));
         let sweeps = Sweep::all(analysis);
-        let compact = sweep::compact(analysis.run(), &sweeps);
-        let is_short = compact.is_empty() && !analysis.run().plan.exact;
-        parts.extend(compact.into_iter().map(Part::Sheet));
-        parts.extend(is_short.then(|| Part::Short(Short::of(analysis))));
+        parts.extend(tables(analysis, &sweeps));
         let every_point = || Part::Folded("Every point", sweep::every_point(analysis.run(), &sweeps));
         parts.extend((!sweeps.is_empty()).then(every_point));
-        parts.extend(response_times(analysis).map(Part::Sheet));
         parts.push(Part::Folded("Every column", document.wide()));
         parts.push(Part::Folded("Notes: how it was measured", document.about()));
         Ok(markdown(&parts))
@@ -49,7 +39,6 @@ impl Exporter for Markdown {
     }
 }
 
-/// The parts below each other.
 pub(crate) fn markdown(parts: &[Part]) -> String {
     parts.iter().map(part).filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
 }

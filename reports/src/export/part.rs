@@ -2,13 +2,10 @@
 
 use super::text::plain;
 
-/// A part of a text.
 pub(crate) enum Part {
     Title(String),
     Text(String),
-    /// What the reader must not miss.
     Warning(String),
-    /// Names with a sentence each.
     Pairs(Vec<(String, String)>),
     List(Vec<String>),
     /// Sentences, numbered from 1; sheets refer to the numbers.
@@ -20,7 +17,6 @@ pub(crate) enum Part {
 }
 
 impl Part {
-    /// The sentences as a list; nothing if there are none.
     pub fn list(sentences: Vec<String>) -> Option<Part> {
         (!sentences.is_empty()).then_some(Part::List(sentences))
     }
@@ -30,11 +26,9 @@ impl Part {
 pub(crate) struct Short {
     /// The contender's column is the last of words; CPU time per statement comes next, or why there is none.
     pub sheet: Sheet,
-    /// The columns after CPU time.
     pub heads: Vec<Head>,
 }
 
-/// How a column stands on a terminal.
 pub(crate) struct Head {
     /// Whether it continues the column before it, so that no title stands over it.
     pub continues: bool,
@@ -44,7 +38,6 @@ pub(crate) struct Head {
 pub(crate) struct Sheet {
     /// What it shows; empty if the title above says so.
     pub title: String,
-    /// The heading over the rows' labels.
     pub first: String,
     /// The other columns' headings, in lines.
     pub columns: Vec<Vec<String>>,
@@ -61,7 +54,6 @@ impl Sheet {
         Sheet { title, first: first.to_owned(), columns, words: 0, groups }
     }
 
-    /// A column's heading on one line.
     pub fn heading(&self, at: usize) -> String {
         self.columns[at].join(" ").trim_end().replace("- ", "").replace("+ ", "+")
     }
@@ -78,7 +70,6 @@ pub(crate) struct TableRow {
 }
 
 impl TableRow {
-    /// A row that has nothing but figures.
     pub fn of(label: &str, fields: Vec<Field>) -> TableRow {
         TableRow { label: plain(label), trouble: String::new(), fields, is_empty: false }
     }
@@ -104,7 +95,6 @@ impl Field {
         Field { text: text.into(), ..Field::default() }
     }
 
-    /// What the reader must not miss.
     pub fn bad(text: impl Into<String>) -> Field {
         Field { is_bad: true, class: "bad".to_owned(), ..Field::of(text) }
     }

@@ -12,9 +12,7 @@ use super::text::{count, escape, list, plain, unique};
 use crate::measure::CPU_PER_STATEMENT;
 use crate::{Analysis, Carried, Contender, Place, Recorded, Role, Run, SummaryRow, short};
 
-/// The name of a run in which every cell was run once.
 const CLASSIC: &str = "classic";
-/// The name of a run of several blocks.
 const BLOCKS: &str = "blocks";
 /// How the name of a run that compares all releases of a driver begins.
 const RELEASES: &str = "releases-";
@@ -92,7 +90,6 @@ fn same<'a>(analysis: &Analysis<'a>, place: Place) -> Option<Place<'a>> {
     analysis.places().find(|one| names(*one) == names(place))
 }
 
-/// The driver's quotient in that place.
 fn find<'a>(carried: &'a [Carried], place: Place, label: &str) -> Option<&'a Carried> {
     let is_here = |one: &&Carried| one.scenario == place.scenario.name && one.arrangement == place.arrangement.id;
     carried.iter().filter(is_here).find(|one| one.label == label)
@@ -106,7 +103,6 @@ fn fenced(text: &str) -> String {
     format!("```\n{}\n```\n", text.replace("```", "` ` `"))
 }
 
-/// The heading over ratios.
 fn over(analysis: &Analysis, reference: &Contender) -> String {
     format!("vs {} (95 %)", escape(&short(analysis.run(), reference)))
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::column::COLUMNS;
+use super::column::{COLUMNS, Entry};
 use super::document::At;
 use super::part::{Field, Notes, Sheet, TableRow};
 use super::quantity::{figure, three_digits};
@@ -11,10 +11,8 @@ use super::text::plain;
 use crate::measure::{ALLOCATIONS_PER_STATEMENT, CALLGRIND_INSTRUCTIONS, SYSCALLS_PER_STATEMENT};
 use crate::{Contender, MeasureInfo, Pass, Role, SummaryRow, Unit};
 
-/// A cell's breakdowns by kind and name.
 type Breakdowns = BTreeMap<String, BTreeMap<String, f64>>;
 
-/// A contender with those of its cells.
 type Found<'a> = (&'a Contender, Vec<&'a Breakdowns>);
 
 /// Figures of a breakdown that are below this in every contender are summed up.
@@ -60,8 +58,8 @@ impl At<'_> {
             if self.cells_of(contender, pass).is_empty() {
                 continue;
             }
-            let fields =
-                measures.iter().map(|(measure, _)| field(self.analysis.row(self.place, contender, &measure.id), notes));
+            let row = |measure: &MeasureInfo| self.analysis.row(self.place, contender, &measure.id);
+            let fields = measures.iter().map(|(measure, _)| entry(row(measure)).field(notes));
             groups[usize::from(contender.role != Role::Driver)].push(TableRow::of(&contender.label, fields.collect()));
         }
         let title = if pass == Pass::Timing { "more of the same cells" } else { pass.title() };
@@ -127,7 +125,6 @@ fn breakdown(kind: &str, pass: Pass, found: &[Found]) -> Sheet {
     Sheet::of(title, "name", labels, vec![vec![total], rows])
 }
 
-/// The names with their greatest figures.
 pub(crate) fn greatest_first<'a>(figures: impl Iterator<Item = (&'a str, f64)>) -> Vec<(&'a str, f64)> {
     let mut greatest: BTreeMap<&str, f64> = BTreeMap::new();
     for (name, value) in figures {
@@ -143,14 +140,14 @@ fn share(value: f64) -> String {
     if value == 0.0 { "-".to_owned() } else { three_digits(value) }
 }
 
-fn field(row: Option<&SummaryRow>, notes: &mut Notes) -> Field {
-    let Some(row) = row else {
-        return Field::missing(notes.number("This was not measured in this run."));
-    };
-    match (row.median, row.unit) {
-        (Some(_), _) if row.void.is_some() => Field::bad("void"),
-        (Some(median), unit) => Field::of(figure(median, unit.unwrap_or(Unit::Count))),
-        (None, _) => Field::missing(notes.number(row.unavailable.as_deref().unwrap_or_default())),
+fn entry(row: Option<&SummaryRow>) -> Entry {
+    match row {
+        None => Entry::Missing("This was not measured in this run.".to_owned()),
+        Some(SummaryRow { median: None, unavailable, .. }) => Entry::Missing(unavailable.clone().unwrap_or_default()),
+        Some(SummaryRow { void: Some(_), .. }) => Entry::Void,
+        Some(SummaryRow { median: Some(median), unit, .. }) => {
+            Entry::Figure(figure(*median, unit.unwrap_or(Unit::Count)))
+        }
     }
 }
 

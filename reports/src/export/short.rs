@@ -1,16 +1,17 @@
 //! The default output: per scenario a line per contender, on which figure and ratio agree.
 
 use super::document::trouble;
-use super::head::threads;
-use super::part::{Field, Head, Sheet, Short, TableRow};
+use super::head::{sized, threads, title};
+use super::part::{Field, Head, Part, Sheet, Short, TableRow};
 use super::quantity::{decimals, fixed, mebibytes, rate, three_digits};
+use super::releases::releases;
+use super::sweep;
 use super::text::{cut, plain};
 use crate::Place;
 use crate::measure::{CPU_PER_STATEMENT, PEAK_RSS, SERVER_CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT};
 use crate::summary::comparable;
-use crate::{Analysis, Bottleneck, Combined, Contender, Pass, Role, Run, SummaryRow, Verdict, short};
+use crate::{Analysis, Bottleneck, Combined, Contender, Pass, Role, Run, SummaryRow, Sweep, Verdict, short};
 
-/// What a column after the bar shows.
 #[derive(Clone, Copy)]
 enum Shows {
     Server,
@@ -27,7 +28,6 @@ enum Shows {
 }
 
 impl Short {
-    /// Of one run.
     pub fn of(analysis: &Analysis) -> Short {
         Short::with(analysis, None)
     }
@@ -109,6 +109,27 @@ impl Short {
     }
 }
 
+/// What was run, how its size came about, and what changed with which release.
+pub(crate) fn overview(analysis: &Analysis) -> Vec<Part> {
+    let said = std::iter::once(title(analysis.run())).chain(sized(analysis)).map(Part::Text);
+    said.chain(releases(analysis)).collect()
+}
+
+/// What was found, and what it is worth.
+pub(crate) fn found(analysis: &Analysis) -> impl Iterator<Item = Part> {
+    let findings = analysis.findings().iter().map(|finding| Part::Text(plain(finding)));
+    findings.chain(analysis.worths().into_iter().map(Part::Text))
+}
+
+/// The compact tables of sweeps, or the short tables.
+pub(crate) fn tables(analysis: &Analysis, sweeps: &[Sweep]) -> Vec<Part> {
+    let compact = sweep::compact(analysis.run(), sweeps);
+    let is_short = compact.is_empty() && !analysis.run().plan.exact;
+    let short = is_short.then(|| Part::Short(Short::of(analysis)));
+    let others = response_times(analysis).map(Part::Sheet);
+    compact.into_iter().map(Part::Sheet).chain(short).chain(others).collect()
+}
+
 /// The drivers, without the control unless there is nobody else, and floor and noop if they were named; what there is if there is no
 /// driver.
 pub(crate) fn shown<'a>(analysis: &Analysis<'a>) -> Vec<&'a Contender> {
@@ -125,7 +146,7 @@ pub(crate) fn shown<'a>(analysis: &Analysis<'a>) -> Vec<&'a Contender> {
 }
 
 /// What 50, 99 and 99.9 % of the statements took at a fixed rate, if that was measured.
-pub(crate) fn response_times(analysis: &Analysis) -> Option<Sheet> {
+fn response_times(analysis: &Analysis) -> Option<Sheet> {
     let has = |meter: &str| analysis.rows().iter().any(|row| row.meter == meter && row.median.is_some());
     let mut percentiles = vec![("response_p50", "50 %"), ("response_p99", "99 %"), ("response_p999", "99.9 %")];
     percentiles.retain(|(meter, _)| has(meter));

@@ -3,6 +3,7 @@
 use super::head::title;
 use super::part::{Field, Part, Sheet, Short, TableRow};
 use super::quantity::{three_digits, whole};
+use super::short::found;
 use super::text::{count, grouped, plain, unique};
 use crate::measure::{CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT};
 use crate::{Analysis, Combined, Recorded, Run, SummaryRow};
@@ -28,21 +29,16 @@ pub(super) fn parts(named: &[(String, &Recorded)], with_each: bool) -> Vec<Part>
     };
     let mut parts = vec![Part::Text(about_all(&combined)), Part::Short(Short::combined(&combined))];
     parts.extend(warnings);
-    parts.extend(combined.analysis().findings().iter().map(|finding| Part::Text(plain(finding))));
-    parts.extend(combined.analysis().worths().into_iter().map(Part::Text));
-    parts.extend(Part::list(remarks));
-    parts.extend(Part::list(said));
-    parts.extend(Part::list(runs));
+    parts.extend(found(combined.analysis()));
+    parts.extend([remarks, said, runs].into_iter().filter_map(Part::list));
     parts.extend(with_each.then_some(Part::Folded("Each run by itself", each)));
     parts
 }
 
-/// What was run how often, on one line.
 pub(super) fn about_all(combined: &Combined) -> String {
     format!("{} of {}", count(combined.runs as u64, "run"), title(combined.analysis().run()))
 }
 
-/// Several runs, ready to be set.
 pub(crate) struct SideBySide<'a> {
     /// A name and a sentence per run.
     pub runs: Vec<(String, String)>,
@@ -56,15 +52,12 @@ pub(crate) struct SideBySide<'a> {
     pub combined: Option<Combined<'a>>,
 }
 
-/// A scenario in an arrangement, in all runs.
 pub(crate) struct Together {
     pub scenario: String,
     pub arrangement: String,
-    /// The scenario's sentence.
     pub about: String,
     /// One per meter that any of the runs has, with the meter in words.
     pub sheets: Vec<(&'static str, Sheet)>,
-    /// Why figures are void or failed.
     pub remarks: Vec<String>,
 }
 
@@ -116,7 +109,6 @@ impl<'a> SideBySide<'a> {
     }
 }
 
-/// One of the runs under its name.
 type Side<'a> = (String, Analysis<'a>);
 
 fn row<'s>(
@@ -195,7 +187,6 @@ fn blocks(run: &Run) -> String {
     }
 }
 
-/// When, where, against whom.
 fn about(one: &Recorded) -> String {
     let Recorded { run, notes, .. } = one;
     let machine = &run.environment;
@@ -232,7 +223,6 @@ fn differences(named: &[(String, &Recorded)]) -> Option<String> {
     (!names.is_empty()).then(|| format!("These runs differ in: {}.", names.join(", ")))
 }
 
-/// Names that stand for different scenarios.
 fn redefined<'a>(named: &'a [(String, &Recorded)]) -> Vec<&'a str> {
     let all = named.iter().flat_map(|(_, one)| &one.run.scenarios).map(|one| (one.name.as_str(), one.hash.as_str()));
     let differ = |(name, hashes): (&'a str, Vec<&str>)| (unique(hashes).len() > 1).then_some(name);

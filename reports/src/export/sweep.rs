@@ -4,14 +4,12 @@ use super::part::{Field, Notes, Part, Sheet, TableRow};
 use super::quantity::{rate, three_digits, whole};
 use crate::{Axis, Contender, Role, Run, Sweep, Swept, SweptFigures, count, short};
 
-/// The figures of a point, from statements per second on.
 fn figures(all: &SweptFigures) -> Vec<String> {
     let us = |us: Option<f64>| us.map_or(NONE.to_owned(), three_digits);
     let latency = |at: usize| us(all.latency_us.map(|both| both[at]));
     vec![rate(all.rate), us(all.cpu_us), latency(0), latency(1)]
 }
 
-/// In the place of a figure.
 const NONE: &str = "-";
 const FIGURES: [&str; 4] = ["state-\nments/s", "CPU us", "p50 us", "p99 us"];
 
@@ -67,7 +65,6 @@ fn across(run: &Run, of: &str, sweeps: &[&Sweep]) -> Vec<Sheet> {
     ]
 }
 
-/// A figure where a contender has most statements per second.
 fn most(curve: &Swept, figure: impl Fn(&SweptFigures) -> Option<String>) -> String {
     let most = curve.most().and_then(|point| point.figures.as_ref().ok());
     most.and_then(figure).unwrap_or_else(|| NONE.to_owned())

@@ -10,12 +10,10 @@ use tabled::settings::themes::Theme;
 use tabled::settings::{Alignment, Color, Padding, Style};
 
 use super::document::{Document, doubts};
-use super::head::{sized, title};
 use super::part::{Field, Part, Sheet, Short, TableRow};
-use super::releases::releases;
-use super::short::response_times;
+use super::short::{found, overview, tables};
 use super::story::story;
-use super::text::{label_lines, pair, plain, unique, wrap};
+use super::text::{label_lines, pair, unique, wrap};
 use super::{ExportError, Exporter, side_by_side, sweep};
 use crate::{Analysis, History, Recorded, Sweep};
 
@@ -64,7 +62,6 @@ impl Look {
 const BOLD: &str = "1";
 const ALARM: &str = "1;31";
 
-/// `--format table`.
 pub(super) struct Table;
 
 impl Exporter for Table {
@@ -74,38 +71,27 @@ impl Exporter for Table {
 
     /// What was run, the short tables, then what was asked for by `look`, at last warnings and findings.
     fn one(&self, analysis: &Analysis, look: Look) -> Result<String, ExportError> {
-        let [mut parts, doubts] = doubts(analysis);
-        parts.push(Part::Text(title(analysis.run())));
-        parts.extend(sized(analysis).into_iter().map(Part::Text));
-        parts.extend(releases(analysis));
-        let findings = analysis.findings().iter().map(|finding| Part::Text(plain(finding)));
+        let run = analysis.run();
         let sweeps = Sweep::all(analysis);
-        let compact = sweep::compact(analysis.run(), &sweeps);
-        if !compact.is_empty() {
-            parts.extend(findings);
-            parts.extend(compact.into_iter().map(Part::Sheet));
-            parts.extend(look.wide.then(|| sweep::every_point(analysis.run(), &sweeps)).into_iter().flatten());
-            parts.extend(look.notes.then(|| Document::of(analysis).about()).into_iter().flatten());
-            parts.extend(doubts);
-            return Ok(terminal(&parts, look));
+        let [mut parts, doubts] = doubts(analysis);
+        parts.extend(overview(analysis));
+        // What sweeps come to is said in sentences first.
+        let found: Vec<Part> = found(analysis).collect();
+        let (first, last) = if sweeps.is_empty() { (Vec::new(), found) } else { (found, Vec::new()) };
+        parts.extend(first);
+        parts.extend(tables(analysis, &sweeps));
+        let mut document = Document::of(analysis);
+        if look.wide && sweeps.is_empty() {
+            parts.extend(document.wide());
+            parts.extend((run.contenders.len() == 1).then(|| story(analysis, look.width)).into_iter().flatten());
+        } else if look.wide {
+            parts.extend(sweep::every_point(run, &sweeps));
         }
-        parts.extend((!analysis.run().plan.exact).then(|| Part::Short(Short::of(analysis))));
-        parts.extend(response_times(analysis).map(Part::Sheet));
-        if look.wide || look.notes {
-            let mut document = Document::of(analysis);
-            if look.wide {
-                parts.extend(document.wide());
-            }
-            if look.wide && analysis.run().contenders.len() == 1 {
-                parts.extend(story(analysis, look.width));
-            }
-            if look.notes {
-                parts.extend(document.about());
-            }
+        if look.notes {
+            parts.extend(document.about());
         }
         parts.extend(doubts);
-        parts.extend(findings);
-        parts.extend(analysis.worths().into_iter().map(Part::Text));
+        parts.extend(last);
         Ok(terminal(&parts, look))
     }
 
@@ -118,7 +104,6 @@ impl Exporter for Table {
     }
 }
 
-/// The parts below each other.
 pub(crate) fn terminal(parts: &[Part], look: Look) -> String {
     let mut out = String::new();
     let mut before: Option<&Part> = None;

@@ -13,7 +13,6 @@ use crate::Place;
 use crate::measure::WALL;
 use crate::{Analysis, Cell, Contender, Pass, Role};
 
-/// `--format time`.
 pub(super) struct Time;
 
 impl Exporter for Time {
@@ -69,7 +68,7 @@ fn field(analysis: &Analysis, place: Place, contender: &Contender, notes: &mut N
     by_time.sort_by(|one, other| one.get(WALL).partial_cmp(&other.get(WALL)).unwrap_or(Ordering::Equal));
     let fields = match by_time.get(by_time.len().saturating_sub(1) / 2) {
         Some(_) if analysis.run().plan.turns.is_some() => at.summed(contender, notes),
-        Some(cell) => at.fields_of(contender, |row| cell.get(&row.meter), notes),
+        Some(cell) => at.fields_instead(contender, |meter| cell.get(meter), notes),
         None => at.fields(contender, notes),
     };
     let mut noted = |why: &str, word: &str| Field { note: Some(notes.number(why)), ..Field::bad(word) };

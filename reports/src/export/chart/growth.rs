@@ -22,11 +22,8 @@ pub struct Curve {
     pub points: Vec<(f64, f64)>,
 }
 
-/// A line on logarithmic axes.
 pub(crate) struct LogLine {
-    /// The classes of its colour.
     pub class: String,
-    /// What it is of, for hover titles.
     pub label: String,
     /// Those of which both are above 0 are drawn.
     pub points: Vec<(f64, f64)>,
@@ -93,7 +90,6 @@ pub fn growth_chart(heading: &str, curves: &[Curve]) -> Option<String> {
     Some(on_log_axes(&lines, true)?.standalone(&plain(heading), 24, &legend))
 }
 
-/// Without noughts at the end.
 fn short(value: f64) -> String {
     let text = three_digits(value);
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }

@@ -20,7 +20,6 @@ pub fn figure(panel: &Panel, value: f64) -> String {
     if panel.meter == THROUGHPUT { whole(value) } else { three_digits(value) }
 }
 
-/// A point in words.
 pub fn said(panel: &Panel, point: &Point) -> String {
     match (point.median, point.spread) {
         (Some(median), Some(ends)) => {
@@ -32,7 +31,6 @@ pub fn said(panel: &Panel, point: &Point) -> String {
     }
 }
 
-/// A change in words.
 pub fn story(panel: &Panel, line: &HistoryLine, change: &Change) -> String {
     let [before, after] = change.points.map(|at| &line.points[at]);
     let words = panel.words.replacen(" per statement", "", 1).replace(", ", " ");
@@ -91,16 +89,18 @@ struct Label {
     line: usize,
     text: String,
     x: f64,
-    /// The lower edge.
     y: f64,
 }
 
 /// How far up the axis goes for the points.
 fn greatest(panel: &Panel) -> f64 {
-    let points = panel.lines.iter().flat_map(|line| &line.points);
-    let tops = points.filter_map(|point| Some(point.spread.map_or(point.median?, |[_, most]| most)));
-    let greatest = tops.fold(0.0, f64::max);
+    let greatest = panel.lines.iter().flat_map(|line| &line.points).map(top).fold(0.0, f64::max);
     if greatest > 0.0 { greatest * 1.12 } else { 1.0 }
+}
+
+/// The upper end of what is drawn of a point.
+fn top(point: &Point) -> f64 {
+    point.spread.map(|[_, most]| most).or(point.median).unwrap_or_default()
 }
 
 /// The versions of the drivers, none over another one, and how far up the axis goes with them.
@@ -110,13 +110,9 @@ fn greatest(panel: &Panel) -> f64 {
 fn labels(panel: &Panel, greatest: f64) -> (Vec<Label>, f64) {
     let mut wanted = Vec::new();
     for (line, found) in panel.lines.iter().enumerate().filter(|(_, line)| line.role == Role::Driver) {
-        let mut version = None;
-        for point in found.points.iter().filter(|point| point.median.is_some()) {
-            let top = point.spread.map(|[_, most]| most).or(point.median).unwrap_or_default();
-            if version != Some(&point.version) {
-                wanted.push(Label { line, text: plain(&point.version), x: point.place as f64, y: top });
-            }
-            version = Some(&point.version);
+        let shown: Vec<&Point> = found.points.iter().filter(|point| point.median.is_some()).collect();
+        for begin in shown.chunk_by(|one, next| one.version == next.version).map(|points| points[0]) {
+            wanted.push(Label { line, text: plain(&begin.version), x: begin.place as f64, y: top(begin) });
         }
     }
     wanted.retain(|label| !label.text.is_empty() && plain(&panel.places[label.x as usize]) != label.text);
@@ -141,7 +137,6 @@ fn step(panel: &Panel) -> usize {
     panel.places.len().div_ceil((texts as usize).max(1)).max(1)
 }
 
-/// A line of text in units of the axis.
 fn line_of(greatest: f64) -> f64 {
     LINE / (HEIGHT - TOP - BELOW) * greatest
 }

@@ -62,7 +62,6 @@ impl Here<'_> {
     }
 }
 
-/// Statements answered in each second of the window.
 fn answered(cell: &Cell) -> Vec<f64> {
     cell.series.answered.iter().map(|answers| *answers as f64).collect()
 }

@@ -14,7 +14,6 @@ pub fn colour(role: Role, number: usize) -> String {
     }
 }
 
-/// A run against one reference.
 pub struct View<'a> {
     /// The reference, as people say it; empty if there is none.
     pub name: String,
@@ -27,7 +26,6 @@ impl<'a> View<'a> {
     }
 }
 
-/// How contenders are named and coloured.
 pub struct Faces {
     pub ids: Vec<String>,
     pub labels: Vec<String>,

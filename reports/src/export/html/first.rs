@@ -19,7 +19,6 @@ pub struct Lens {
     meter: &'static str,
     show: fn(f64) -> String,
     less_is_better: bool,
-    /// Why it was not measured.
     missing: &'static str,
 }
 

@@ -48,7 +48,6 @@ fn section(at: usize, group: &Group) -> Markup {
 /// What the bars of a chart are without intervals.
 const SPREAD: &str = "Medians with the least and the greatest block or generation.";
 
-/// What they are with intervals.
 const AROUND: &str = "A bar is the 95 % interval of the ratio to the reference, drawn around the level.";
 
 /// What a run that compares all releases shows of them: the changes, and a chart per figure with a line at each of them.

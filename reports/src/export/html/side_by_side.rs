@@ -61,7 +61,7 @@ fn opened(at: usize, name: &str, about: &str, one: &Recorded) -> Markup {
                             @if let Some(why) = &contender.unavailable { (plain(why)) " " }
                             @if let Some(versions) = libraries(run, contender) { (versions) " " }
                             @for caveat in caveats(contender, one.cells.iter()) { (plain(&caveat)) " " }
-                            @if !contender.build.is_empty() { "Load generator " code { (short(&contender.build)) } "." }
+                            @if !contender.build.is_empty() { "Load generator " code { (sections::short_hash(&contender.build)) } "." }
                         }
                     }
                 }
@@ -75,12 +75,6 @@ fn opened(at: usize, name: &str, about: &str, one: &Recorded) -> Markup {
     }
 }
 
-/// The beginning of a hash.
-fn short(hash: &str) -> String {
-    plain(hash.get(..16).unwrap_or(hash))
-}
-
-/// All runs together.
 fn together(combined: &Combined, remarks: &[String]) -> Markup {
     html! {
         section aria-labelledby="combined" {

@@ -22,9 +22,7 @@ struct Other<'a> {
 pub struct Front<'a> {
     analysis: Analysis<'a>,
     others: Vec<Other<'a>>,
-    /// All runs of the plan.
     runs: Vec<&'a Run>,
-    /// If there are several.
     combined: Option<Combined<'a>>,
 }
 
