@@ -55,18 +55,20 @@ pub trait Exporter: Sync {
         self.names()[2]
     }
 
-    /// One run.
+    /// Writes one run: cell by cell in a format that has them all.
     ///
     /// # Errors
-    /// When the data have no JSON form, which none of their types brings about, or cannot be compressed.
-    fn one(&self, analysis: &Analysis, look: Look) -> Result<String, ExportError>;
+    /// When the data have no JSON form, which none of their types brings about, or cannot be compressed, and when `out` takes no more.
+    fn write(&self, analysis: &Analysis, look: Look, out: &mut dyn Write) -> Result<(), ExportError>;
 
-    /// Writes the text of [`Exporter::one`]: cell by cell in a format that has them all.
+    /// The text of [`Exporter::write`].
     ///
     /// # Errors
-    /// As [`Exporter::one`], and when `out` takes no more.
-    fn write(&self, analysis: &Analysis, look: Look, out: &mut dyn Write) -> Result<(), ExportError> {
-        Ok(out.write_all(self.one(analysis, look)?.as_bytes())?)
+    /// As [`Exporter::write`].
+    fn one(&self, analysis: &Analysis, look: Look) -> Result<String, ExportError> {
+        let mut out = Vec::new();
+        self.write(analysis, look, &mut out)?;
+        Ok(String::from_utf8_lossy(&out).into_owned())
     }
 
     /// Several runs by the names given: those of one plan combined, others beside each other without ratios between them. `None` if the

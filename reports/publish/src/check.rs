@@ -230,13 +230,12 @@ impl Check<'_> {
                     if run.plan.turns.is_some() {
                         ran.dedup();
                     }
-                    let expected = match *pass {
-                        Pass::Timing if ran != all => {
+                    let expected = match (*pass, ran.is_empty()) {
+                        (Pass::Timing, _) if ran != all => {
                             format!("{}s 1 to {} once each", run.plan.repeated(), run.blocks())
                         }
-                        Pass::Timing => continue,
-                        _ if ran.is_empty() => "one".to_owned(),
-                        _ => continue,
+                        (Pass::Timing, _) | (_, false) => continue,
+                        (_, true) => "one".to_owned(),
                     };
                     let names = [&one.id, &place.scenario.name, &place.arrangement.id].map(|part| plain(part));
                     let (names, number) = (names.join(", "), ran.len());
@@ -299,7 +298,8 @@ fn of_cell(run: &Run, cell: &Cell, notes: &str) -> Option<String> {
         return Some("the number of its statements is missing.".to_owned());
     };
     let [verified, executes] = [VERIFIED, SERVER_EXECUTES].map(|id| cell.get(id).unwrap_or_default());
-    let is_counted = run.plan.target.embedded && executes_only(run, cell) && !is_noop(run, cell);
+    let sends = run.contender(&cell.contender).is_none_or(|one| one.role != Role::Noop);
+    let is_counted = sends && run.plan.target.embedded && executes_only(run, cell);
     let seen = [
         (Some(verified), "were verified"),
         (asked(run, cell).map(|asked| asked as f64), "were asked for"),
@@ -328,10 +328,6 @@ fn asked(run: &Run, cell: &Cell) -> Option<u64> {
         // There for scale, in one turn of a generation, or without turns.
         _ => issued,
     })
-}
-
-fn is_noop(run: &Run, cell: &Cell) -> bool {
-    run.contender(&cell.contender).is_some_and(|one| one.role == Role::Noop)
 }
 
 /// Whether every statement of the cell's scenario is an EXECUTE.

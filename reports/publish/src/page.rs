@@ -88,8 +88,8 @@ mod tests {
 
     #[test]
     fn a_page_that_lacks_or_changes_anything_else_does_not() {
-        type Change = fn(&mut Recorded);
-        let changes: [(Change, &str); 7] = [
+        type Damage = fn(&mut Recorded);
+        let changes: [(Damage, &str); 7] = [
             (|found| drop(found.cells.pop()), "a cell is missing"),
             (|found| found.run.plan.count += 1, "another plan"),
             (|found| found.run.cqldyno = "9.9.9".to_owned(), "another version"),

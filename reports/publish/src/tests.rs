@@ -212,8 +212,8 @@ fn what_was_measured_is_published_whole_and_what_was_rendered_before_is_not() {
 
 #[test]
 fn a_cell_without_figures_that_count_is_reported_by_its_file_and_place() {
-    type Change = fn(&mut Cell);
-    let cases: [(Change, &str); 6] = [
+    type Damage = fn(&mut Cell);
+    let cases: [(Damage, &str); 6] = [
         (
             |cell| [STATEMENTS, VERIFIED, SERVER_EXECUTES].iter().for_each(|id| drop(cell.measures.remove(id))),
             "the number of its statements is missing.",

@@ -2,11 +2,10 @@
 
 use super::column::{Column, Row, SUMMED, Standing, columns};
 use super::head::{arrangement, head, rounds, verdicts};
-use super::part::{Field, Notes, Part, Sheet, TableRow};
+use super::part::{Field, Notes, Part, Sheet, TableRow, by_role};
 use super::text::{count, grouped, plain, sentence, unique};
-use crate::Place;
 use crate::measure::{PEAK_RSS, STATEMENTS, THREADS, WALL};
-use crate::{Analysis, Cell, Contender, Pass, Role, Run, Setting, why_cut_short};
+use crate::{Analysis, Cell, Contender, Pass, Place, Role, Run, Setting, why_cut_short};
 
 /// Why a ratio is not the quotient of the figures beside it.
 fn fitted(run: &Run) -> String {
@@ -151,22 +150,15 @@ impl At<'_> {
     }
 
     fn main(&self, notes: &mut Notes) -> Sheet {
-        let (mut drivers, mut apart) = (Vec::new(), Vec::new());
-        for contender in in_order(self.analysis.run()) {
+        let groups = by_role(self.analysis.run().contenders.iter(), |contender| {
             let fields = self.fields(contender, notes);
             // A row without any figure says so in its first field already.
             let trouble = trouble(&self.cells_of(contender, Pass::Timing));
             let trouble = if fields[0].text == trouble && trouble == FAILED { String::new() } else { trouble };
-            let group = if contender.role == Role::Driver { &mut drivers } else { &mut apart };
-            group.push(TableRow {
-                label: plain(&contender.label),
-                trouble,
-                is_empty: fields.iter().skip(1).all(|field| field.text == NOTHING),
-                fields,
-            });
-        }
-        let title = |column: &&Column| column.title.iter().map(|&line| line.to_owned()).collect();
-        Sheet::of(String::new(), "contender", self.columns.iter().map(title).collect(), vec![drivers, apart])
+            let is_empty = fields.iter().skip(1).all(|field| field.text == NOTHING);
+            TableRow { trouble, is_empty, ..TableRow::of(&contender.label, fields) }
+        });
+        Sheet::of("", "contender", self.columns.iter().map(|column| column.title), groups)
     }
 
     /// One per column, or a word for the whole row.

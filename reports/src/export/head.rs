@@ -146,17 +146,11 @@ pub(crate) fn on_cores(worker: &[u32], server: &[u32]) -> String {
 
 /// Cores as the kernel lists them, for example `cores 0-3,6`.
 fn cores(cores: &[u32]) -> String {
-    let mut runs: Vec<(u32, u32)> = Vec::new();
-    for &core in cores {
-        match runs.last_mut() {
-            Some((_, last)) if *last + 1 == core => *last = core,
-            _ => runs.push((core, core)),
-        }
-    }
-    let list: Vec<String> = runs
-        .iter()
-        .map(|(first, last)| if first == last { first.to_string() } else { format!("{first}-{last}") })
-        .collect();
+    let part = |run: &[u32]| match run {
+        [first, .., last] => format!("{first}-{last}"),
+        _ => run.iter().map(u32::to_string).collect(),
+    };
+    let list: Vec<String> = cores.chunk_by(|one, next| one + 1 == *next).map(part).collect();
     let noun = if cores.len() == 1 { "core" } else { "cores" };
     format!("{noun} {}", list.join(","))
 }

@@ -68,7 +68,7 @@ fn sheet(panel: &Panel) -> Sheet {
         };
         TableRow::of(&line.contender, (0..panel.places.len()).map(field).collect())
     };
-    let columns = panel.places.iter().map(|place| vec![plain(place)]).collect();
+    let columns = panel.places.iter().map(|place| plain(place));
     Sheet::of(plain(&panel.title), "contender", columns, vec![panel.lines.iter().map(row).collect()])
 }
 

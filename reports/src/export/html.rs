@@ -13,6 +13,8 @@ mod side_by_side;
 mod tests;
 mod words;
 
+use std::io::Write;
+
 use maud::{Markup, PreEscaped, html};
 use serde_json::{Map, Value, json};
 
@@ -52,13 +54,14 @@ impl Exporter for Html {
     /// anything and from running any script but its own. A page larger than [`PAGE_LIMIT`] leaves parts out, each with a
     /// sentence, in this order: the CSV, hover titles, attempts that do not count, large parts of cells, charts of anything but
     /// CPU time, all cells. Its tables are always whole.
-    fn one(&self, analysis: &Analysis, _: Look) -> Result<String, ExportError> {
+    fn write(&self, analysis: &Analysis, _: Look, out: &mut dyn Write) -> Result<(), ExportError> {
         let own = analysis.reference().map(|one| one.id.as_str());
         // Of releases each against each would be many times the page.
         let is_one = !analysis.run().plan.releases.is_empty();
         let others = references(analysis.run()).into_iter().filter(|one| !is_one && own != Some(one.id.as_str()));
         let turned: Vec<Analysis> = others.map(|one| analysis.turned(&one.id)).collect();
-        page(std::iter::once(analysis).chain(&turned).map(View::of).collect())
+        let page = page(std::iter::once(analysis).chain(&turned).map(View::of).collect())?;
+        Ok(out.write_all(page.as_bytes())?)
     }
 
     fn several(&self, named: &[(String, &Recorded)], _: Look) -> Option<Result<String, ExportError>> {

@@ -18,10 +18,6 @@ impl Exporter for Json {
 
     /// `{run, cells, summary, warnings, findings}`. The run is as it was measured; `reference` names whom the summary is against if
     /// that is another one than the run's own.
-    fn one(&self, analysis: &Analysis, _: Look) -> Result<String, ExportError> {
-        Ok(text(&Whole::of(analysis))?)
-    }
-
     fn write(&self, analysis: &Analysis, _: Look, out: &mut dyn Write) -> Result<(), ExportError> {
         write(&Whole::of(analysis), out)
     }

@@ -1,5 +1,7 @@
 //! Texts as GitHub shows them.
 
+use std::io::Write;
+
 use super::document::{Document, doubts};
 use super::part::{Part, Sheet, Short, TableRow};
 use super::short::{found, overview, tables};
@@ -15,7 +17,7 @@ impl Exporter for Markdown {
     }
 
     /// Findings, warnings and the short table; every column and how it was measured open on request.
-    fn one(&self, analysis: &Analysis, _: Look) -> Result<String, ExportError> {
+    fn write(&self, analysis: &Analysis, _: Look, out: &mut dyn Write) -> Result<(), ExportError> {
         let mut document = Document::of(analysis);
         let [mut parts, doubts] = doubts(analysis);
         parts.extend(found(analysis));
@@ -27,7 +29,7 @@ impl Exporter for Markdown {
         parts.extend((!sweeps.is_empty()).then(every_point));
         parts.push(Part::Folded("Every column", document.wide()));
         parts.push(Part::Folded("Notes: how it was measured", document.about()));
-        Ok(markdown(&parts))
+        Ok(out.write_all(markdown(&parts).as_bytes())?)
     }
 
     fn several(&self, named: &[(String, &Recorded)], _: Look) -> Option<Result<String, ExportError>> {

@@ -1,6 +1,7 @@
 //! What a text is made of: the terminal and Markdown set the same parts.
 
 use super::text::plain;
+use crate::{Contender, Role};
 
 pub(crate) enum Part {
     Title(String),
@@ -40,7 +41,7 @@ pub(crate) struct Sheet {
     pub title: String,
     pub first: String,
     /// The other columns' headings, in lines.
-    pub columns: Vec<Vec<String>>,
+    pub columns: Vec<String>,
     /// How many of the columns, from the first on, are words and not figures.
     pub words: usize,
     /// The drivers, then floor and noop.
@@ -49,14 +50,32 @@ pub(crate) struct Sheet {
 
 impl Sheet {
     /// Of figures, without groups that have no row.
-    pub fn of(title: String, first: &str, columns: Vec<Vec<String>>, mut groups: Vec<Vec<TableRow>>) -> Sheet {
+    pub fn of(
+        title: impl Into<String>,
+        first: &str,
+        columns: impl IntoIterator<Item = impl Into<String>>,
+        mut groups: Vec<Vec<TableRow>>,
+    ) -> Sheet {
         groups.retain(|group| !group.is_empty());
-        Sheet { title, first: first.to_owned(), columns, words: 0, groups }
+        let columns = columns.into_iter().map(Into::into).collect();
+        Sheet { title: title.into(), first: first.to_owned(), columns, words: 0, groups }
     }
 
     pub fn heading(&self, at: usize) -> String {
-        self.columns[at].join(" ").trim_end().replace("- ", "").replace("+ ", "+")
+        self.columns[at].replace('\n', " ").trim_end().replace("- ", "").replace("+ ", "+")
     }
+}
+
+/// The rows of the drivers, then those of floor and noop.
+pub(crate) fn by_role<'a>(
+    contenders: impl Iterator<Item = &'a Contender>,
+    row: impl FnMut(&'a Contender) -> TableRow,
+) -> Vec<Vec<TableRow>> {
+    let (drivers, apart): (Vec<&Contender>, Vec<&Contender>) = contenders.partition(|one| one.role == Role::Driver);
+    let number = drivers.len();
+    let mut rows: Vec<TableRow> = drivers.into_iter().chain(apart).map(row).collect();
+    let apart = rows.split_off(number);
+    vec![rows, apart]
 }
 
 pub(crate) struct TableRow {

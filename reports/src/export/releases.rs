@@ -100,13 +100,14 @@ fn sheet(panels: &[&Panel]) -> Sheet {
     let has_changes = panels.iter().any(|panel| !panel.lines[0].changes.is_empty());
     let mark = if has_changes { "; * changed with this release" } else { "" };
     let title = format!("Releases of {}, {}{mark}", plain(&panels[0].lines[0].contender), place(panels[0]));
-    let columns = panels.iter().map(|panel| column(&panel.words)).collect();
+    let columns = panels.iter().map(|panel| column(&panel.words));
     Sheet::of(title, "release", columns, vec![places.iter().map(row).collect()])
 }
 
-fn column(words: &str) -> Vec<String> {
+/// In two lines.
+fn column(words: &str) -> String {
     let (what, how) = words.split_at(words.find(" per statement").unwrap_or(words.len()));
-    [what, how].map(|line| line.trim_start().to_owned()).to_vec()
+    format!("{what}\n{}", how.trim_start())
 }
 
 #[cfg(test)]

@@ -7,10 +7,9 @@ use super::quantity::{decimals, fixed, mebibytes, rate, three_digits};
 use super::releases::releases;
 use super::sweep;
 use super::text::{cut, plain};
-use crate::Place;
 use crate::measure::{CPU_PER_STATEMENT, PEAK_RSS, SERVER_CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT};
 use crate::summary::comparable;
-use crate::{Analysis, Bottleneck, Combined, Contender, Pass, Role, Run, SummaryRow, Sweep, Verdict, short};
+use crate::{Analysis, Bottleneck, Combined, Contender, Pass, Place, Role, Run, SummaryRow, Sweep, Verdict, short};
 
 #[derive(Clone, Copy)]
 enum Shows {
@@ -104,8 +103,7 @@ impl Short {
             field.text = field.sort.map_or(field.text.clone(), |cost| fixed(cost, decimals));
         }
         let first = several.then_some("arrangement").into_iter().chain(["contender", "CPU us"]).map(str::to_owned);
-        let columns = first.chain(titles).map(|title| vec![title]).collect();
-        Short { sheet: Sheet { words, ..Sheet::of(String::new(), "scenario", columns, vec![rows]) }, heads }
+        Short { sheet: Sheet { words, ..Sheet::of("", "scenario", first.chain(titles), vec![rows]) }, heads }
     }
 }
 
@@ -163,10 +161,10 @@ fn response_times(analysis: &Analysis) -> Option<Sheet> {
     let shown: Vec<&Contender> = shown(analysis).into_iter().filter(|one| !one.control).collect();
     let words = several.then_some("arrangement").into_iter().chain(["contender"]);
     (!percentiles.is_empty()).then(|| {
-        let title = "response times at a fixed rate, in us: so many % of the statements took at most".to_owned();
-        let columns = words.chain(percentiles.iter().map(|(_, title)| *title)).map(|title| vec![title.to_owned()]);
+        let title = "response times at a fixed rate, in us: so many % of the statements took at most";
+        let columns = words.chain(percentiles.iter().map(|(_, title)| *title));
         let groups = analysis.places().map(|place| shown.iter().map(|one| row(place, one)).collect()).collect();
-        Sheet { words: 1 + usize::from(several), ..Sheet::of(title, "scenario", columns.collect(), groups) }
+        Sheet { words: 1 + usize::from(several), ..Sheet::of(title, "scenario", columns, groups) }
     })
 }
 
@@ -278,7 +276,7 @@ mod tests {
         let analysis = Analysis::new(&run, &cells);
         assert!(analysis.rows().iter().any(|row| row.ratio.is_some()));
         let short = Short::of(&analysis);
-        assert_eq!(short.sheet.columns[2..].concat(), ["server", "statements/s"]);
+        assert_eq!(short.sheet.columns[2..], ["server", "statements/s"]);
         for format in ["table", "markdown", "html"] {
             let text = crate::exporter(format).unwrap().one(&analysis, crate::Look::default()).unwrap();
             let ratios = analysis.rows().iter().filter(|row| row.is_primary() && row.contender == "cdrs-tokio");

@@ -136,7 +136,7 @@ impl Together {
             if group.is_empty() {
                 continue;
             }
-            let columns = sides.iter().map(|(name, _)| vec![plain(name)]).collect();
+            let columns = sides.iter().map(|(name, _)| plain(name));
             let title = format!("{scenario} on {arrangement}: {words}");
             sheets.push((words, Sheet::of(title, "contender", columns, vec![group])));
         }

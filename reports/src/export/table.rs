@@ -1,5 +1,7 @@
 //! Texts for a terminal or a file.
 
+use std::io::Write;
+
 use tabled::Table as Grid;
 use tabled::builder::Builder;
 use tabled::grid::util::string::get_string_width;
@@ -70,7 +72,7 @@ impl Exporter for Table {
     }
 
     /// What was run, the short tables, then what was asked for by `look`, at last warnings and findings.
-    fn one(&self, analysis: &Analysis, look: Look) -> Result<String, ExportError> {
+    fn write(&self, analysis: &Analysis, look: Look, out: &mut dyn Write) -> Result<(), ExportError> {
         let run = analysis.run();
         let sweeps = Sweep::all(analysis);
         let [mut parts, doubts] = doubts(analysis);
@@ -92,7 +94,7 @@ impl Exporter for Table {
         }
         parts.extend(doubts);
         parts.extend(last);
-        Ok(terminal(&parts, look))
+        Ok(out.write_all(terminal(&parts, look).as_bytes())?)
     }
 
     fn several(&self, named: &[(String, &Recorded)], look: Look) -> Option<Result<String, ExportError>> {
@@ -184,7 +186,7 @@ impl Columned {
         for at in (0..fields.len()).filter(|at| !short.heads[*at].continues) {
             let continued = short.heads[at + 1..].iter().take_while(|next| next.continues).count();
             let room: usize = fields[at..=at + continued].iter().sum::<usize>() + continued;
-            fields[at + continued] += get_string_width(&columns[words + 1 + at][0]).saturating_sub(room);
+            fields[at + continued] += get_string_width(&columns[words + 1 + at]).saturating_sub(room);
         }
         let cost = longest(*words).max("CPU us".len());
         let gaps: usize = short.heads.iter().map(|head| if head.continues { 1 } else { 2 }).sum();
@@ -221,11 +223,11 @@ impl Columned {
     fn head(&self, short: &Short) -> String {
         let mut out = " ".repeat(self.label + 4) + &padded("CPU us", self.cost, true);
         let mut at = self.label + 4 + self.cost + if self.bar > 0 { 1 + self.bar } else { 0 };
-        let titles = short.sheet.columns[short.sheet.words + 1..].iter().map(|lines| lines.concat());
+        let titles = &short.sheet.columns[short.sheet.words + 1..];
         for ((head, width), title) in short.heads.iter().zip(&self.fields).zip(titles) {
             at += if head.continues { 1 } else { 2 };
             if !head.continues {
-                out = padded(&out, at, false) + &padded(&title, if head.right { *width } else { 0 }, head.right);
+                out = padded(&out, at, false) + &padded(title, if head.right { *width } else { 0 }, head.right);
             }
             at += width;
         }
@@ -323,7 +325,7 @@ impl Panel {
     /// Labels at the left, figures at the right, a rule before each group, trouble in red.
     fn grid(&self, sheet: &Sheet, colour: bool) -> Grid {
         let mut builder = Builder::default();
-        let titles = self.columns.iter().map(|&place| sheet.columns[place].join("\n"));
+        let titles = self.columns.iter().map(|&place| sheet.columns[place].clone());
         builder.push_record(std::iter::once(sheet.first.clone()).chain(titles));
         let mut bad = Vec::new();
         let mut theme = Theme::from_style(Style::empty());

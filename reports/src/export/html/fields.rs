@@ -21,7 +21,7 @@ pub fn title(column: &Column) -> String {
     match (column.kind, column.meter) {
         (Kind::Ratio, THROUGHPUT) => "ratio of statements/s".to_owned(),
         (Kind::Ratio, _) => "ratio".to_owned(),
-        _ => column.title.join(" ").replace("- ", ""),
+        _ => column.title.replace('\n', " ").replace("- ", ""),
     }
 }
 

@@ -112,34 +112,40 @@ pub fn sheet(sheet: &Sheet, faces: &Faces, meters: &Meters) -> Markup {
     let of = |label: &str| faces.labels.iter().position(|known| known == label).map(|place| format!("c-{place}"));
     let column = |at: usize| {
         let title = sheet.heading(at);
-        let class = meters.class_of(sheet, &title).or_else(|| of(&sheet.columns[at].concat())).unwrap_or_default();
+        let class =
+            meters.class_of(sheet, &title).or_else(|| of(&sheet.columns[at].replace('\n', ""))).unwrap_or_default();
         (html! { (title) }, format!("num {class}"))
     };
-    let columns: Vec<(Markup, String)> = (0..sheet.columns.len()).map(column).collect();
     let name = name(&sheet.title);
     html! {
         details.more.(meters.class(sheet)) {
             summary { (name) }
-            (grid(&name, sheet, &columns, of))
+            (grid(&name, sheet, column, of))
         }
     }
 }
 
 /// A sheet under that name, with the heading and the classes of each column and a class of each row.
-pub fn grid(name: &str, sheet: &Sheet, columns: &[(Markup, String)], row: impl Fn(&str) -> Option<String>) -> Markup {
+pub fn grid(
+    name: &str,
+    sheet: &Sheet,
+    column: impl Fn(usize) -> (Markup, String),
+    row: impl Fn(&str) -> Option<String>,
+) -> Markup {
+    let columns: Vec<(Markup, String)> = (0..sheet.columns.len()).map(column).collect();
     html! {
         div.scroll tabindex="0" role="region" aria-label=(name) {
             table.sortable {
                 caption.unseen { (name) }
                 thead { tr {
                     th scope="col" { (sheet.first) }
-                    @for (title, class) in columns { th class=(class) scope="col" { (title) } }
+                    @for (title, class) in &columns { th class=(class) scope="col" { (title) } }
                 } }
                 @for group in &sheet.groups { tbody {
                     @for one in group {
                         tr class=[row(&one.label)] {
                             th scope="row" { (one.label) @if !one.trouble.is_empty() { " " span.badge.bad { (one.trouble) } } }
-                            @for (field, (_, class)) in one.fields.iter().zip(columns) {
+                            @for (field, (_, class)) in one.fields.iter().zip(&columns) {
                                 td class={ (class) " " @if field.is_bad { "bad" } } {
                                     (field.text)
                                     @if let Some(note) = field.note { " " (reference_to(note)) }

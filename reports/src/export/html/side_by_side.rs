@@ -101,9 +101,7 @@ fn section(at: usize, place: &Together) -> Markup {
 }
 
 /// A sheet with the heading that `head` makes of a column's number and title.
-fn table(caption: &str, sheet: &Sheet, head: impl Fn(usize, String) -> Markup) -> Markup {
-    let class = |column: usize| if column < sheet.words { "" } else { "num" }.to_owned();
-    let columns: Vec<_> =
-        sheet.columns.iter().enumerate().map(|(at, lines)| (head(at, lines.concat()), class(at))).collect();
-    sections::grid(caption, sheet, &columns, |_| None)
+fn table(caption: &str, sheet: &Sheet, head: impl Fn(usize, &str) -> Markup) -> Markup {
+    let column = |at: usize| (head(at, &sheet.columns[at]), if at < sheet.words { "" } else { "num" }.to_owned());
+    sections::grid(caption, sheet, column, |_| None)
 }
