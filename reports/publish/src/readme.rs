@@ -55,7 +55,6 @@ pub fn generated(repository: &Path) -> Result<Vec<(PathBuf, String)>> {
     )
 }
 
-/// The README with `section` between the lines.
 fn put(path: &Path, readme: &str, date: &str, section: &str) -> Result<String> {
     let found = readme.split_once(BEGIN).and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
     let (before, after) = found.with_context(|| {

@@ -34,7 +34,6 @@ pub(crate) fn everybody() -> impl Iterator<Item = &'static str> {
     lines.filter(|line| !line.is_empty() && !line.starts_with('#') && !line.contains(' '))
 }
 
-/// The context of an error of the system.
 pub(crate) fn used(path: &Path) -> impl Fn() -> String {
     move || {
         format!("{} could not be used; name folders of runs, and start this in the repository's root", path.display())
@@ -118,7 +117,6 @@ pub(crate) fn pack(folder: &Path, names: &BTreeSet<String>, to: &Path) -> Result
     archive.into_inner().and_then(GzEncoder::finish).map(drop).with_context(used(to))
 }
 
-/// Packs the cells of the run in `folder` into `to`.
 pub(crate) fn pack_cells(folder: &Path, to: &Path) -> Result<()> {
     let mut cells = read_cells(folder).with_context(used(&folder.join(CELLS)))?;
     let mut packed = GzEncoder::new(File::create(to).with_context(used(to))?, Compression::best());
