@@ -12,6 +12,7 @@ mod json;
 mod live;
 mod markdown;
 pub(crate) mod part;
+mod published;
 pub(crate) mod quantity;
 mod releases;
 mod sheets;
@@ -25,9 +26,10 @@ mod time;
 
 use std::io::{self, Write};
 
-pub use chart::{Curve, cost_chart, growth_chart};
+pub use chart::{Curve, growth_chart};
 pub use html::{PAGE_LIMIT, stand_ins};
 pub use live::{live, live_line};
+pub use published::{Front, PublishedRun, is_of_a_plan, of_date, plan_name, unnumbered};
 pub use side_by_side::NO_RATIOS;
 pub use table::Look;
 
@@ -53,18 +55,20 @@ pub trait Exporter: Sync {
         self.names()[2]
     }
 
-    /// One run.
+    /// Writes one run: cell by cell in a format that has them all.
     ///
     /// # Errors
-    /// When the data have no JSON form, which none of their types brings about, or cannot be compressed.
-    fn one(&self, analysis: &Analysis, look: Look) -> Result<String, ExportError>;
+    /// When the data have no JSON form, which none of their types brings about, or cannot be compressed, and when `out` takes no more.
+    fn write(&self, analysis: &Analysis, look: Look, out: &mut dyn Write) -> Result<(), ExportError>;
 
-    /// Writes the text of [`Exporter::one`]: cell by cell in a format that has them all.
+    /// The text of [`Exporter::write`].
     ///
     /// # Errors
-    /// As [`Exporter::one`], and when `out` takes no more.
-    fn write(&self, analysis: &Analysis, look: Look, out: &mut dyn Write) -> Result<(), ExportError> {
-        Ok(out.write_all(self.one(analysis, look)?.as_bytes())?)
+    /// As [`Exporter::write`].
+    fn one(&self, analysis: &Analysis, look: Look) -> Result<String, ExportError> {
+        let mut out = Vec::new();
+        self.write(analysis, look, &mut out)?;
+        Ok(String::from_utf8_lossy(&out).into_owned())
     }
 
     /// Several runs by the names given: those of one plan combined, others beside each other without ratios between them. `None` if the

@@ -50,8 +50,8 @@ pub use cqldyno_statistics::{Growth, LEAST_BLOCKS, growth, student_quantile};
 pub use export::quantity::{lasting, memory, percent, rate, short_count, three_digits, whole};
 pub use export::text::{capital, count, cut, escape, grouped, list, pair, plain, sentence, width_of, wrap};
 pub use export::{
-    Curve, EXPORTERS, ExportError, Exporter, Look, NO_RATIOS, PAGE_LIMIT, cost_chart, exporter, growth_chart, live,
-    live_line, stand_ins,
+    Curve, EXPORTERS, ExportError, Exporter, Front, Look, NO_RATIOS, PAGE_LIMIT, PublishedRun, exporter, growth_chart,
+    is_of_a_plan, live, live_line, of_date, plan_name, stand_ins, unnumbered,
 };
 pub use measure::{Better, ByName, Declaration, Measure, MeasureInfo, Unit};
 pub use model::cell::{Cell, CoreLoop, ErrorLine, Latency, Pass, RoundCores};

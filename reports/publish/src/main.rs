@@ -5,10 +5,7 @@ use std::process::ExitCode;
 
 use self::make::Asked;
 
-mod archive;
-mod carried;
 mod check;
-mod front;
 mod make;
 mod page;
 mod path;
@@ -19,7 +16,6 @@ mod sample;
 mod store;
 #[cfg(test)]
 mod tests;
-mod words;
 
 const USAGE: &str = "usage: cqldyno-publish [NAME=]DIR...   publishes the runs in these folders, and makes the README\n       \
                      cqldyno-publish                 makes the README from the newest published runs\n       \
@@ -27,12 +23,9 @@ const USAGE: &str = "usage: cqldyno-publish [NAME=]DIR...   publishes the runs i
                      A run with a name may have other contenders than a comparison without names, and is not in the README.";
 
 fn main() -> ExitCode {
-    let mut asked: Vec<String> = std::env::args_os().skip(1).map(|one| one.to_string_lossy().into_owned()).collect();
-    let again = asked == ["--again"];
-    if again {
-        asked.clear();
-    }
-    let asked: Option<Vec<Asked>> = asked.iter().map(|one| Asked::parse(one)).collect();
+    let all: Vec<String> = std::env::args_os().skip(1).map(|one| one.to_string_lossy().into_owned()).collect();
+    let again = all == ["--again"];
+    let asked: Option<Vec<Asked>> = all.iter().filter(|_| !again).map(|one| Asked::parse(one)).collect();
     let Some(asked) = asked else {
         eprintln!("{USAGE}");
         return ExitCode::from(2);

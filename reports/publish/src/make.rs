@@ -7,16 +7,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use cqldyno_reports::{Analysis, Cell, Combined, EXPORTERS, Look, PACKED_CELLS, Recorded, Run};
-
-use crate::archive::{pack, pack_cells};
-use crate::check::check;
-use crate::store::{
-    CELLS, FILES, NOTES, PAGE, PublishedRun, RUN, TABLE, folders, is_inside, is_of_a_plan, named, numbered, plan_name,
-    recorded, runs, text, unnumbered, used, without_folders,
+use cqldyno_reports::{
+    Combined, EXPORTERS, Look, PACKED_CELLS, PublishedRun, Recorded, is_of_a_plan, plan_name, unnumbered,
 };
 
-/// A run to publish.
+use crate::check::check;
+use crate::store::{
+    CELLS, FILES, NOTES, PAGE, RUN, TABLE, folders, is_inside, named, pack, pack_cells, read, runs, text, used,
+    without_folders,
+};
+
 pub(crate) struct Asked {
     /// The name of its folder, if it is not that of its plan.
     pub name: Option<String>,
@@ -50,16 +50,16 @@ impl Asked {
 /// When a run cannot be read, is there already, or is not as a published one must be; nothing is left behind then.
 pub fn publish(asked: &[Asked], published: &Path) -> Result<Vec<PathBuf>> {
     let read = |asked: &Asked| {
-        let recorded = recorded(&asked.folder)?;
-        let name = asked.name.clone().unwrap_or_else(|| plan_name(&recorded.run));
-        Ok(PublishedRun { name, folder: asked.folder.clone(), recorded })
+        let run = read(&asked.folder)?;
+        Ok(PublishedRun { name: asked.name.clone().unwrap_or_else(|| plan_name(&run.recorded.run)), ..run })
     };
     let mut all = asked.iter().map(read).collect::<Result<Vec<PublishedRun>>>()?;
     all.sort_by_key(|one| one.recorded.run.started);
     let plans = plans(&all)?;
     let mut places = plans.iter().flat_map(|plan| {
         let (day, name) = place(plan[0]);
-        plan.iter().zip(1..).map(move |(run, number)| (*run, published.join(&day).join(numbered(name, number))))
+        let numbered = move |number| if number == 1 { name.to_owned() } else { format!("{name}-{number}") };
+        plan.iter().zip(1..).map(move |(run, number)| (*run, published.join(&day).join(numbered(number))))
     });
     let mut made = Vec::new();
     let done = places.try_for_each(|(run, to)| one(run, &to, &mut made)).and_then(|()| checked(&made));
@@ -119,10 +119,7 @@ fn place(one: &PublishedRun) -> (String, &str) {
 /// # Errors
 /// Why the run and those of the plan do not come to a combined table.
 fn joins(plan: &[&PublishedRun], one: &PublishedRun) -> Result<(), String> {
-    let all = plan.iter().chain([&one]).map(|one| {
-        let Recorded { run, cells, .. } = &one.recorded;
-        (one.folder.display().to_string(), Analysis::new(run, cells))
-    });
+    let all = plan.iter().chain([&one]).map(|one| (one.folder.display().to_string(), one.analysis()));
     Combined::of(&all.collect::<Vec<_>>()).map(drop)
 }
 
@@ -152,18 +149,15 @@ fn one(measured: &PublishedRun, to: &Path, made: &mut Vec<PathBuf>) -> Result<()
         Some(_) => pack_cells(folder, &to.join(PACKED_CELLS))?,
     }
     pack(folder, &files, &to.join(FILES))?;
-    let Recorded { run, cells, .. } = recorded(to)?;
-    render(to, &run, &cells)
+    render(&read(to)?)
 }
 
-/// Writes what is made from a run into its folder.
-fn render(folder: &Path, run: &Run, cells: &[Cell]) -> Result<()> {
-    let analysis = Analysis::new(run, cells);
+fn render(run: &PublishedRun) -> Result<()> {
+    let (folder, analysis) = (&run.folder, run.analysis());
     for format in EXPORTERS.into_iter().filter(|one| [PAGE, TABLE].contains(&one.file())) {
         let text = format.one(&analysis, Look::default());
         let text = text.with_context(|| format!("the page of {} could not be made", folder.display()))?;
-        let name = format.file();
-        let path = folder.join(name);
+        let path = folder.join(format.file());
         fs::write(&path, text).with_context(used(&path))?;
     }
     Ok(())
@@ -176,9 +170,9 @@ fn render(folder: &Path, run: &Run, cells: &[Cell]) -> Result<()> {
 pub fn render_again(published: &Path) -> Result<Vec<PathBuf>> {
     let mut done = Vec::new();
     for date in folders(published)? {
-        for PublishedRun { folder, recorded: Recorded { run, cells, .. }, .. } in runs(&date)? {
-            render(&folder, &run, &cells)?;
-            done.push(folder);
+        for run in runs(&date)? {
+            render(&run)?;
+            done.push(run.folder);
         }
     }
     Ok(done)

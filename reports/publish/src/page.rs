@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use cqldyno_reports::{PAGE_LIMIT, Recorded, stand_ins};
 use flate2::read::GzDecoder;
 
-use crate::path::{machine_path, of_the_machine, without_code};
+use crate::path::{of_the_machine, without_code};
 use crate::store::{CELLS, PAGE, RUN};
 
 /// Checks that the data in the page are the raw cells, or exactly what a page without room keeps of them.
@@ -26,7 +26,7 @@ pub(crate) fn page(folder: &Path, recorded: &Recorded, say: &mut impl FnMut(Stri
     let table = data(&page, "cells.csv").unwrap_or_default();
     let result = data(&page, "result.json");
     let texts = [without_code(&page), result.as_deref().unwrap_or_default().into(), table.into()];
-    texts.iter().find_map(|text| machine_path(text)).into_iter().for_each(|path| say(of_the_machine(path)));
+    texts.iter().find_map(|text| of_the_machine(text)).into_iter().for_each(&mut *say);
     let Some(result) = result else {
         if !page.contains("The page has no room for the cells of this run") {
             say(": the data that it offers for download cannot be read; publish the run again.".to_owned());
@@ -38,7 +38,6 @@ pub(crate) fn page(folder: &Path, recorded: &Recorded, say: &mut impl FnMut(Stri
     }
 }
 
-/// A file that the page offers for download.
 fn data(page: &str, name: &str) -> Option<String> {
     let (_, rest) = page.split_once(&format!("download=\"{name}.gz\""))?;
     let (_, rest) = rest.split_once("base64,")?;
@@ -66,7 +65,7 @@ mod tests {
 
     /// A run with a block that was run twice.
     fn recorded() -> Recorded {
-        let (mut run, mut cells) = sample::run();
+        let (mut run, mut cells) = sample::blocks(2);
         let again: Vec<Cell> =
             cells.iter().filter(|cell| cell.block == 1).map(|cell| Cell { attempt: 2, ..cell.clone() }).collect();
         cells.extend(again);
@@ -89,8 +88,8 @@ mod tests {
 
     #[test]
     fn a_page_that_lacks_or_changes_anything_else_does_not() {
-        type Change = fn(&mut Recorded);
-        let changes: [(Change, &str); 7] = [
+        type Damage = fn(&mut Recorded);
+        let changes: [(Damage, &str); 7] = [
             (|found| drop(found.cells.pop()), "a cell is missing"),
             (|found| found.run.plan.count += 1, "another plan"),
             (|found| found.run.cqldyno = "9.9.9".to_owned(), "another version"),

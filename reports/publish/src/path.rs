@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-/// Folders that every machine has.
 const EVERYWHERE: [&str; 4] = ["proc", "sys", "dev", "rustc"];
 
 /// Words after the slash of a unit that a heading breaks: `us` above `/statement`.
@@ -29,12 +28,12 @@ pub(crate) fn machine_path(text: &str) -> Option<&str> {
     None
 }
 
-/// What is wrong with a file that names the path, after the file's name.
-pub(crate) fn of_the_machine(path: &str) -> String {
-    format!(": it names {path}, which is a folder of the machine that measured; nobody else has it.")
+/// What is wrong with a file of that text, after the file's name, if it names such a path.
+pub(crate) fn of_the_machine(text: &str) -> Option<String> {
+    let path = machine_path(text)?;
+    Some(format!(": it names {path}, which is a folder of the machine that measured; nobody else has it."))
 }
 
-/// Whether a path can begin after this.
 fn begins(before: &str) -> bool {
     let escaped = ["\\n", "\\t", "\\r"].iter().any(|escape| before.ends_with(escape));
     escaped || before.chars().next_back().is_none_or(|c| !(c.is_alphanumeric() || "._-~/<)]}+%$*\\".contains(c)))
@@ -44,11 +43,11 @@ fn begins(before: &str) -> bool {
 fn is_path(path: &str) -> bool {
     let mut parts = path.split('/').filter(|part| !part.is_empty());
     let Some(first) = parts.next() else { return false };
-    let rest = parts.next();
-    let is_name = first.starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '.')
+    let is_alone = parts.next().is_none();
+    first.starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '.')
         && first.chars().any(char::is_alphanumeric)
-        && (rest.is_some() || (first.chars().count() > 1 && !UNITS.contains(&first)));
-    is_name && !EVERYWHERE.contains(&first)
+        && !(is_alone && (first.chars().count() == 1 || UNITS.contains(&first)))
+        && !EVERYWHERE.contains(&first)
 }
 
 /// A page or drawing without scripts and styles, where a slash begins a pattern.

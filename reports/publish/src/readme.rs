@@ -4,13 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use cqldyno_reports::{Front, of_date};
 
-use crate::front::{Front, of_date};
 use crate::store::{CHART, NOTES, README, folders, name_of, runs, text, used};
 
 /// How the line before what is generated begins.
 const BEGIN: &str = "<!-- generated from reports/published/";
-/// The line after it.
 const END: &str = "<!-- end of what is generated -->";
 
 /// Writes the README's section, README and chart of the newest date that compares drivers, and the README of later ones, below
@@ -56,19 +55,13 @@ pub fn generated(repository: &Path) -> Result<Vec<(PathBuf, String)>> {
     )
 }
 
-/// The README with `section` between the lines.
 fn put(path: &Path, readme: &str, date: &str, section: &str) -> Result<String> {
-    let place = || {
-        let begin = readme.find(BEGIN)?;
-        let end = begin + readme[begin..].find(END)?;
-        Some((begin, end))
-    };
-    let (begin, end) =
-        place().with_context(|| {
-            format!(
-                "{} has no line that begins with `{BEGIN}`, followed by one with `{END}`; put both where the tables are to stand",
-                path.display()
-            )
-        })?;
-    Ok(format!("{}{BEGIN}{date} by make readme -->\n\n{}\n\n{}", &readme[..begin], section.trim(), &readme[end..]))
+    let found = readme.split_once(BEGIN).and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
+    let (before, after) = found.with_context(|| {
+        format!(
+            "{} has no line that begins with `{BEGIN}`, followed by one with `{END}`; put both where the tables are to stand",
+            path.display()
+        )
+    })?;
+    Ok(format!("{before}{BEGIN}{date} by make readme -->\n\n{}\n\n{END}{after}", section.trim()))
 }

@@ -4,69 +4,36 @@
 //! rendered from it (`page.html`, `table.md`). A date also has `README.md` and `chart.svg`, made from its runs, and `notes.md`,
 //! written by hand if there is something to tell. `cqldyno report DIR --format F` makes every other rendering.
 
-use std::collections::BTreeSet;
-use std::fs;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Result};
-use cqldyno_reports::{Cell, Recorded, Run, read_cells};
-
+use cqldyno_reports::{Cell, PublishedRun, Recorded, Run, read_cells};
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
 use serde_json::Value;
+use tar::{Archive, Builder, HeaderMode};
 
 use crate::path::machine_path;
 
 pub(crate) const RUN: &str = "run.json";
 /// Packed where the run takes turns, of which there are thousands.
 pub(crate) const CELLS: &str = "cells.jsonl";
-/// The files that cells name, packed.
 pub(crate) const FILES: &str = "files.tar.gz";
 pub(crate) const PAGE: &str = "page.html";
 pub(crate) const TABLE: &str = "table.md";
 pub(crate) const NOTES: &str = "notes.md";
 pub(crate) const README: &str = "README.md";
 pub(crate) const CHART: &str = "chart.svg";
-/// The name of a run in which every cell was run once.
-pub(crate) const CLASSIC: &str = "classic";
-/// The name of a run of several blocks.
-const BLOCKS: &str = "blocks";
-
-/// How the name of a run that compares all releases of a driver begins.
-const RELEASES: &str = "releases-";
-
-/// The name of the first run of a plan.
-pub(crate) fn plan_name(run: &Run) -> String {
-    match run.plan.releases.first() {
-        Some(all) => format!("{RELEASES}{}", all.split('@').next().unwrap_or_default()),
-        None => if run.plan.blocks > 1 { BLOCKS } else { CLASSIC }.to_owned(),
-    }
-}
-
-/// Whether a run is named by its plan; every other name was chosen when it was published.
-pub(crate) fn is_of_a_plan(name: &str) -> bool {
-    let name = unnumbered(name);
-    name == BLOCKS || name == CLASSIC || name.starts_with(RELEASES)
-}
-
-/// The name of one of several runs of a plan: `blocks`, `blocks-2`, ...
-pub(crate) fn numbered(name: &str, number: usize) -> String {
-    if number == 1 { name.to_owned() } else { format!("{name}-{number}") }
-}
-
-/// The name of the first run of the same plan.
-pub(crate) fn unnumbered(name: &str) -> &str {
-    match name.rsplit_once('-') {
-        Some((first, number)) if number.parse::<usize>().is_ok() => first,
-        _ => name,
-    }
-}
-
 /// The contenders of every published run: those of a comparison without names.
 pub(crate) fn everybody() -> impl Iterator<Item = &'static str> {
     let lines = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../drivers/LIST")).lines();
     lines.filter(|line| !line.is_empty() && !line.starts_with('#') && !line.contains(' '))
 }
 
-/// The context of an error of the system.
 pub(crate) fn used(path: &Path) -> impl Fn() -> String {
     move || {
         format!("{} could not be used; name folders of runs, and start this in the repository's root", path.display())
@@ -77,24 +44,13 @@ pub(crate) fn text(path: &Path) -> Result<String> {
     fs::read_to_string(path).with_context(used(path))
 }
 
-/// A run that is published, or is to be.
-pub(crate) struct PublishedRun {
-    /// As its folder is called: [`plan_name`] or a chosen name, with a number from the second of a plan on.
-    pub name: String,
-    pub folder: PathBuf,
-    pub recorded: Recorded,
-}
-
-impl PublishedRun {
-    pub fn read(folder: &Path) -> Result<PublishedRun> {
-        Ok(PublishedRun { name: name_of(folder), folder: folder.to_path_buf(), recorded: recorded(folder)? })
-    }
-}
-
-pub(crate) fn recorded(folder: &Path) -> Result<Recorded> {
+/// The run in a folder, under the folder's name.
+pub(crate) fn read(folder: &Path) -> Result<PublishedRun> {
     let run = text(&folder.join(RUN))?;
     let cells = read_cells(folder).with_context(used(&folder.join(CELLS)))?;
-    Recorded::from_folder(&run, cells).with_context(|| format!("the run {} cannot be used", folder.display()))
+    let recorded = Recorded::from_folder(&run, cells);
+    let recorded = recorded.with_context(|| format!("the run {} cannot be used", folder.display()))?;
+    Ok(PublishedRun { name: name_of(folder), folder: folder.to_path_buf(), recorded })
 }
 
 /// Whether a file of that kind is published. Profiles of callgrind name the folders of every source file; their totals are measures. The
@@ -145,7 +101,36 @@ pub fn folders(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// The runs of one date.
 pub(crate) fn runs(date: &Path) -> Result<Vec<PublishedRun>> {
-    folders(date)?.iter().map(|folder| PublishedRun::read(folder)).collect()
+    folders(date)?.iter().map(|folder| read(folder)).collect()
+}
+
+/// Packs the files of `folder` with these names into `to`; the same files give the same archive.
+pub(crate) fn pack(folder: &Path, names: &BTreeSet<String>, to: &Path) -> Result<()> {
+    let file = File::create(to).with_context(used(to))?;
+    let mut archive = Builder::new(GzEncoder::new(file, Compression::best()));
+    archive.mode(HeaderMode::Deterministic);
+    for name in names {
+        let path = folder.join(name);
+        archive.append_path_with_name(&path, name).with_context(used(&path))?;
+    }
+    archive.into_inner().and_then(GzEncoder::finish).map(drop).with_context(used(to))
+}
+
+pub(crate) fn pack_cells(folder: &Path, to: &Path) -> Result<()> {
+    let mut cells = read_cells(folder).with_context(used(&folder.join(CELLS)))?;
+    let mut packed = GzEncoder::new(File::create(to).with_context(used(to))?, Compression::best());
+    io::copy(&mut cells, &mut packed).and_then(|_| packed.finish()).map(drop).with_context(used(to))
+}
+
+pub(crate) fn unpack(path: &Path) -> io::Result<BTreeMap<String, Vec<u8>>> {
+    let mut found = BTreeMap::new();
+    for entry in Archive::new(GzDecoder::new(File::open(path)?)).entries()? {
+        let mut entry = entry?;
+        let name = entry.path()?.to_string_lossy().into_owned();
+        let mut bytes = Vec::new();
+        entry.read_to_end(&mut bytes)?;
+        found.insert(name, bytes);
+    }
+    Ok(found)
 }

@@ -11,11 +11,10 @@ use jsonschema::Validator;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::archive::{pack, unpack};
 use crate::check::check;
 use crate::make::{Asked, render_again};
 use crate::readme::{generated, write};
-use crate::store::{CELLS, CHART, CLASSIC, FILES, NOTES, PAGE, README, RUN, TABLE, folders, named, runs};
+use crate::store::{CELLS, CHART, FILES, NOTES, PAGE, README, RUN, TABLE, folders, named, pack, runs, unpack};
 use crate::{make, sample};
 
 mod several;
@@ -204,7 +203,7 @@ fn what_was_measured_is_published_whole_and_what_was_rendered_before_is_not() {
     let files = unpack(&folder.join(FILES)).unwrap();
     assert_eq!(files.len(), cells.len() + 1, "a histogram for each, and a lock file");
     assert!(files.contains_key("locks/scylla.lock") && files.values().all(|bytes| bytes == b"a histogram"));
-    assert!(date(&root).join(CLASSIC).is_dir());
+    assert!(date(&root).join("classic").is_dir());
     let again = kept(&(run, cells));
     let error = publish(&[again.path().to_path_buf()], &root.path().join("reports/published")).unwrap_err().to_string();
     assert!(error.contains("which is there already; remove that first to replace it"), "{error}");
@@ -213,8 +212,8 @@ fn what_was_measured_is_published_whole_and_what_was_rendered_before_is_not() {
 
 #[test]
 fn a_cell_without_figures_that_count_is_reported_by_its_file_and_place() {
-    type Change = fn(&mut Cell);
-    let cases: [(Change, &str); 6] = [
+    type Damage = fn(&mut Cell);
+    let cases: [(Damage, &str); 6] = [
         (
             |cell| [STATEMENTS, VERIFIED, SERVER_EXECUTES].iter().for_each(|id| drop(cell.measures.remove(id))),
             "the number of its statements is missing.",

@@ -19,10 +19,8 @@ use self::view::{Faces, View};
 use crate::measure::{CPU_PER_STATEMENT, THROUGHPUT};
 use crate::{Cell, Place};
 
-/// How much of the charts is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
-    /// All of them.
     Full,
     /// All of them without hover titles.
     Untitled,
@@ -30,15 +28,12 @@ pub enum Detail {
     Few,
 }
 
-/// The figures of a chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Cpu,
     Throughput,
     Latency,
-    /// Throughput over time.
     Time,
-    /// Figures by name.
     Names,
 }
 
@@ -76,7 +71,6 @@ impl Chart {
         Chart { kind, title, about: about.into(), view: None, picture: Ok(picture), legend: Vec::new() }
     }
 
-    /// Why there is no picture, in a sentence.
     fn none(kind: Kind, title: String, why: &str) -> Chart {
         Chart { picture: Err(why.to_owned()), ..Chart::of(kind, title, "", String::new()) }
     }

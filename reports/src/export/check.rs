@@ -33,9 +33,8 @@ impl Judgement {
             TableRow::of(&line.row.label, fields)
         };
         let words = columns.len();
-        let columns = columns.into_iter().map(|title| vec![title.to_owned()]).collect();
         let groups = vec![self.lines.iter().map(row).collect()];
-        parts.push(Part::Sheet(Sheet { words, ..Sheet::of(String::new(), "contender", columns, groups) }));
+        parts.push(Part::Sheet(Sheet { words, ..Sheet::of("", "contender", columns, groups) }));
         let several = self.lines.len() > 1;
         let said = self.lines.iter().map(|line| match several {
             true => format!(

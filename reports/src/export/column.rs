@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::part::{Field, Notes};
 use super::quantity::{mebibytes, three_digits, time, whole};
 use crate::measure::{
     ALLOCATIONS_PER_STATEMENT, CALLGRIND_INSTRUCTIONS, CONNECTIONS, CPU_PER_STATEMENT, ERRORS, PEAK_RSS,
@@ -17,6 +18,8 @@ pub(crate) struct Row<'a> {
     pub contender: &'a Contender,
     /// The summary's rows, keyed by meter.
     pub figures: BTreeMap<&'a str, &'a SummaryRow>,
+    /// What stands in place of the medians of [`SUMMED`], if anything does.
+    pub instead: Option<BTreeMap<&'static str, f64>>,
     /// Errors of all of the row's cells.
     pub errors: u64,
     /// The peak memory of noop in the same place.
@@ -42,7 +45,10 @@ pub(crate) enum Standing {
 
 impl Row<'_> {
     fn median(&self, meter: &str) -> Option<f64> {
-        self.figures.get(meter).and_then(|row| row.median)
+        match &self.instead {
+            Some(instead) if SUMMED.contains(&meter) => instead.get(meter).copied(),
+            _ => self.figures.get(meter).and_then(|row| row.median),
+        }
     }
 
     fn cost(&self) -> Option<&SummaryRow> {
@@ -74,14 +80,20 @@ impl Entry {
     fn figure(text: &str) -> Entry {
         Entry::Figure(text.to_owned())
     }
+
+    pub fn field(self, notes: &mut Notes) -> Field {
+        match self {
+            Entry::Figure(text) => Field::of(text),
+            Entry::Noted(text, why) => Field { note: Some(notes.number(&why)), ..Field::of(text) },
+            Entry::Void => Field::bad("void"),
+            Entry::Missing(why) => Field::missing(notes.number(&why)),
+        }
+    }
 }
 
-/// What a column is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Its measure's figure.
     Figure,
-    /// The ratio to the reference.
     Ratio,
     Verdict,
     Smallest,
@@ -90,10 +102,8 @@ pub(crate) enum Kind {
 
 /// One column: what it is called, what it shows and how.
 pub(crate) struct Column {
-    /// The heading, in lines.
-    pub title: &'static [&'static str],
+    pub title: &'static str,
     pub kind: Kind,
-    /// The measure that it shows.
     pub meter: &'static str,
     /// Whether it is only comparable if all statements were answered, so that a void row has none.
     needs_all_answers: bool,
@@ -107,7 +117,7 @@ impl Column {
         let Some(figure) = row.figures.get(self.meter) else {
             return Entry::Missing("This was not measured in this run.".to_owned());
         };
-        match figure.median {
+        match row.median(self.meter) {
             Some(_) if self.needs_all_answers && figure.void.is_some() => Entry::Void,
             Some(median) => (self.show)(row, median),
             None => Entry::Missing(figure.unavailable.clone().unwrap_or_default()),
@@ -115,17 +125,11 @@ impl Column {
     }
 }
 
-const fn column(title: &'static [&'static str], meter: &'static str, show: fn(&Row, f64) -> Entry) -> Column {
+const fn column(title: &'static str, meter: &'static str, show: fn(&Row, f64) -> Entry) -> Column {
     Column { title, kind: Kind::Figure, meter, needs_all_answers: true, is_shown: |_| true, show }
 }
 
-/// A column about a comparison with the reference.
-const fn compared(
-    kind: Kind,
-    title: &'static [&'static str],
-    meter: &'static str,
-    show: fn(&Row, f64) -> Entry,
-) -> Column {
+const fn compared(kind: Kind, title: &'static str, meter: &'static str, show: fn(&Row, f64) -> Entry) -> Column {
     Column { kind, ..column(title, meter, show).shown_if(has_intervals) }
 }
 
@@ -134,7 +138,6 @@ impl Column {
         Column { is_shown, ..self }
     }
 
-    /// A void row has it, too.
     const fn of_void_rows(self) -> Column {
         Column { needs_all_answers: false, ..self }
     }
@@ -142,44 +145,42 @@ impl Column {
 
 /// The columns after the contender's, in the order in which they stand.
 pub(crate) const COLUMNS: &[Column] = &[
-    column(&["real"], WALL, |_, value| Entry::Figure(time(value))),
-    column(&["user"], USER, split),
-    column(&["sys"], SYS, split),
-    column(&["CPU us", "/statement"], CPU_PER_STATEMENT, precise),
-    compared(Kind::Ratio, &["CPU time / reference's", "(95 % interval)"], CPU_PER_STATEMENT, |row, _| {
+    column("real", WALL, |_, value| Entry::Figure(time(value))),
+    column("user", USER, split),
+    column("sys", SYS, split),
+    column("CPU us\n/statement", CPU_PER_STATEMENT, precise),
+    compared(Kind::Ratio, "CPU time / reference's\n(95 % interval)", CPU_PER_STATEMENT, |row, _| {
         ratio(row, CPU_PER_STATEMENT)
     }),
-    compared(Kind::Verdict, &["verdict on", "CPU time"], CPU_PER_STATEMENT, |row, _| verdict(row, CPU_PER_STATEMENT)),
-    column(&["system", "calls", "/statement"], SYSCALLS_PER_STATEMENT, precise).shown_if(|rows| !has_range(rows)),
-    column(&["system calls", "/statement", "(least-most)"], SYSCALLS_PER_STATEMENT, |row, value| {
+    compared(Kind::Verdict, "verdict on\nCPU time", CPU_PER_STATEMENT, |row, _| verdict(row, CPU_PER_STATEMENT)),
+    column("system\ncalls\n/statement", SYSCALLS_PER_STATEMENT, precise).shown_if(|rows| !has_range(rows)),
+    column("system calls\n/statement\n(least-most)", SYSCALLS_PER_STATEMENT, |row, value| {
         let range = row.figures.get(SYSCALLS_PER_STATEMENT).and_then(|figure| figure.range);
         let [least, most] = range.unwrap_or([value; 2]).map(three_digits);
         Entry::Figure(format!("{} ({least}-{most})", three_digits(value)))
     })
     .shown_if(has_range),
-    column(&["alloca-", "tions", "/statement"], ALLOCATIONS_PER_STATEMENT, precise)
+    column("alloca-\ntions\n/statement", ALLOCATIONS_PER_STATEMENT, precise)
         .shown_if(|rows| has(rows, ALLOCATIONS_PER_STATEMENT)),
-    column(&["instruc-", "tions", "/statement"], CALLGRIND_INSTRUCTIONS, rounded)
+    column("instruc-\ntions\n/statement", CALLGRIND_INSTRUCTIONS, rounded)
         .shown_if(|rows| has(rows, CALLGRIND_INSTRUCTIONS)),
-    column(&["server", "CPU us", "/statement"], SERVER_CPU_PER_STATEMENT, precise),
-    column(&["statements", "/s"], THROUGHPUT, rounded),
-    compared(Kind::Ratio, &["statements/s", "/ reference's", "(95 % interval)"], THROUGHPUT, |row, _| {
-        ratio(row, THROUGHPUT)
-    }),
-    compared(Kind::Verdict, &["verdict on", "statements/s"], THROUGHPUT, |row, _| verdict(row, THROUGHPUT)),
-    compared(Kind::Smallest, &["smallest", "difference"], CPU_PER_STATEMENT, |row, _| {
+    column("server\nCPU us\n/statement", SERVER_CPU_PER_STATEMENT, precise),
+    column("statements\n/s", THROUGHPUT, rounded),
+    compared(Kind::Ratio, "statements/s\n/ reference's\n(95 % interval)", THROUGHPUT, |row, _| ratio(row, THROUGHPUT)),
+    compared(Kind::Verdict, "verdict on\nstatements/s", THROUGHPUT, |row, _| verdict(row, THROUGHPUT)),
+    compared(Kind::Smallest, "smallest\ndifference", CPU_PER_STATEMENT, |row, _| {
         let found = row.cost().and_then(|figure| figure.detectable);
         Entry::Figure(found.map_or("-".to_owned(), |share| format!("{:.1} %", share * 100.0)))
     }),
     Column {
         kind: Kind::Bottleneck,
-        ..column(&["bottleneck"], CPU_PER_STATEMENT, |row, _| {
+        ..column("bottleneck", CPU_PER_STATEMENT, |row, _| {
             Entry::figure(row.cost().and_then(|figure| figure.bottleneck).map_or("-", Bottleneck::name))
         })
         .of_void_rows()
         .shown_if(|rows| rows.iter().any(|row| row.bottleneck.is_some()))
     },
-    column(&["peak MiB", "(over noop)"], PEAK_RSS, |row, value| {
+    column("peak MiB\n(over noop)", PEAK_RSS, |row, value| {
         row.beside_noop(mebibytes(value), row.noop_peak, |noop| {
             let over = mebibytes(value - noop);
             // What rounds to nothing has no sign of its own.
@@ -188,15 +189,15 @@ pub(crate) const COLUMNS: &[Column] = &[
     })
     .of_void_rows(),
     // noop has all threads but those that a driver makes.
-    column(&["threads", "(its own)"], THREADS, |row, value| {
+    column("threads\n(its own)", THREADS, |row, value| {
         row.beside_noop(whole(value), row.noop_threads, |noop| whole((value - noop).max(0.0)))
     })
     .of_void_rows()
     .shown_if(|rows| has(rows, THREADS)),
-    column(&["data con-", "nections"], CONNECTIONS, rounded).of_void_rows(),
-    column(&["to a", "replica"], TO_REPLICA, share).of_void_rows().shown_if(|rows| has(rows, TO_REPLICA)),
-    column(&["to its", "shard"], TO_SHARD, share).of_void_rows().shown_if(|rows| has(rows, TO_SHARD)),
-    column(&["errors"], ERRORS, |row, _| Entry::Figure(whole(row.errors as f64))).of_void_rows(),
+    column("data con-\nnections", CONNECTIONS, rounded).of_void_rows(),
+    column("to a\nreplica", TO_REPLICA, share).of_void_rows().shown_if(|rows| has(rows, TO_REPLICA)),
+    column("to its\nshard", TO_SHARD, share).of_void_rows().shown_if(|rows| has(rows, TO_SHARD)),
+    column("errors", ERRORS, |row, _| Entry::Figure(whole(row.errors as f64))).of_void_rows(),
 ];
 
 /// The columns for which a run with these rows has figures.
@@ -209,7 +210,6 @@ pub(crate) fn columns(rows: &[SummaryRow]) -> Vec<&'static Column> {
 /// The meters that Linux' `time` prints, whose figures add up over turns.
 pub(crate) const SUMMED: [&str; 3] = [WALL, USER, SYS];
 
-/// The columns of these.
 pub(crate) fn times() -> Vec<&'static Column> {
     COLUMNS.iter().filter(|column| SUMMED.contains(&column.meter)).collect()
 }

@@ -6,11 +6,9 @@ use super::text::plain;
 use super::{ExportError, Exporter, Look};
 use crate::{Analysis, Cell, History, Measure, Recorded};
 
-/// The names of the columns.
 const HEADER: &str = "contender,label,control,scenario,arrangement,block,round,pass,\
      attempt,started,measure,value,unit,unavailable,counts,void,failed";
 
-/// `--format csv`.
 pub(super) struct Csv;
 
 impl Exporter for Csv {
@@ -23,13 +21,6 @@ impl Exporter for Csv {
     /// `value` is a number, or empty if `unavailable` says why there is none. `control` is `true` in the rows of the reference's
     /// second run, `counts` in those that the tables use. A cell that failed before any measure, or a missing contender, is a row
     /// without a measure. A text from outside that a spreadsheet would run as a formula gets an apostrophe.
-    fn one(&self, analysis: &Analysis, look: Look) -> Result<String, ExportError> {
-        let mut out = Vec::new();
-        self.write(analysis, look, &mut out)?;
-        Ok(String::from_utf8_lossy(&out).into_owned())
-    }
-
-    /// The rows of a cell at a time.
     fn write(&self, analysis: &Analysis, _: Look, out: &mut dyn Write) -> Result<(), ExportError> {
         let mut part = String::new();
         put(&mut part, [HEADER]);
@@ -59,7 +50,6 @@ impl Exporter for Csv {
     }
 }
 
-/// Those of a history.
 const OF_HISTORY: &str =
     "group,run,started,scenario,scenario_hash,arrangement,measure,contender,version,median,least,greatest,blocks,gap";
 

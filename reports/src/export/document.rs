@@ -1,12 +1,11 @@
 //! The tables with every column, their notes and caveats.
 
-use super::column::{Column, Entry, Row, SUMMED, Standing, columns};
+use super::column::{Column, Row, SUMMED, Standing, columns};
 use super::head::{arrangement, head, rounds, verdicts};
-use super::part::{Field, Notes, Part, Sheet, TableRow};
-use super::text::{count, grouped, plain, sentence};
-use crate::Place;
+use super::part::{Field, Notes, Part, Sheet, TableRow, by_role};
+use super::text::{count, grouped, plain, sentence, unique};
 use crate::measure::{PEAK_RSS, STATEMENTS, THREADS, WALL};
-use crate::{Analysis, Cell, Contender, Pass, Role, Run, Setting, SummaryRow, why_cut_short};
+use crate::{Analysis, Cell, Contender, Pass, Place, Role, Run, Setting, why_cut_short};
 
 /// Why a ratio is not the quotient of the figures beside it.
 fn fitted(run: &Run) -> String {
@@ -16,7 +15,6 @@ fn fitted(run: &Run) -> String {
     )
 }
 
-/// A cell, or a whole row, without figures.
 const FAILED: &str = "failed";
 /// A field of a row without figures.
 const NOTHING: &str = "-";
@@ -31,22 +29,16 @@ pub(crate) struct Document {
     pub notes: Notes,
     /// What a reader must know of the contenders, and of their order.
     pub caveats: Vec<String>,
-    /// How ratios are fitted, if they are.
     fitted: Option<String>,
 }
 
-/// One scenario in one arrangement.
 pub(crate) struct Table {
     pub title: String,
-    /// The scenario in a sentence.
     pub about: String,
-    /// The arrangement in a sentence.
     pub arrangement: String,
     /// The table itself, then what else was measured.
     pub sheets: Vec<Sheet>,
-    /// Why rows are void or failed.
     pub remarks: Vec<String>,
-    /// What was noticed.
     pub noticed: Vec<String>,
 }
 
@@ -78,7 +70,6 @@ impl Document {
         Document { head, tables, notes, caveats, fitted }
     }
 
-    /// Every column.
     pub fn wide(&mut self) -> Vec<Part> {
         let mut parts = Vec::new();
         for table in &mut self.tables {
@@ -97,12 +88,7 @@ impl Document {
         let arrangements = self.tables.iter().map(|table| table.arrangement.clone());
         let noticed =
             self.tables.iter().flat_map(|table| table.noticed.iter().map(|said| format!("{}: {said}", table.title)));
-        let mut said: Vec<String> = Vec::new();
-        for sentence in scenarios.chain(arrangements).chain(noticed).chain(self.caveats.iter().cloned()) {
-            if !said.contains(&sentence) {
-                said.push(sentence);
-            }
-        }
+        let said = unique(scenarios.chain(arrangements).chain(noticed).chain(self.caveats.iter().cloned()));
         std::iter::once(Part::Pairs(self.head.clone())).chain(Part::list(said)).collect()
     }
 }
@@ -125,7 +111,6 @@ pub(crate) fn is(role: Role) -> &'static str {
     }
 }
 
-/// Where a table stands.
 pub(crate) struct At<'a> {
     pub analysis: &'a Analysis<'a>,
     pub columns: &'a [&'static Column],
@@ -164,32 +149,23 @@ impl At<'_> {
         table
     }
 
-    /// The first of its tables.
     fn main(&self, notes: &mut Notes) -> Sheet {
-        let (mut drivers, mut apart) = (Vec::new(), Vec::new());
-        for contender in in_order(self.analysis.run()) {
+        let groups = by_role(self.analysis.run().contenders.iter(), |contender| {
             let fields = self.fields(contender, notes);
             // A row without any figure says so in its first field already.
             let trouble = trouble(&self.cells_of(contender, Pass::Timing));
             let trouble = if fields[0].text == trouble && trouble == FAILED { String::new() } else { trouble };
-            let group = if contender.role == Role::Driver { &mut drivers } else { &mut apart };
-            group.push(TableRow {
-                label: plain(&contender.label),
-                trouble,
-                is_empty: fields.iter().skip(1).all(|field| field.text == NOTHING),
-                fields,
-            });
-        }
-        let title = |column: &&Column| column.title.iter().map(|&line| line.to_owned()).collect();
-        Sheet::of(String::new(), "contender", self.columns.iter().map(title).collect(), vec![drivers, apart])
+            let is_empty = fields.iter().skip(1).all(|field| field.text == NOTHING);
+            TableRow { trouble, is_empty, ..TableRow::of(&contender.label, fields) }
+        });
+        Sheet::of("", "contender", self.columns.iter().map(|column| column.title), groups)
     }
 
     /// One per column, or a word for the whole row.
     pub fn fields(&self, contender: &Contender, notes: &mut Notes) -> Vec<Field> {
-        let left_out = self.place.scenario.left_out.contains_key(&contender.id);
         match self.analysis.run().plan.total {
-            Some(_) if !left_out => self.summed(contender, notes),
-            _ => fields(&self.row(contender), left_out, self.columns, notes),
+            Some(_) => self.summed(contender, notes),
+            None => self.fields_of(self.row(contender), notes),
         }
     }
 
@@ -197,22 +173,35 @@ impl At<'_> {
     pub fn summed(&self, contender: &Contender, notes: &mut Notes) -> Vec<Field> {
         let cells = self.cells_of(contender, Pass::Timing);
         let sum = |meter: &str| cells.iter().filter_map(|cell| cell.get(meter)).reduce(|sum, one| sum + one);
-        let of = |row: &SummaryRow| if SUMMED.contains(&row.meter.as_str()) { sum(&row.meter) } else { row.median };
-        self.fields_of(contender, of, notes)
+        self.fields_instead(contender, sum, notes)
     }
 
-    /// The same with other figures in place of the medians.
-    pub fn fields_of(
+    /// The same with other figures in place of the medians of what Linux' `time` prints.
+    pub fn fields_instead(
         &self,
         contender: &Contender,
-        of: impl Fn(&SummaryRow) -> Option<f64>,
+        of: impl Fn(&str) -> Option<f64>,
         notes: &mut Notes,
     ) -> Vec<Field> {
-        let row = self.row(contender);
-        let figures: Vec<SummaryRow> =
-            row.figures.values().map(|row| SummaryRow { median: of(row), ..(*row).clone() }).collect();
-        let figures = figures.iter().map(|row| (row.meter.as_str(), row)).collect();
-        fields(&Row { figures, ..row }, false, self.columns, notes)
+        let instead = SUMMED.into_iter().filter_map(|meter| Some((meter, of(meter)?))).collect();
+        self.fields_of(Row { instead: Some(instead), ..self.row(contender) }, notes)
+    }
+
+    fn fields_of(&self, row: Row, notes: &mut Notes) -> Vec<Field> {
+        let left_out = self.place.scenario.left_out.contains_key(&row.contender.id);
+        let state = match row.figures.get(WALL).or_else(|| row.figures.get(STATEMENTS)) {
+            Some(figure) if figure.median.is_some() => None,
+            _ if row.contender.unavailable.is_some() => Some("missing"),
+            _ if left_out => Some("n/a"),
+            Some(figure) if figure.failed.is_some() => Some(FAILED),
+            _ => Some("not run"),
+        };
+        let Some(state) = state else {
+            return self.columns.iter().map(|column| column.entry(&row).field(notes)).collect();
+        };
+        let mut fields = vec![Field::of(NOTHING); self.columns.len()];
+        fields[0] = if left_out { Field::of(state) } else { Field::bad(state) };
+        fields
     }
 
     /// What the contender's row of the main table is made of.
@@ -229,6 +218,7 @@ impl At<'_> {
         Row {
             contender,
             figures: analysis.rows_of(self.place, contender).map(|row| (row.meter.as_str(), row)).collect(),
+            instead: None,
             errors: self.cells_of(contender, Pass::Timing).iter().map(|cell| cell.errors()).sum(),
             noop_peak: of_noop(PEAK_RSS),
             noop_threads: of_noop(THREADS),
@@ -288,7 +278,6 @@ impl At<'_> {
     }
 }
 
-/// The drivers, then floor and noop.
 fn in_order(run: &Run) -> impl Iterator<Item = &Contender> {
     let of = |is_driver: bool| run.contenders.iter().filter(move |one| (one.role == Role::Driver) == is_driver);
     of(true).chain(of(false))
@@ -305,32 +294,6 @@ pub(crate) fn trouble(cells: &[&Cell]) -> String {
     let failed = cells.iter().filter(|cell| cell.failed.is_some()).count();
     let void = cells.iter().filter(|cell| cell.failed.is_none() && cell.void.is_some()).count();
     [part("void", void), part(FAILED, failed)].into_iter().flatten().collect::<Vec<_>>().join(", ")
-}
-
-fn fields(row: &Row, left_out: bool, columns: &[&Column], notes: &mut Notes) -> Vec<Field> {
-    let state = match row.figures.get(WALL).or_else(|| row.figures.get(STATEMENTS)) {
-        Some(figure) if figure.median.is_some() => None,
-        _ if row.contender.unavailable.is_some() => Some("missing"),
-        _ if left_out => Some("n/a"),
-        Some(figure) if figure.failed.is_some() => Some(FAILED),
-        _ => Some("not run"),
-    };
-    match state {
-        Some(state) => {
-            let mut fields = vec![Field::of(NOTHING); columns.len()];
-            fields[0] = if left_out { Field::of(state) } else { Field::bad(state) };
-            fields
-        }
-        None => columns
-            .iter()
-            .map(|column| match column.entry(row) {
-                Entry::Figure(text) => Field::of(text),
-                Entry::Noted(text, why) => Field { note: Some(notes.number(&why)), ..Field::of(text) },
-                Entry::Void => Field::bad("void"),
-                Entry::Missing(why) => Field::missing(notes.number(&why)),
-            })
-            .collect(),
-    }
 }
 
 /// What a reader must know of a contender: its own caveats, and the settings that it did not take as asked.

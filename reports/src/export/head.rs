@@ -2,9 +2,8 @@
 
 use super::quantity::{memory, short_count, whole};
 use super::text::{count, plain, sentence};
-use crate::{Analysis, ArrangementInfo, Run, why_cut_short, why_passes_left_out};
+use crate::{Analysis, ArrangementInfo, Run, ScenarioInfo, why_cut_short, why_passes_left_out};
 
-/// What was run, on one line.
 pub(crate) fn title(run: &Run) -> String {
     let plan = &run.plan;
     let blocks = if run.blocks() > 1 && !run.is_open() { format!("{} x ", run.blocks()) } else { String::new() };
@@ -12,31 +11,22 @@ pub(crate) fn title(run: &Run) -> String {
         [only] => format!(" on {}", plain(&only.id)),
         _ => String::new(),
     };
-    let mut asked = vec![
-        match plan.turns {
-            None if run.scenarios.iter().any(|one| one.point.is_some()) => {
-                format!("{blocks}up to {} statements", short_count(plan.count))
-            }
-            None => format!("{blocks}{} statements", run.statements(short_count)),
-            Some(turns) => {
-                let turns = match (turns.rounds, plan.blocks) {
-                    (1, 1) => String::new(),
-                    (1, _) => format!("{}turns of ", blocks.replace("x ", "")),
-                    (rounds, _) => format!("{blocks}{rounds} turns of "),
-                };
-                let statements = match run.scenarios.iter().any(|one| one.point.is_some()) {
-                    true => format!("up to {}", short_count(plan.statements())),
-                    false => run.statements(short_count),
-                };
-                format!("{turns}{statements} statements")
-            }
-        },
-        format!("{}{on}", run.in_flight()),
-    ];
+    let is_swept = run.scenarios.iter().any(|one| one.point.is_some());
+    let statements = match is_swept {
+        true => format!("up to {}", short_count(plan.statements())),
+        false => run.statements(short_count),
+    };
+    let turns = match (plan.turns.map(|turns| turns.rounds), plan.blocks) {
+        (None, _) => blocks,
+        (Some(1), 1) => String::new(),
+        (Some(1), _) => format!("{}turns of ", blocks.replace("x ", "")),
+        (Some(rounds), _) => format!("{blocks}{rounds} turns of "),
+    };
+    let mut asked = vec![format!("{turns}{statements} statements"), format!("{}{on}", run.in_flight())];
     if plan.connections != 1 {
-        let several =
-            run.scenarios.iter().any(|one| one.point.as_ref().is_some_and(|point| point.connections.is_some()));
-        asked.push(format!("{}{}", if several { "up to " } else { "" }, count(plan.connections, "connection")));
+        let is_several = |one: &ScenarioInfo| one.point.as_ref().is_some_and(|point| point.connections.is_some());
+        let most = if run.scenarios.iter().any(is_several) { "up to " } else { "" };
+        asked.push(format!("{most}{}", count(plan.connections, "connection")));
     }
     if plan.settings == "default" {
         asked.push("default settings".to_owned());
@@ -49,7 +39,6 @@ pub(crate) fn title(run: &Run) -> String {
     format!("{}; {target}, {}", asked.join(", "), count(run.environment.cores.into(), "core"))
 }
 
-/// The threads of an arrangement in few words.
 pub(crate) fn threads(arrangement: &ArrangementInfo) -> String {
     match arrangement.runtime.split_once(':') {
         Some(("multi", "1")) => "1 tokio thread".to_owned(),
@@ -117,7 +106,6 @@ pub(crate) fn head(run: &Run) -> Vec<(String, String)> {
     head.into_iter().map(|(name, said)| (name.to_owned(), said)).collect()
 }
 
-/// The time that a statement has.
 pub(crate) fn time_limit(run: &Run) -> String {
     let limit = run.plan.request_timeout_ms;
     limit.map_or("no time limit".to_owned(), |ms| format!("a time limit of {} ms", whole(ms as f64)))
@@ -148,7 +136,6 @@ pub(crate) fn arrangement(arrangement: &ArrangementInfo) -> String {
     ))
 }
 
-/// Where worker and server ran.
 pub(crate) fn on_cores(worker: &[u32], server: &[u32]) -> String {
     let server = match server {
         [] => "server on cores that cqldyno does not set".to_owned(),
@@ -159,17 +146,11 @@ pub(crate) fn on_cores(worker: &[u32], server: &[u32]) -> String {
 
 /// Cores as the kernel lists them, for example `cores 0-3,6`.
 fn cores(cores: &[u32]) -> String {
-    let mut runs: Vec<(u32, u32)> = Vec::new();
-    for &core in cores {
-        match runs.last_mut() {
-            Some((_, last)) if *last + 1 == core => *last = core,
-            _ => runs.push((core, core)),
-        }
-    }
-    let list: Vec<String> = runs
-        .iter()
-        .map(|(first, last)| if first == last { first.to_string() } else { format!("{first}-{last}") })
-        .collect();
+    let part = |run: &[u32]| match run {
+        [first, .., last] => format!("{first}-{last}"),
+        _ => run.iter().map(u32::to_string).collect(),
+    };
+    let list: Vec<String> = cores.chunk_by(|one, next| one + 1 == *next).map(part).collect();
     let noun = if cores.len() == 1 { "core" } else { "cores" };
     format!("{noun} {}", list.join(","))
 }
@@ -181,7 +162,6 @@ pub(crate) fn rounds(analysis: &Analysis) -> Option<String> {
     Some(format!("{} of {} count{why}", whole(counting as f64), whole(all as f64)))
 }
 
-/// What is said of a run whose contenders issued all their statements in one piece.
 const WHOLE: &str = "Each contender issued all its statements in one piece, so the ratios compare stretches of time as well as drivers.";
 
 /// How the size of the run came about: in one piece or one after the other, why it ended, and how many rounds count if not all do and

@@ -2,10 +2,9 @@
 
 use super::chart::history::said;
 use super::part::{Field, Part, Sheet, TableRow};
-use super::text::{capital, plain};
+use super::text::{capital, plain, unique};
 use crate::{Group, History, HistoryLine, Panel};
 
-/// What the bars of a figure are.
 pub(super) const BARS: &str = "A figure is the median over the blocks or generations of its run, followed by the least and the greatest of them. That is their \
      spread, not an interval: no verdict follows from two runs.";
 
@@ -37,33 +36,23 @@ pub(super) fn about(group: &Group) -> Vec<String> {
     all
 }
 
-/// Why figures are missing.
 pub(super) fn gaps(group: &Group) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for panel in &group.panels {
         for line in &panel.lines {
-            for point in &line.points {
-                let Some(gap) = &point.gap else { continue };
+            for (point, gap) in line.points.iter().filter_map(|point| Some((point, point.gap.as_ref()?))) {
                 // The releases of one run have no run to be told apart by.
-                let run = &group.runs[point.run].name;
-                let (version, run) = match run.is_empty() {
-                    true => (format!(" {}", plain(&point.version)), String::new()),
-                    false => (String::new(), format!(" in {}", plain(run))),
+                let (version, run) = match group.runs[point.run].name.as_str() {
+                    "" => (format!(" {}", plain(&point.version)), String::new()),
+                    run => (String::new(), format!(" in {}", plain(run))),
                 };
-                let sentence = format!(
-                    "No figure of {}{version} for {} on {}{run}: {}",
-                    plain(&line.contender),
-                    plain(&panel.scenario),
-                    plain(&panel.arrangement),
-                    plain(gap)
-                );
-                if !all.contains(&sentence) {
-                    all.push(sentence);
-                }
+                let (contender, gap) = (plain(&line.contender), plain(gap));
+                let on = [&panel.scenario, &panel.arrangement].map(|name| plain(name)).join(" on ");
+                all.push(format!("No figure of {contender}{version} for {on}{run}: {gap}"));
             }
         }
     }
-    all
+    unique(all)
 }
 
 pub(super) fn left_out(history: &History) -> Vec<String> {
@@ -79,7 +68,7 @@ fn sheet(panel: &Panel) -> Sheet {
         };
         TableRow::of(&line.contender, (0..panel.places.len()).map(field).collect())
     };
-    let columns = panel.places.iter().map(|place| vec![plain(place)]).collect();
+    let columns = panel.places.iter().map(|place| plain(place));
     Sheet::of(plain(&panel.title), "contender", columns, vec![panel.lines.iter().map(row).collect()])
 }
 

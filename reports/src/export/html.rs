@@ -13,6 +13,8 @@ mod side_by_side;
 mod tests;
 mod words;
 
+use std::io::Write;
+
 use maud::{Markup, PreEscaped, html};
 use serde_json::{Map, Value, json};
 
@@ -31,15 +33,16 @@ use super::head::{sized, verdicts};
 use super::part::{Field, Notes, Sheet};
 use super::quantity::whole;
 use super::sweep::{compact, points};
-use super::text::count;
+use super::text::{count, unique};
 use super::{ExportError, Exporter, Look};
 use crate::Place;
 use crate::measure::CPU_PER_STATEMENT;
-use crate::{Analysis, Axis, Contender, History, Recorded, Role, Run, Sweep, plain, references, why_cut_short};
+use crate::{
+    Analysis, Axis, Contender, History, Recorded, Role, Run, ScenarioInfo, Sweep, plain, references, why_cut_short,
+};
 
 const SCRIPT: &str = include_str!("html/page.js");
 
-/// `--format html`.
 pub(super) struct Html;
 
 impl Exporter for Html {
@@ -51,13 +54,14 @@ impl Exporter for Html {
     /// anything and from running any script but its own. A page larger than [`PAGE_LIMIT`] leaves parts out, each with a
     /// sentence, in this order: the CSV, hover titles, attempts that do not count, large parts of cells, charts of anything but
     /// CPU time, all cells. Its tables are always whole.
-    fn one(&self, analysis: &Analysis, _: Look) -> Result<String, ExportError> {
+    fn write(&self, analysis: &Analysis, _: Look, out: &mut dyn Write) -> Result<(), ExportError> {
         let own = analysis.reference().map(|one| one.id.as_str());
         // Of releases each against each would be many times the page.
         let is_one = !analysis.run().plan.releases.is_empty();
         let others = references(analysis.run()).into_iter().filter(|one| !is_one && own != Some(one.id.as_str()));
         let turned: Vec<Analysis> = others.map(|one| analysis.turned(&one.id)).collect();
-        page(std::iter::once(analysis).chain(&turned).map(View::of).collect())
+        let page = page(std::iter::once(analysis).chain(&turned).map(View::of).collect())?;
+        Ok(out.write_all(page.as_bytes())?)
     }
 
     fn several(&self, named: &[(String, &Recorded)], _: Look) -> Option<Result<String, ExportError>> {
@@ -98,7 +102,6 @@ fn page(views: Vec<View>) -> Result<String, ExportError> {
     Ok(shell(&title, &run.cqldyno, &content, Some(SCRIPT)))
 }
 
-/// What the page is made of.
 struct Page<'a> {
     run: &'a Run,
     /// That of the first view.
@@ -127,7 +130,6 @@ impl<'a> Page<'a> {
         Page { run, analysis, faces: Faces::of(run), views, columns, document, notes, fields, sweeps }
     }
 
-    /// The drivers' names.
     fn names(&self) -> String {
         let drivers = self.run.contenders.iter().filter(|one| one.role == Role::Driver && !one.control);
         drivers.map(|one| plain(&one.label)).collect::<Vec<_>>().join(", ")
@@ -232,18 +234,14 @@ impl<'a> Page<'a> {
         let plan = &self.run.plan;
         let is_asked = |one: &&Contender| one.role == Role::Driver && !one.control && one.unavailable.is_none();
         let drivers = self.run.contenders.iter().filter(is_asked).count();
-        let mut scenarios: Vec<String> = self
-            .run
-            .scenarios
-            .iter()
-            .map(|one| plain(one.point.as_ref().map_or(&one.name, |point| &point.of)))
-            .collect();
-        scenarios.dedup();
+        let scenario = |one: &ScenarioInfo| plain(one.point.as_ref().map_or(&one.name, |point| &point.of));
+        let scenarios = unique(self.run.scenarios.iter().map(scenario));
         let target = match plan.target.started() {
             Some(started) => plain(started),
             None if plan.target.embedded => "the embedded cluster".to_owned(),
             None => plain(&plan.target.id),
         };
+        let repeated = || count(self.run.blocks().into(), plan.repeated());
         format!(
             "cqldyno put {} for Apache Cassandra and ScyllaDB under the same load: {} prepared statements per {} ({}), {}, \
              {}, against {target}, on {}.",
@@ -256,21 +254,14 @@ impl<'a> Page<'a> {
             scenarios.join(", "),
             self.run.in_flight(),
             match plan.turns {
-                None => count(self.run.blocks().into(), "block"),
-                Some(turns) if self.run.is_open() => {
-                    format!("generations of {}", count(turns.rounds.into(), "round"))
-                }
-                Some(turns) => format!(
-                    "{} of {}",
-                    count(self.run.blocks().into(), "generation"),
-                    count(turns.rounds.into(), "round")
-                ),
+                None => repeated(),
+                Some(turns) if self.run.is_open() => format!("generations of {}", count(turns.rounds.into(), "round")),
+                Some(turns) => format!("{} of {}", repeated(), count(turns.rounds.into(), "round")),
             },
             plain(&self.run.environment.cpu),
         )
     }
 
-    /// How figures are to be read.
     fn reading(&self) -> Markup {
         let changes = self.analysis.changes();
         html! {

@@ -3,12 +3,12 @@
 use std::io::Write;
 
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::side_by_side::SideBySide;
 use super::{ExportError, Exporter, Look};
-use crate::{Agreement, Analysis, Cell, Combined, CombinedRow, History, Recorded, Run, SummaryRow};
+use crate::{Analysis, Cell, Combined, History, Recorded, Run, SummaryRow};
 
-/// `--format json`.
 pub(super) struct Json;
 
 impl Exporter for Json {
@@ -18,10 +18,6 @@ impl Exporter for Json {
 
     /// `{run, cells, summary, warnings, findings}`. The run is as it was measured; `reference` names whom the summary is against if
     /// that is another one than the run's own.
-    fn one(&self, analysis: &Analysis, _: Look) -> Result<String, ExportError> {
-        Ok(text(&Whole::of(analysis))?)
-    }
-
     fn write(&self, analysis: &Analysis, _: Look, out: &mut dyn Write) -> Result<(), ExportError> {
         write(&Whole::of(analysis), out)
     }
@@ -41,7 +37,7 @@ impl Exporter for Json {
             runs: Vec<Named<'a>>,
             remarks: Vec<String>,
             #[serde(skip_serializing_if = "Option::is_none")]
-            combined: Option<Together<'a>>,
+            combined: Option<Value>,
         }
         let analyses: Vec<Analysis> = named.iter().map(|(_, one)| Analysis::new(&one.run, &one.cells)).collect();
         let runs = named.iter().zip(&analyses).map(|((name, one), analysis)| Named {
@@ -50,7 +46,7 @@ impl Exporter for Json {
             whole: Whole::of(analysis),
         });
         let SideBySide { remarks, combined, .. } = SideBySide::new(named);
-        let several = Several { runs: runs.collect(), remarks, combined: combined.as_ref().map(Together::of) };
+        let several = Several { runs: runs.collect(), remarks, combined: combined.as_ref().map(together) };
         Some(text(&several).map_err(ExportError::from))
     }
 
@@ -71,7 +67,6 @@ pub(super) fn write(document: &impl Serialize, out: &mut dyn Write) -> Result<()
     }
 }
 
-/// A run as one document.
 #[derive(Serialize)]
 pub(super) struct Whole<'a, C = &'a [Cell]> {
     pub run: &'a Run,
@@ -83,29 +78,16 @@ pub(super) struct Whole<'a, C = &'a [Cell]> {
     pub findings: &'a [String],
 }
 
-/// All runs together.
-#[derive(Serialize)]
-struct Together<'a> {
-    reference: Option<&'a str>,
-    rows: &'a [CombinedRow],
-    spread: f64,
-    agreement: Agreement,
-    warnings: &'a [String],
-    findings: &'a [String],
-}
-
-impl<'a> Together<'a> {
-    fn of(combined: &'a Combined) -> Together<'a> {
-        let analysis = combined.analysis();
-        Together {
-            reference: analysis.reference().map(|one| one.id.as_str()),
-            rows: &combined.rows,
-            spread: combined.spread,
-            agreement: combined.agreement,
-            warnings: analysis.warnings(),
-            findings: analysis.findings(),
-        }
-    }
+fn together(combined: &Combined) -> Value {
+    let analysis = combined.analysis();
+    json!({
+        "reference": analysis.reference().map(|one| &one.id),
+        "rows": combined.rows,
+        "spread": combined.spread,
+        "agreement": combined.agreement,
+        "warnings": analysis.warnings(),
+        "findings": analysis.findings(),
+    })
 }
 
 impl<'a> Whole<'a> {

@@ -43,7 +43,6 @@ pub fn live_line(analysis: &Analysis) -> String {
     format!("{against}: {}", places.join("; "))
 }
 
-/// Whether the run has short tables at its end.
 fn has_tables(analysis: &Analysis) -> bool {
     let run = analysis.run();
     !run.plan.exact && run.scenarios.iter().all(|one| one.point.is_none())

@@ -1,15 +1,14 @@
 //! Texts as GitHub shows them.
 
+use std::io::Write;
+
 use super::document::{Document, doubts};
-use super::head::{sized, title};
-use super::part::{Part, Sheet, Short};
-use super::releases::releases;
-use super::short::response_times;
-use super::text::{capital, escape, plain};
+use super::part::{Part, Sheet, Short, TableRow};
+use super::short::{found, overview, tables};
+use super::text::{capital, escape};
 use super::{ExportError, Exporter, Look, side_by_side, sweep};
 use crate::{Analysis, History, Recorded, Sweep};
 
-/// `--format markdown`.
 pub(super) struct Markdown;
 
 impl Exporter for Markdown {
@@ -18,26 +17,19 @@ impl Exporter for Markdown {
     }
 
     /// Findings, warnings and the short table; every column and how it was measured open on request.
-    fn one(&self, analysis: &Analysis, _: Look) -> Result<String, ExportError> {
+    fn write(&self, analysis: &Analysis, _: Look, out: &mut dyn Write) -> Result<(), ExportError> {
         let mut document = Document::of(analysis);
         let [mut parts, doubts] = doubts(analysis);
-        parts.extend(analysis.findings().iter().map(|finding| Part::Text(plain(finding))));
-        parts.extend(analysis.worths().into_iter().map(Part::Text));
+        parts.extend(found(analysis));
         parts.extend(doubts);
-        parts.push(Part::Text(title(analysis.run())));
-        parts.extend(sized(analysis).into_iter().map(Part::Text));
-        parts.extend(releases(analysis));
+        parts.extend(overview(analysis));
         let sweeps = Sweep::all(analysis);
-        let compact = sweep::compact(analysis.run(), &sweeps);
-        let is_short = compact.is_empty() && !analysis.run().plan.exact;
-        parts.extend(compact.into_iter().map(Part::Sheet));
-        parts.extend(is_short.then(|| Part::Short(Short::of(analysis))));
+        parts.extend(tables(analysis, &sweeps));
         let every_point = || Part::Folded("Every point", sweep::every_point(analysis.run(), &sweeps));
         parts.extend((!sweeps.is_empty()).then(every_point));
-        parts.extend(response_times(analysis).map(Part::Sheet));
         parts.push(Part::Folded("Every column", document.wide()));
         parts.push(Part::Folded("Notes: how it was measured", document.about()));
-        Ok(markdown(&parts))
+        Ok(out.write_all(markdown(&parts).as_bytes())?)
     }
 
     fn several(&self, named: &[(String, &Recorded)], _: Look) -> Option<Result<String, ExportError>> {
@@ -49,7 +41,6 @@ impl Exporter for Markdown {
     }
 }
 
-/// The parts below each other.
 pub(crate) fn markdown(parts: &[Part]) -> String {
     parts.iter().map(part).filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
 }
@@ -65,8 +56,7 @@ fn part(part: &Part) -> String {
         Part::Pairs(pairs) => bullets(&mut pairs.iter().map(|(name, said)| format!("{name}: {said}"))),
         Part::List(sentences) => bullets(&mut sentences.iter().cloned()),
         Part::Notes(notes) => (1..).zip(notes).map(|(at, note)| format!("\\[{at}\\] {}  \n", escape(note))).collect(),
-        Part::Short(short) => grid(&short.sheet()),
-        Part::Sheet(sheet) => grid(sheet),
+        Part::Short(Short { sheet, .. }) | Part::Sheet(sheet) => grid(sheet),
         Part::Folded(title, parts) => {
             format!("<details>\n<summary>{title}</summary>\n\n{}\n</details>\n", markdown(parts))
         }
@@ -79,21 +69,20 @@ fn grid(sheet: &Sheet) -> String {
         out.push_str(&format!("{}:\n\n", capital(&escape(&sheet.title))));
     }
     let bold = |text: String, is_bold: bool| if is_bold { format!("**{text}**") } else { text };
-    let titles =
-        sheet.columns.iter().map(|lines| escape(&lines.join(" ").trim_end().replace("- ", "").replace("+ ", "+")));
-    let rule = |at: usize| if at < sheet.words { "---" } else { "---:" }.to_owned();
-    line(&mut out, std::iter::once(escape(&sheet.first)).chain(titles));
-    line(&mut out, std::iter::once("---".to_owned()).chain((0..sheet.columns.len()).map(rule)));
-    for row in sheet.groups.iter().flatten() {
+    let titles = (0..sheet.columns.len()).map(|at| (escape(&sheet.heading(at)), at < sheet.words));
+    let row = |row: &TableRow| {
         let trouble = if row.trouble.is_empty() { String::new() } else { format!(" **{}**", row.trouble) };
         let fields = row.fields.iter().map(|field| bold(escape(&field.shown()), field.is_bad));
-        line(&mut out, std::iter::once(escape(&row.label) + &trouble).chain(fields));
-    }
-    out
+        std::iter::once(escape(&row.label) + &trouble).chain(fields).collect()
+    };
+    let heads = std::iter::once((escape(&sheet.first), true)).chain(titles).collect();
+    out + &table_of(heads, sheet.groups.iter().flatten().map(row).collect())
 }
 
-fn line(out: &mut String, fields: impl Iterator<Item = String>) {
-    out.push('|');
-    fields.for_each(|field| out.push_str(&format!(" {field} |")));
-    out.push('\n');
+/// A table of texts that are Markdown already; each head says whether its column is words and not figures.
+pub(crate) fn table_of(heads: Vec<(String, bool)>, rows: Vec<Vec<String>>) -> String {
+    let line = |fields: &Vec<String>| format!("| {} |\n", fields.join(" | "));
+    let rules = heads.iter().map(|(_, is_words)| if *is_words { "---" } else { "---:" }.to_owned()).collect();
+    let heads = heads.into_iter().map(|(head, _)| head).collect();
+    [heads, rules].iter().chain(&rows).map(line).collect()
 }

@@ -1,15 +1,12 @@
 //! What a text is made of: the terminal and Markdown set the same parts.
 
-use super::quantity::fixed;
 use super::text::plain;
+use crate::{Contender, Role};
 
-/// A part of a text.
 pub(crate) enum Part {
     Title(String),
     Text(String),
-    /// What the reader must not miss.
     Warning(String),
-    /// Names with a sentence each.
     Pairs(Vec<(String, String)>),
     List(Vec<String>),
     /// Sentences, numbered from 1; sheets refer to the numbers.
@@ -21,89 +18,30 @@ pub(crate) enum Part {
 }
 
 impl Part {
-    /// The sentences as a list; nothing if there are none.
     pub fn list(sentences: Vec<String>) -> Option<Part> {
         (!sentences.is_empty()).then_some(Part::List(sentences))
     }
 }
 
-/// The short tables of a run.
+/// The short tables of a run: one row per arrangement, scenario and contender, which a terminal sets in a table each, with bars.
 pub(crate) struct Short {
-    /// The columns after the bar.
+    /// The contender's column is the last of words; CPU time per statement comes next, or why there is none.
+    pub sheet: Sheet,
     pub heads: Vec<Head>,
-    /// One per arrangement and scenario.
-    pub places: Vec<ShortPlace>,
-    /// Digits after the point of all costs.
-    pub decimals: usize,
 }
 
-/// What stands over a column.
 pub(crate) struct Head {
-    pub title: String,
-    /// Whether the column continues the one before it, so that a terminal prints no title over it.
+    /// Whether it continues the column before it, so that no title stands over it.
     pub continues: bool,
     pub right: bool,
 }
 
-/// One scenario in one arrangement.
-pub(crate) struct ShortPlace {
-    pub scenario: String,
-    /// The arrangement's id and threads; absent if the run has only one.
-    pub arrangement: Option<String>,
-    /// The cheapest first, then contenders without a figure.
-    pub lines: Vec<Line>,
-}
-
-/// One contender.
-pub(crate) struct Line {
-    pub label: String,
-    /// CPU time per statement in microseconds.
-    pub cost: Option<f64>,
-    /// One per head.
-    pub fields: Vec<String>,
-    /// Why there is no figure.
-    pub trouble: Option<String>,
-}
-
-impl Short {
-    /// A cost as it stands in its column.
-    pub fn cost(&self, cost: f64) -> String {
-        fixed(cost, self.decimals)
-    }
-
-    /// The same as a sheet with a row per contender, for formats that have no bars.
-    pub fn sheet(&self) -> Sheet {
-        let several = self.places.iter().any(|place| place.arrangement.is_some());
-        let mut columns = vec!["contender".to_owned(), "CPU us".to_owned()];
-        columns.splice(0..0, several.then(|| "arrangement".to_owned()));
-        columns.extend(self.heads.iter().map(|head| head.title.clone()));
-        let row = |place: &ShortPlace, line: &Line| {
-            let mut fields: Vec<Field> =
-                place.arrangement.iter().cloned().chain([line.label.clone()]).map(Field::of).collect();
-            match (&line.trouble, line.cost) {
-                (None, Some(cost)) => {
-                    fields.push(Field::of(self.cost(cost)));
-                    fields.extend(line.fields.iter().map(Field::of));
-                }
-                (trouble, _) => fields.push(Field::bad(trouble.as_deref().unwrap_or("not run"))),
-            }
-            fields.resize(columns.len(), Field::of(""));
-            TableRow::of(&place.scenario, fields)
-        };
-        let rows = self.places.iter().flat_map(|place| place.lines.iter().map(move |line| row(place, line))).collect();
-        let columns = columns.iter().map(|title| vec![title.clone()]).collect();
-        Sheet { words: 1 + usize::from(several), ..Sheet::of(String::new(), "scenario", columns, vec![rows]) }
-    }
-}
-
-/// Rows and columns.
 pub(crate) struct Sheet {
     /// What it shows; empty if the title above says so.
     pub title: String,
-    /// The heading over the rows' labels.
     pub first: String,
     /// The other columns' headings, in lines.
-    pub columns: Vec<Vec<String>>,
+    pub columns: Vec<String>,
     /// How many of the columns, from the first on, are words and not figures.
     pub words: usize,
     /// The drivers, then floor and noop.
@@ -112,10 +50,32 @@ pub(crate) struct Sheet {
 
 impl Sheet {
     /// Of figures, without groups that have no row.
-    pub fn of(title: String, first: &str, columns: Vec<Vec<String>>, mut groups: Vec<Vec<TableRow>>) -> Sheet {
+    pub fn of(
+        title: impl Into<String>,
+        first: &str,
+        columns: impl IntoIterator<Item = impl Into<String>>,
+        mut groups: Vec<Vec<TableRow>>,
+    ) -> Sheet {
         groups.retain(|group| !group.is_empty());
-        Sheet { title, first: first.to_owned(), columns, words: 0, groups }
+        let columns = columns.into_iter().map(Into::into).collect();
+        Sheet { title: title.into(), first: first.to_owned(), columns, words: 0, groups }
     }
+
+    pub fn heading(&self, at: usize) -> String {
+        self.columns[at].replace('\n', " ").trim_end().replace("- ", "").replace("+ ", "+")
+    }
+}
+
+/// The rows of the drivers, then those of floor and noop.
+pub(crate) fn by_role<'a>(
+    contenders: impl Iterator<Item = &'a Contender>,
+    row: impl FnMut(&'a Contender) -> TableRow,
+) -> Vec<Vec<TableRow>> {
+    let (drivers, apart): (Vec<&Contender>, Vec<&Contender>) = contenders.partition(|one| one.role == Role::Driver);
+    let number = drivers.len();
+    let mut rows: Vec<TableRow> = drivers.into_iter().chain(apart).map(row).collect();
+    let apart = rows.split_off(number);
+    vec![rows, apart]
 }
 
 pub(crate) struct TableRow {
@@ -129,7 +89,6 @@ pub(crate) struct TableRow {
 }
 
 impl TableRow {
-    /// A row that has nothing but figures.
     pub fn of(label: &str, fields: Vec<Field>) -> TableRow {
         TableRow { label: plain(label), trouble: String::new(), fields, is_empty: false }
     }
@@ -155,7 +114,6 @@ impl Field {
         Field { text: text.into(), ..Field::default() }
     }
 
-    /// What the reader must not miss.
     pub fn bad(text: impl Into<String>) -> Field {
         Field { is_bad: true, class: "bad".to_owned(), ..Field::of(text) }
     }

@@ -3,21 +3,14 @@
 use super::chart::history::{figure, said, story};
 use super::history::gaps;
 use super::part::{Field, Part, Sheet, TableRow};
-use super::text::{grouped, plain};
+use super::text::{grouped, plain, unique};
 use crate::{Analysis, Change, Group, History, Panel, Point, Role};
 
-/// How a range is to be read.
 pub(super) const INTERVALS: &str = "A range is the 95 % interval of the ratio to the reference, which has none itself.";
 
-/// The changes between two neighbouring releases.
-struct Step<'a> {
-    driver: &'a str,
-    versions: [&'a str; 2],
-    /// Each with the panel that shows it.
-    changes: Vec<(&'a Panel, &'a Change, String)>,
-    /// Whether the run has one arrangement, which need not be said.
-    is_one: bool,
-}
+/// The changes between two neighbouring releases, each with the panel that shows it; before them the driver's place among the drivers, that
+/// of the later release, and both versions.
+type Step<'a> = ((Option<usize>, usize, [&'a str; 2]), Vec<(&'a Panel, &'a Change)>);
 
 /// What a run that compares all releases shows of them; nothing of any other run.
 pub(crate) fn releases(analysis: &Analysis) -> Vec<Part> {
@@ -28,12 +21,12 @@ pub(crate) fn releases(analysis: &Analysis) -> Vec<Part> {
 pub(super) fn parts(group: &Group) -> Vec<Part> {
     let panels: Vec<&Panel> = panels(group).collect();
     let is_one = panels.iter().all(|panel| panel.arrangement == panels[0].arrangement);
-    let steps = steps(&panels, is_one);
-    let several = panels.windows(2).any(|two| two[0].lines[0].contender != two[1].lines[0].contender);
+    let drivers = unique(panels.iter().map(|panel| panel.lines[0].contender.as_str()));
+    let steps = steps(&panels, &drivers);
     let mut parts = vec![Part::Title("Where a figure changes (per statement)".to_owned())];
     let is_searched = panels.iter().any(|panel| panel.lines[0].is_searched);
     parts.push(match (steps.is_empty(), is_searched) {
-        (false, _) => Part::List(steps.iter().map(|step| step.said(several)).collect()),
+        (false, _) => Part::List(steps.iter().map(|step| sentence(step, &drivers, is_one)).collect()),
         (true, true) => Part::Text("No figure changes by more than its noise.".to_owned()),
         (true, false) => Part::Text("Too few releases have figures to look for changes: three are needed.".to_owned()),
     });
@@ -45,7 +38,6 @@ pub(super) fn parts(group: &Group) -> Vec<Part> {
     parts
 }
 
-/// Whether any figure has intervals.
 pub(super) fn has_intervals(group: &Group) -> bool {
     panels(group).any(|panel| panel.lines[0].has_intervals())
 }
@@ -55,47 +47,35 @@ pub(super) fn panels(group: &Group) -> impl Iterator<Item = &Panel> {
     group.panels.iter().filter(|panel| panel.lines.len() == 1 && panel.lines[0].role == Role::Driver)
 }
 
-fn steps<'a>(panels: &[&'a Panel], is_one: bool) -> Vec<Step<'a>> {
-    let told = panels.iter().flat_map(|panel| {
+fn steps<'a>(panels: &[&'a Panel], drivers: &[&str]) -> Vec<Step<'a>> {
+    let of = |panel: &'a Panel| {
         let line = &panel.lines[0];
+        let driver = drivers.iter().position(|one| *one == line.contender);
         line.changes.iter().map(move |change| {
-            let versions = change.points.map(|at| line.points[at].version.as_str());
-            ((line.contender.as_str(), versions), (*panel, change, story(panel, line, change)))
+            let [before, after] = change.points.map(|at| &line.points[at]);
+            ((driver, after.place, [before.version.as_str(), &after.version]), (panel, change))
         })
-    });
-    let steps = grouped(told).into_iter();
-    let mut steps: Vec<Step> =
-        steps.map(|((driver, versions), changes)| Step { driver, versions, changes, is_one }).collect();
-    steps.sort_by_key(|step| {
-        let (panel, change, _) = &step.changes[0];
-        let driver = panels.iter().position(|panel| panel.lines[0].contender == step.driver);
-        (driver, panel.lines[0].points[change.points[1]].place)
-    });
+    };
+    let mut steps = grouped(panels.iter().flat_map(|panel| of(panel)));
+    steps.sort_by_key(|((driver, release, _), _)| (*driver, *release));
     steps
 }
 
-impl Step<'_> {
-    /// The releases, what changes in each scenario, and why.
-    fn said(&self, with_driver: bool) -> String {
-        let place = |panel: &Panel| if self.is_one { plain(&panel.scenario) } else { place(panel) };
-        let places = grouped(self.changes.iter().map(|(panel, _, story)| (place(panel), story.as_str())));
-        let places: Vec<String> =
-            places.iter().map(|(place, stories)| format!("{place} {}", stories.join(", "))).collect();
-        let mut why: Vec<String> = Vec::new();
-        for cause in self.changes.iter().flat_map(|(_, change, _)| &change.causes) {
-            let said = format!(" {} ({})", plain(&cause.says), plain(&cause.source));
-            why.extend((!why.contains(&said)).then_some(said));
-        }
-        if let Some(first) = why.first_mut() {
-            first.insert_str(0, " What is known:");
-        }
-        let adapter = self.changes.iter().find_map(|(_, change, _)| change.adapter.as_ref());
-        let adapter =
-            adapter.map_or(String::new(), |folder| format!(" The adapter is another one, too: {}.", plain(folder)));
-        let driver = if with_driver { format!("{} ", plain(self.driver)) } else { String::new() };
-        let [before, after] = self.versions.map(plain);
-        format!("{driver}{before} -> {after}: {}.{}{adapter}", places.join("; "), why.concat())
-    }
+/// The releases, what changes in each scenario, and why; the driver if there are several, and the arrangement unless there is one.
+fn sentence(((driver, _, versions), changes): &Step, drivers: &[&str], is_one: bool) -> String {
+    let place = |panel: &Panel| if is_one { plain(&panel.scenario) } else { place(panel) };
+    let told = changes.iter().map(|(panel, change)| (place(panel), story(panel, &panel.lines[0], change)));
+    let places = grouped(told).into_iter().map(|(place, stories)| format!("{place} {}", stories.join(", ")));
+    let places: Vec<String> = places.collect();
+    let causes = changes.iter().flat_map(|(_, change)| &change.causes);
+    let why = unique(causes.map(|cause| format!(" {} ({})", plain(&cause.says), plain(&cause.source)))).concat();
+    let why = if why.is_empty() { why } else { format!(" What is known:{why}") };
+    let adapter = changes.iter().find_map(|(_, change)| change.adapter.as_ref());
+    let adapter =
+        adapter.map_or(String::new(), |folder| format!(" The adapter is another one, too: {}.", plain(folder)));
+    let driver = driver.filter(|_| drivers.len() > 1).map_or(String::new(), |at| format!("{} ", plain(drivers[at])));
+    let [before, after] = versions.map(plain);
+    format!("{driver}{before} -> {after}: {}.{why}{adapter}", places.join("; "))
 }
 
 fn place(panel: &Panel) -> String {
@@ -120,14 +100,14 @@ fn sheet(panels: &[&Panel]) -> Sheet {
     let has_changes = panels.iter().any(|panel| !panel.lines[0].changes.is_empty());
     let mark = if has_changes { "; * changed with this release" } else { "" };
     let title = format!("Releases of {}, {}{mark}", plain(&panels[0].lines[0].contender), place(panels[0]));
-    let columns = panels.iter().map(|panel| column(&panel.words)).collect();
+    let columns = panels.iter().map(|panel| column(&panel.words));
     Sheet::of(title, "release", columns, vec![places.iter().map(row).collect()])
 }
 
-/// The heading of a column in two lines.
-fn column(words: &str) -> Vec<String> {
+/// In two lines.
+fn column(words: &str) -> String {
     let (what, how) = words.split_at(words.find(" per statement").unwrap_or(words.len()));
-    [what, how].map(|line| line.trim_start().to_owned()).to_vec()
+    format!("{what}\n{}", how.trim_start())
 }
 
 #[cfg(test)]

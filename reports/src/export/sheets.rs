@@ -1,20 +1,18 @@
 //! The tables after the main one of a scenario in an arrangement: further measures under their meters' headings, and breakdowns.
 //! Nothing here knows a meter.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::column::COLUMNS;
+use super::column::{COLUMNS, Entry};
 use super::document::At;
-use super::part::{Field, Notes, Sheet, TableRow};
+use super::part::{Field, Notes, Sheet, TableRow, by_role};
 use super::quantity::{figure, three_digits};
 use super::text::plain;
 use crate::measure::{ALLOCATIONS_PER_STATEMENT, CALLGRIND_INSTRUCTIONS, SYSCALLS_PER_STATEMENT};
-use crate::{Contender, MeasureInfo, Pass, Role, SummaryRow, Unit};
+use crate::{Contender, MeasureInfo, Pass, SummaryRow, Unit};
 
-/// A cell's breakdowns by kind and name.
 type Breakdowns = BTreeMap<String, BTreeMap<String, f64>>;
 
-/// A contender with those of its cells.
 type Found<'a> = (&'a Contender, Vec<&'a Breakdowns>);
 
 /// Figures of a breakdown that are below this in every contender are summed up.
@@ -55,18 +53,15 @@ impl At<'_> {
         if !measures.is_empty() && self.has_run(Pass::Counting) {
             measures.extend(run.measures.iter().find(beside).map(|measure| (measure, "system\ncalls")));
         }
-        let mut groups: Vec<Vec<TableRow>> = vec![Vec::new(), Vec::new()];
-        for contender in run.contenders.iter().filter(|one| one.unavailable.is_none() && !one.control) {
-            if self.cells_of(contender, pass).is_empty() {
-                continue;
-            }
-            let fields =
-                measures.iter().map(|(measure, _)| field(self.analysis.row(self.place, contender, &measure.id), notes));
-            groups[usize::from(contender.role != Role::Driver)].push(TableRow::of(&contender.label, fields.collect()));
-        }
+        let shown = run.contenders.iter().filter(|one| one.unavailable.is_none() && !one.control);
+        let groups = by_role(shown.filter(|one| !self.cells_of(one, pass).is_empty()), |one| {
+            let row = |measure: &MeasureInfo| self.analysis.row(self.place, one, &measure.id);
+            let fields = measures.iter().map(|(measure, _)| entry(row(measure)).field(notes));
+            TableRow::of(&one.label, fields.collect())
+        });
         let title = if pass == Pass::Timing { "more of the same cells" } else { pass.title() };
-        let columns = measures.iter().map(|(_, title)| title.lines().map(plain).collect()).collect();
-        let sheet = Sheet::of(title.to_owned(), "contender", columns, groups);
+        let columns = measures.iter().map(|(_, title)| title.lines().map(plain).collect::<Vec<_>>().join("\n"));
+        let sheet = Sheet::of(title, "contender", columns, groups);
         (!measures.is_empty() && !sheet.groups.is_empty()).then_some(sheet)
     }
 
@@ -79,21 +74,13 @@ impl At<'_> {
 
     /// A row per name, the greatest first, and a column per contender.
     fn breakdowns(&self, pass: Pass) -> Vec<Sheet> {
-        let found: Vec<Found> = self
-            .analysis
-            .run()
-            .contenders
-            .iter()
-            .map(|contender| {
-                let cells = self.cells_of(contender, pass);
-                let counts = cells.into_iter().filter(|cell| cell.counts() && !cell.breakdowns.is_empty());
-                (contender, counts.map(|cell| &cell.breakdowns).collect())
-            })
-            .filter(|(_, breakdowns): &Found| !breakdowns.is_empty())
-            .collect();
-        let mut kinds: Vec<&String> = found.iter().flat_map(|(_, all)| all.iter().flat_map(|one| one.keys())).collect();
-        kinds.sort();
-        kinds.dedup();
+        let mine = |one: &'_ Contender| {
+            let cells = self.cells_of(one, pass).into_iter().filter(|cell| cell.counts());
+            cells.map(|cell| &cell.breakdowns).filter(|all| !all.is_empty()).collect::<Vec<_>>()
+        };
+        let contenders = self.analysis.run().contenders.iter();
+        let found: Vec<Found> = contenders.map(|one| (one, mine(one))).filter(|(_, all)| !all.is_empty()).collect();
+        let kinds: BTreeSet<&String> = found.iter().flat_map(|(_, all)| all).flat_map(|one| one.keys()).collect();
         kinds.into_iter().map(|kind| breakdown(kind, pass, &found)).collect()
     }
 }
@@ -123,11 +110,10 @@ fn breakdown(kind: &str, pass: Pass, found: &[Found]) -> Sheet {
     }
     let total = row("all", &|figures| figures.values().sum());
     let title = format!("{} per statement", if kind == pass.name() { pass.title() } else { kind });
-    let labels = columns.iter().map(|(label, _)| label.split_inclusive('+').map(str::to_owned).collect()).collect();
+    let labels = columns.iter().map(|(label, _)| label.replace('+', "+\n"));
     Sheet::of(title, "name", labels, vec![vec![total], rows])
 }
 
-/// The names with their greatest figures.
 pub(crate) fn greatest_first<'a>(figures: impl Iterator<Item = (&'a str, f64)>) -> Vec<(&'a str, f64)> {
     let mut greatest: BTreeMap<&str, f64> = BTreeMap::new();
     for (name, value) in figures {
@@ -143,14 +129,14 @@ fn share(value: f64) -> String {
     if value == 0.0 { "-".to_owned() } else { three_digits(value) }
 }
 
-fn field(row: Option<&SummaryRow>, notes: &mut Notes) -> Field {
-    let Some(row) = row else {
-        return Field::missing(notes.number("This was not measured in this run."));
-    };
-    match (row.median, row.unit) {
-        (Some(_), _) if row.void.is_some() => Field::bad("void"),
-        (Some(median), unit) => Field::of(figure(median, unit.unwrap_or(Unit::Count))),
-        (None, _) => Field::missing(notes.number(row.unavailable.as_deref().unwrap_or_default())),
+fn entry(row: Option<&SummaryRow>) -> Entry {
+    match row {
+        None => Entry::Missing("This was not measured in this run.".to_owned()),
+        Some(SummaryRow { median: None, unavailable, .. }) => Entry::Missing(unavailable.clone().unwrap_or_default()),
+        Some(SummaryRow { void: Some(_), .. }) => Entry::Void,
+        Some(SummaryRow { median: Some(median), unit, .. }) => {
+            Entry::Figure(figure(*median, unit.unwrap_or(Unit::Count)))
+        }
     }
 }
 

@@ -1,16 +1,16 @@
 //! The default output: per scenario a line per contender, on which figure and ratio agree.
 
 use super::document::trouble;
-use super::head::threads;
-use super::part::{Field, Head, Line, Sheet, Short, ShortPlace, TableRow};
-use super::quantity::{decimals, mebibytes, rate, three_digits};
+use super::head::{sized, threads, title};
+use super::part::{Field, Head, Part, Sheet, Short, TableRow};
+use super::quantity::{decimals, fixed, mebibytes, rate, three_digits};
+use super::releases::releases;
+use super::sweep;
 use super::text::{cut, plain};
-use crate::Place;
 use crate::measure::{CPU_PER_STATEMENT, PEAK_RSS, SERVER_CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT};
 use crate::summary::comparable;
-use crate::{Analysis, Bottleneck, Combined, Contender, Pass, Role, Run, SummaryRow, Verdict, short};
+use crate::{Analysis, Bottleneck, Combined, Contender, Pass, Place, Role, Run, SummaryRow, Sweep, Verdict, short};
 
-/// What a column after the bar shows.
 #[derive(Clone, Copy)]
 enum Shows {
     Server,
@@ -65,9 +65,9 @@ impl Short {
             };
             let over = reference.filter(|_| title.is_empty());
             let over = over.map(|one| format!("vs {} (95 %)", cut(&short(run, one), 20)));
-            Head { title: over.unwrap_or_else(|| title.to_owned()), continues, right }
+            (over.unwrap_or_else(|| title.to_owned()), Head { continues, right })
         };
-        let heads = columns.iter().map(head).collect();
+        let (titles, heads): (Vec<String>, Vec<Head>) = columns.iter().map(head).unzip();
         let mut places: Vec<Place> = analysis.places().collect();
         // A block per arrangement, in the order of the run.
         places.sort_by_key(|place| run.plan.arrangements.iter().position(|one| one.id == place.arrangement.id));
@@ -77,18 +77,55 @@ impl Short {
             row.interval.is_some_and(|[low, high]| row.is_primary() && !row.control && high - low < 0.03)
         };
         let digits = if analysis.rows().iter().any(is_narrow) { 3 } else { 2 };
-        let of = |place: Place| {
-            let line = |one: &&Contender| line(analysis, place, one, (columns, digits), combined);
-            let mut lines: Vec<Line> = shown.iter().map(line).collect();
-            lines.sort_by(|a, b| a.cost.unwrap_or(f64::INFINITY).total_cmp(&b.cost.unwrap_or(f64::INFINITY)));
-            let arrangement =
-                several.then(|| format!("{} ({})", plain(&place.arrangement.id), threads(place.arrangement)));
-            ShortPlace { scenario: plain(&place.scenario.name), arrangement, lines }
+        let words = 1 + usize::from(several);
+        let row = |place: Place, one: &Contender| {
+            let on = several.then(|| format!("{} ({})", plain(&place.arrangement.id), threads(place.arrangement)));
+            let mut fields: Vec<Field> = on.into_iter().chain([short(run, one)]).map(Field::of).collect();
+            match figures(analysis, place, one, (columns, digits), combined) {
+                Some((cost, others)) => {
+                    fields.push(Field { sort: Some(cost), ..Field::default() });
+                    fields.extend(others.into_iter().map(Field::of));
+                }
+                None => fields.push(Field::bad(why_none(analysis, place, one).unwrap_or("not run".to_owned()))),
+            }
+            fields.resize(words + 1 + columns.len(), Field::default());
+            TableRow::of(&place.scenario.name, fields)
         };
-        let places: Vec<ShortPlace> = places.into_iter().map(of).collect();
-        let costs = places.iter().flat_map(|place| &place.lines).filter_map(|line| line.cost);
-        Short { heads, decimals: decimals(costs), places }
+        let mut rows = Vec::new();
+        for place in places {
+            let mut here: Vec<TableRow> = shown.iter().map(|one| row(place, one)).collect();
+            let cost = |row: &TableRow| row.fields[words].sort.unwrap_or(f64::INFINITY);
+            here.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
+            rows.extend(here);
+        }
+        let decimals = decimals(rows.iter().filter_map(|row| row.fields[words].sort));
+        for field in rows.iter_mut().map(|row| &mut row.fields[words]) {
+            field.text = field.sort.map_or(field.text.clone(), |cost| fixed(cost, decimals));
+        }
+        let first = several.then_some("arrangement").into_iter().chain(["contender", "CPU us"]).map(str::to_owned);
+        Short { sheet: Sheet { words, ..Sheet::of("", "scenario", first.chain(titles), vec![rows]) }, heads }
     }
+}
+
+/// What was run, how its size came about, and what changed with which release.
+pub(crate) fn overview(analysis: &Analysis) -> Vec<Part> {
+    let said = std::iter::once(title(analysis.run())).chain(sized(analysis)).map(Part::Text);
+    said.chain(releases(analysis)).collect()
+}
+
+/// What was found, and what it is worth.
+pub(crate) fn found(analysis: &Analysis) -> impl Iterator<Item = Part> {
+    let findings = analysis.findings().iter().map(|finding| Part::Text(plain(finding)));
+    findings.chain(analysis.worths().into_iter().map(Part::Text))
+}
+
+/// The compact tables of sweeps, or the short tables.
+pub(crate) fn tables(analysis: &Analysis, sweeps: &[Sweep]) -> Vec<Part> {
+    let compact = sweep::compact(analysis.run(), sweeps);
+    let is_short = compact.is_empty() && !analysis.run().plan.exact;
+    let short = is_short.then(|| Part::Short(Short::of(analysis)));
+    let others = response_times(analysis).map(Part::Sheet);
+    compact.into_iter().map(Part::Sheet).chain(short).chain(others).collect()
 }
 
 /// The drivers, without the control unless there is nobody else, and floor and noop if they were named; what there is if there is no
@@ -107,7 +144,7 @@ pub(crate) fn shown<'a>(analysis: &Analysis<'a>) -> Vec<&'a Contender> {
 }
 
 /// What 50, 99 and 99.9 % of the statements took at a fixed rate, if that was measured.
-pub(crate) fn response_times(analysis: &Analysis) -> Option<Sheet> {
+fn response_times(analysis: &Analysis) -> Option<Sheet> {
     let has = |meter: &str| analysis.rows().iter().any(|row| row.meter == meter && row.median.is_some());
     let mut percentiles = vec![("response_p50", "50 %"), ("response_p99", "99 %"), ("response_p999", "99.9 %")];
     percentiles.retain(|(meter, _)| has(meter));
@@ -124,35 +161,34 @@ pub(crate) fn response_times(analysis: &Analysis) -> Option<Sheet> {
     let shown: Vec<&Contender> = shown(analysis).into_iter().filter(|one| !one.control).collect();
     let words = several.then_some("arrangement").into_iter().chain(["contender"]);
     (!percentiles.is_empty()).then(|| {
-        let title = "response times at a fixed rate, in us: so many % of the statements took at most".to_owned();
-        let columns = words.chain(percentiles.iter().map(|(_, title)| *title)).map(|title| vec![title.to_owned()]);
+        let title = "response times at a fixed rate, in us: so many % of the statements took at most";
+        let columns = words.chain(percentiles.iter().map(|(_, title)| *title));
         let groups = analysis.places().map(|place| shown.iter().map(|one| row(place, one)).collect()).collect();
-        Sheet { words: 1 + usize::from(several), ..Sheet::of(title, "scenario", columns.collect(), groups) }
+        Sheet { words: 1 + usize::from(several), ..Sheet::of(title, "scenario", columns, groups) }
     })
 }
 
-/// Ratios have that many digits after the point.
-fn line(
+/// CPU time per statement, which `None` lacks, and a text per column; ratios have that many digits after the point.
+fn figures(
     analysis: &Analysis,
     place: Place,
     contender: &Contender,
     (columns, digits): (&[Shows], usize),
     combined: Option<&Combined>,
-) -> Line {
+) -> Option<(f64, Vec<String>)> {
     let run = analysis.run();
     let row = |meter| analysis.row(place, contender, meter);
-    let cost = row(CPU_PER_STATEMENT).filter(|row| comparable(row));
+    let cost = row(CPU_PER_STATEMENT).filter(|row| comparable(row))?;
     let is_reference = analysis.reference().is_some_and(|reference| reference.id == contender.id);
-    let compared =
-        cost.filter(|_| !is_reference).and_then(|row| Some((row.ratio_within(digits, "-")?, verdict(run, row))));
-    let (ratio, verdict) = compared.unwrap_or_default();
+    let ratio = cost.ratio_within(digits, "-").filter(|_| !is_reference);
+    let verdict = if ratio.is_some() { verdict(run, cost) } else { String::new() };
     let level = |meter, show: fn(f64) -> String| row(meter).and_then(|row| row.level).map_or("-".to_owned(), show);
     let figure = |meter, show: fn(f64) -> String| {
         row(meter).filter(|row| row.void.is_none()).and_then(|row| row.median).map_or("-".to_owned(), show)
     };
     let field = |shows: &Shows| match shows {
         Shows::Server => level(SERVER_CPU_PER_STATEMENT, three_digits),
-        Shows::Ratio => ratio.clone(),
+        Shows::Ratio => ratio.clone().unwrap_or_default(),
         Shows::Verdict => verdict.clone(),
         Shows::Held => combined.and_then(|all| all.held(place, contender, CPU_PER_STATEMENT)).unwrap_or_default(),
         Shows::Rate => level(THROUGHPUT, rate),
@@ -168,12 +204,7 @@ fn line(
         Shows::Calls => figure(SYSCALLS_PER_STATEMENT, three_digits),
         Shows::Memory => figure(PEAK_RSS, mebibytes),
     };
-    Line {
-        label: short(run, contender),
-        cost: cost.and_then(|row| row.level),
-        fields: columns.iter().map(field).collect(),
-        trouble: why_none(analysis, place, contender, cost),
-    }
+    Some((cost.level?, columns.iter().map(field).collect()))
 }
 
 fn verdict(run: &Run, row: &SummaryRow) -> String {
@@ -192,11 +223,8 @@ fn of_rate(run: &Run, row: &SummaryRow) -> String {
     row.interval.map(|_| verdict(run, row)).unwrap_or_default()
 }
 
-/// Why the contender has no figure here, with the reason in a sentence.
-fn why_none(analysis: &Analysis, place: Place, contender: &Contender, cost: Option<&SummaryRow>) -> Option<String> {
-    if cost.is_some_and(|row| row.level.is_some()) {
-        return None;
-    }
+/// Why the contender has no figure here, with the reason in a sentence; `None` if it was not run.
+fn why_none(analysis: &Analysis, place: Place, contender: &Contender) -> Option<String> {
     let said = |what: &str, why: &str| Some(format!("{what}: {}", plain(why)));
     if let Some(why) = &contender.unavailable {
         return said("missing", why);
@@ -208,7 +236,7 @@ fn why_none(analysis: &Analysis, place: Place, contender: &Contender, cost: Opti
     let why = cells.iter().find_map(|cell| cell.failed.as_ref().or(cell.void.as_ref()));
     match why {
         Some(why) => said(&trouble(&cells), why),
-        None if cells.is_empty() => Some("not run".to_owned()),
+        None if cells.is_empty() => None,
         None => said("no figure", analysis.row(place, contender, CPU_PER_STATEMENT)?.unavailable.as_deref()?),
     }
 }
@@ -248,7 +276,7 @@ mod tests {
         let analysis = Analysis::new(&run, &cells);
         assert!(analysis.rows().iter().any(|row| row.ratio.is_some()));
         let short = Short::of(&analysis);
-        assert_eq!(short.heads.iter().map(|head| head.title.as_str()).collect::<Vec<_>>(), ["server", "statements/s"]);
+        assert_eq!(short.sheet.columns[2..], ["server", "statements/s"]);
         for format in ["table", "markdown", "html"] {
             let text = crate::exporter(format).unwrap().one(&analysis, crate::Look::default()).unwrap();
             let ratios = analysis.rows().iter().filter(|row| row.is_primary() && row.contender == "cdrs-tokio");

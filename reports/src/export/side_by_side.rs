@@ -3,7 +3,8 @@
 use super::head::title;
 use super::part::{Field, Part, Sheet, Short, TableRow};
 use super::quantity::{three_digits, whole};
-use super::text::{count, plain};
+use super::short::found;
+use super::text::{count, grouped, plain, unique};
 use crate::measure::{CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT};
 use crate::{Analysis, Combined, Recorded, Run, SummaryRow};
 
@@ -28,21 +29,16 @@ pub(super) fn parts(named: &[(String, &Recorded)], with_each: bool) -> Vec<Part>
     };
     let mut parts = vec![Part::Text(about_all(&combined)), Part::Short(Short::combined(&combined))];
     parts.extend(warnings);
-    parts.extend(combined.analysis().findings().iter().map(|finding| Part::Text(plain(finding))));
-    parts.extend(combined.analysis().worths().into_iter().map(Part::Text));
-    parts.extend(Part::list(remarks));
-    parts.extend(Part::list(said));
-    parts.extend(Part::list(runs));
+    parts.extend(found(combined.analysis()));
+    parts.extend([remarks, said, runs].into_iter().filter_map(Part::list));
     parts.extend(with_each.then_some(Part::Folded("Each run by itself", each)));
     parts
 }
 
-/// What was run how often, on one line.
 pub(super) fn about_all(combined: &Combined) -> String {
     format!("{} of {}", count(combined.runs as u64, "run"), title(combined.analysis().run()))
 }
 
-/// Several runs, ready to be set.
 pub(crate) struct SideBySide<'a> {
     /// A name and a sentence per run.
     pub runs: Vec<(String, String)>,
@@ -56,15 +52,12 @@ pub(crate) struct SideBySide<'a> {
     pub combined: Option<Combined<'a>>,
 }
 
-/// A scenario in an arrangement, in all runs.
 pub(crate) struct Together {
     pub scenario: String,
     pub arrangement: String,
-    /// The scenario's sentence.
     pub about: String,
     /// One per meter that any of the runs has, with the meter in words.
     pub sheets: Vec<(&'static str, Sheet)>,
-    /// Why figures are void or failed.
     pub remarks: Vec<String>,
 }
 
@@ -94,17 +87,9 @@ impl<'a> SideBySide<'a> {
             }
             Err(why) => (None, vec![NO_RATIOS.to_owned(), why]),
         };
-        let mut places: Vec<(&str, &str)> = Vec::new();
-        let mut labels: Vec<&str> = Vec::new();
-        for row in sides.iter().flat_map(|(_, one)| one.rows()).filter(|row| !row.control) {
-            let place = (row.scenario.as_str(), row.arrangement.as_str());
-            if !places.contains(&place) {
-                places.push(place);
-            }
-            if !labels.contains(&row.label.as_str()) {
-                labels.push(&row.label);
-            }
-        }
+        let rows = || sides.iter().flat_map(|(_, one)| one.rows()).filter(|row| !row.control);
+        let places = unique(rows().map(|row| (row.scenario.as_str(), row.arrangement.as_str())));
+        let labels = unique(rows().map(|row| row.label.as_str()));
         remarks.extend(differences(named));
         let warned = |(name, one): &Side| {
             let named = |warning: &String| format!("{}: {warning}", plain(name));
@@ -124,7 +109,6 @@ impl<'a> SideBySide<'a> {
     }
 }
 
-/// One of the runs under its name.
 type Side<'a> = (String, Analysis<'a>);
 
 fn row<'s>(
@@ -152,7 +136,7 @@ impl Together {
             if group.is_empty() {
                 continue;
             }
-            let columns = sides.iter().map(|(name, _)| vec![plain(name)]).collect();
+            let columns = sides.iter().map(|(name, _)| plain(name));
             let title = format!("{scenario} on {arrangement}: {words}");
             sheets.push((words, Sheet::of(title, "contender", columns, vec![group])));
         }
@@ -175,15 +159,12 @@ fn troubles(place: (&str, &str), labels: &[&str], sides: &[Side]) -> Vec<String>
                     _ => continue,
                 };
                 let (label, run) = (plain(label), plain(&side.0));
-                let sentence =
-                    format!("{label} in {run}, {} on {}, {what}: {}", plain(place.0), plain(place.1), plain(why));
-                if !said.contains(&sentence) {
-                    said.push(sentence);
-                }
+                let on = [place.0, place.1].map(plain).join(" on ");
+                said.push(format!("{label} in {run}, {on}, {what}: {}", plain(why)));
             }
         }
     }
-    said
+    unique(said)
 }
 
 fn field(row: Option<&SummaryRow>, show: fn(&SummaryRow) -> Option<String>) -> Field {
@@ -206,7 +187,6 @@ fn blocks(run: &Run) -> String {
     }
 }
 
-/// When, where, against whom.
 fn about(one: &Recorded) -> String {
     let Recorded { run, notes, .. } = one;
     let machine = &run.environment;
@@ -243,18 +223,10 @@ fn differences(named: &[(String, &Recorded)]) -> Option<String> {
     (!names.is_empty()).then(|| format!("These runs differ in: {}.", names.join(", ")))
 }
 
-/// Names that stand for different scenarios.
 fn redefined<'a>(named: &'a [(String, &Recorded)]) -> Vec<&'a str> {
-    let mut hashes: Vec<(&str, &str)> = Vec::new();
-    let mut names: Vec<&str> = Vec::new();
-    for one in named.iter().flat_map(|(_, one)| &one.run.scenarios) {
-        match hashes.iter().find(|(name, _)| *name == one.name) {
-            None => hashes.push((&one.name, &one.hash)),
-            Some((name, hash)) if *hash != one.hash && !names.contains(name) => names.push(*name),
-            Some(_) => {}
-        }
-    }
-    names
+    let all = named.iter().flat_map(|(_, one)| &one.run.scenarios).map(|one| (one.name.as_str(), one.hash.as_str()));
+    let differ = |(name, hashes): (&'a str, Vec<&str>)| (unique(hashes).len() > 1).then_some(name);
+    grouped(all).into_iter().filter_map(differ).collect()
 }
 
 #[cfg(test)]

@@ -104,7 +104,6 @@ fn cell(parts: &mut Vec<Part>, run: &Run, cell: &Cell, counts: bool, width: usiz
     parts.push(Part::Pairs(pairs));
 }
 
-/// Those that are defined first, in their order.
 fn measures(cell: &Cell) -> Vec<(String, String)> {
     let defined = definitions().filter_map(|one| Some((one.id, cell.measures.get(one.id)?)));
     let others = cell.measures.iter().filter(|(id, _)| definition(id).is_none());

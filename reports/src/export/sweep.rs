@@ -1,24 +1,17 @@
 //! Sweeps as tables: compact ones, and every point.
 
-use super::part::{Field, Notes, Part, Sheet, TableRow};
+use super::part::{Field, Notes, Part, Sheet, TableRow, by_role};
 use super::quantity::{rate, three_digits, whole};
-use crate::{Axis, Contender, Role, Run, Sweep, Swept, SweptFigures, count, short};
+use crate::{Axis, Contender, Run, Sweep, Swept, SweptFigures, count, short};
 
-/// The figures of a point, from statements per second on.
 fn figures(all: &SweptFigures) -> Vec<String> {
     let us = |us: Option<f64>| us.map_or(NONE.to_owned(), three_digits);
     let latency = |at: usize| us(all.latency_us.map(|both| both[at]));
     vec![rate(all.rate), us(all.cpu_us), latency(0), latency(1)]
 }
 
-/// In the place of a figure.
 const NONE: &str = "-";
 const FIGURES: [&str; 4] = ["state-\nments/s", "CPU us", "p50 us", "p99 us"];
-
-fn sheet(title: String, columns: &[&str], groups: Vec<Vec<TableRow>>) -> Sheet {
-    let columns = columns.iter().map(|title| title.lines().map(str::to_owned).collect()).collect();
-    Sheet::of(title, "contender", columns, groups)
-}
 
 /// The compact tables of each scenario: its knees, or what connections and arrangements change if there are several.
 pub(crate) fn compact(run: &Run, sweeps: &[Sweep]) -> Vec<Sheet> {
@@ -41,7 +34,7 @@ fn knees(run: &Run, sweep: &Sweep) -> Sheet {
         TableRow::of(&short(run, curve.contender), fields.into_iter().map(Field::of).collect())
     };
     let columns = [&["knee"], &FIGURES[..], &["most\n/s", "at"]].concat();
-    sheet(format!("{}, at the knee", sweep.name()), &columns, grouped(&[sweep], |all| row(all[0])))
+    Sheet::of(format!("{}, at the knee", sweep.name()), "contender", columns, grouped(&[sweep], |all| row(all[0])))
 }
 
 /// A column per number of connections and arrangement: most statements per second, the CPU time there, and the knee.
@@ -50,13 +43,11 @@ fn across(run: &Run, of: &str, sweeps: &[&Sweep]) -> Vec<Sheet> {
         let over = sweep.over.map(|number| count(number, "connection").replacen(' ', "\n", 1));
         over.into_iter().chain(sweep.on.clone()).collect::<Vec<_>>().join("\n")
     };
-    let columns: Vec<String> = sweeps.iter().map(column).collect();
-    let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
     let table = |what: &str, field: &dyn Fn(&Swept) -> String| {
         let row = |all: &[&Swept]| {
             TableRow::of(&short(run, all[0].contender), all.iter().map(|one| Field::of(field(one))).collect())
         };
-        sheet(format!("{of}, {what}"), &columns, grouped(sweeps, row))
+        Sheet::of(format!("{of}, {what}"), "contender", sweeps.iter().map(column), grouped(sweeps, row))
     };
     let knee = |curve: &Swept| curve.knee().map_or(NONE.to_owned(), |knee| whole(knee as f64));
     vec![
@@ -67,7 +58,6 @@ fn across(run: &Run, of: &str, sweeps: &[&Sweep]) -> Vec<Sheet> {
     ]
 }
 
-/// A figure where a contender has most statements per second.
 fn most(curve: &Swept, figure: impl Fn(&SweptFigures) -> Option<String>) -> String {
     let most = curve.most().and_then(|point| point.figures.as_ref().ok());
     most.and_then(figure).unwrap_or_else(|| NONE.to_owned())
@@ -100,7 +90,7 @@ pub(crate) fn points(run: &Run, sweep: &Sweep, notes: &mut Notes) -> Sheet {
         Axis::InFlight => ("every point", &["in\nflight"][..]),
         Axis::Connections => ("by connections", &["connec-\ntions", "in\nflight"][..]),
     };
-    sheet(format!("{}, {what}", sweep.name()), &[numbers, &FIGURES[..]].concat(), groups)
+    Sheet::of(format!("{}, {what}", sweep.name()), "contender", [numbers, &FIGURES[..]].concat(), groups)
 }
 
 /// The tables of every point with their notes.
@@ -113,12 +103,10 @@ pub(super) fn every_point(run: &Run, sweeps: &[Sweep]) -> Vec<Part> {
 
 /// A row per contender from its curves in these sweeps: the drivers, then floor.
 fn grouped(sweeps: &[&Sweep], row: impl Fn(&[&Swept]) -> TableRow) -> Vec<Vec<TableRow>> {
-    let is_driver = |contender: &Contender| contender.role == Role::Driver;
-    let number = sweeps.first().map_or(0, |one| one.curves.len());
-    let curves = |nth: usize| sweeps.iter().map(|sweep| &sweep.curves[nth]).collect::<Vec<_>>();
-    let of = |drivers: bool| {
-        let curves = (0..number).map(curves).filter(|all| is_driver(all[0].contender) == drivers);
-        curves.map(|all| row(&all)).collect()
+    let Some(first) = sweeps.first() else { return Vec::new() };
+    let curves = |one: &Contender| {
+        let nth = first.curves.iter().position(|curve| curve.contender.id == one.id);
+        sweeps.iter().filter_map(|sweep| sweep.curves.get(nth?)).collect::<Vec<_>>()
     };
-    vec![of(true), of(false)]
+    by_role(first.curves.iter().map(|curve| curve.contender), |one| row(&curves(one)))
 }

@@ -1,5 +1,7 @@
 //! Texts for a terminal or a file.
 
+use std::io::Write;
+
 use tabled::Table as Grid;
 use tabled::builder::Builder;
 use tabled::grid::util::string::get_string_width;
@@ -10,12 +12,10 @@ use tabled::settings::themes::Theme;
 use tabled::settings::{Alignment, Color, Padding, Style};
 
 use super::document::{Document, doubts};
-use super::head::{sized, title};
-use super::part::{Field, Line, Part, Sheet, Short, TableRow};
-use super::releases::releases;
-use super::short::response_times;
+use super::part::{Field, Part, Sheet, Short, TableRow};
+use super::short::{found, overview, tables};
 use super::story::story;
-use super::text::{label_lines, pair, plain, wrap};
+use super::text::{label_lines, pair, unique, wrap};
 use super::{ExportError, Exporter, side_by_side, sweep};
 use crate::{Analysis, History, Recorded, Sweep};
 
@@ -64,7 +64,6 @@ impl Look {
 const BOLD: &str = "1";
 const ALARM: &str = "1;31";
 
-/// `--format table`.
 pub(super) struct Table;
 
 impl Exporter for Table {
@@ -73,40 +72,29 @@ impl Exporter for Table {
     }
 
     /// What was run, the short tables, then what was asked for by `look`, at last warnings and findings.
-    fn one(&self, analysis: &Analysis, look: Look) -> Result<String, ExportError> {
-        let [mut parts, doubts] = doubts(analysis);
-        parts.push(Part::Text(title(analysis.run())));
-        parts.extend(sized(analysis).into_iter().map(Part::Text));
-        parts.extend(releases(analysis));
-        let findings = analysis.findings().iter().map(|finding| Part::Text(plain(finding)));
+    fn write(&self, analysis: &Analysis, look: Look, out: &mut dyn Write) -> Result<(), ExportError> {
+        let run = analysis.run();
         let sweeps = Sweep::all(analysis);
-        let compact = sweep::compact(analysis.run(), &sweeps);
-        if !compact.is_empty() {
-            parts.extend(findings);
-            parts.extend(compact.into_iter().map(Part::Sheet));
-            parts.extend(look.wide.then(|| sweep::every_point(analysis.run(), &sweeps)).into_iter().flatten());
-            parts.extend(look.notes.then(|| Document::of(analysis).about()).into_iter().flatten());
-            parts.extend(doubts);
-            return Ok(terminal(&parts, look));
+        let [mut parts, doubts] = doubts(analysis);
+        parts.extend(overview(analysis));
+        // What sweeps come to is said in sentences first.
+        let found: Vec<Part> = found(analysis).collect();
+        let (first, last) = if sweeps.is_empty() { (Vec::new(), found) } else { (found, Vec::new()) };
+        parts.extend(first);
+        parts.extend(tables(analysis, &sweeps));
+        let mut document = Document::of(analysis);
+        if look.wide && sweeps.is_empty() {
+            parts.extend(document.wide());
+            parts.extend((run.contenders.len() == 1).then(|| story(analysis, look.width)).into_iter().flatten());
+        } else if look.wide {
+            parts.extend(sweep::every_point(run, &sweeps));
         }
-        parts.extend((!analysis.run().plan.exact).then(|| Part::Short(Short::of(analysis))));
-        parts.extend(response_times(analysis).map(Part::Sheet));
-        if look.wide || look.notes {
-            let mut document = Document::of(analysis);
-            if look.wide {
-                parts.extend(document.wide());
-            }
-            if look.wide && analysis.run().contenders.len() == 1 {
-                parts.extend(story(analysis, look.width));
-            }
-            if look.notes {
-                parts.extend(document.about());
-            }
+        if look.notes {
+            parts.extend(document.about());
         }
         parts.extend(doubts);
-        parts.extend(findings);
-        parts.extend(analysis.worths().into_iter().map(Part::Text));
-        Ok(terminal(&parts, look))
+        parts.extend(last);
+        Ok(out.write_all(terminal(&parts, look).as_bytes())?)
     }
 
     fn several(&self, named: &[(String, &Recorded)], look: Look) -> Option<Result<String, ExportError>> {
@@ -118,7 +106,6 @@ impl Exporter for Table {
     }
 }
 
-/// The parts below each other.
 pub(crate) fn terminal(parts: &[Part], look: Look) -> String {
     let mut out = String::new();
     let mut before: Option<&Part> = None;
@@ -189,42 +176,46 @@ struct Columned {
 impl Columned {
     fn of(short: &Short, look: Look) -> Columned {
         let width = look.room().min(MOST_SHORT);
-        let lines = || short.places.iter().flat_map(|place| &place.lines);
-        let longest = |of: &dyn Fn(&Line) -> usize| lines().map(of).max().unwrap_or(0);
-        let mut fields: Vec<usize> = (0..short.heads.len())
-            .map(|at| longest(&|line| line.fields.get(at).map_or(0, |field| get_string_width(field))))
-            .collect();
+        let Sheet { columns, words, .. } = &short.sheet;
+        let longest = |at: usize| {
+            let fields = short.sheet.groups.iter().flatten().map(|row| &row.fields[at]).filter(|field| !field.is_bad);
+            fields.map(|field| get_string_width(&field.text)).max().unwrap_or(0)
+        };
+        let mut fields: Vec<usize> = (words + 1..columns.len()).map(longest).collect();
         // A title reaches over the columns that continue its own.
-        for (at, head) in short.heads.iter().enumerate().filter(|(_, head)| !head.continues) {
+        for at in (0..fields.len()).filter(|at| !short.heads[*at].continues) {
             let continued = short.heads[at + 1..].iter().take_while(|next| next.continues).count();
             let room: usize = fields[at..=at + continued].iter().sum::<usize>() + continued;
-            fields[at + continued] += get_string_width(&head.title).saturating_sub(room);
+            fields[at + continued] += get_string_width(&columns[words + 1 + at]).saturating_sub(room);
         }
-        let cost = longest(&|line| line.cost.map_or(0, |cost| short.cost(cost).len())).max("CPU us".len());
+        let cost = longest(*words).max("CPU us".len());
         let gaps: usize = short.heads.iter().map(|head| if head.continues { 1 } else { 2 }).sum();
         let taken = 2 + 2 + cost + fields.iter().sum::<usize>() + gaps;
-        let label = longest(&|line| get_string_width(&line.label)).min(width.saturating_sub(taken).max(12));
+        let label = longest(words - 1).min(width.saturating_sub(taken).max(12));
         let bar = width.saturating_sub(taken + label + 1).min(*BAR.end());
-        let most = lines().filter_map(|line| line.cost).fold(0.0, f64::max);
+        let costs = short.sheet.groups.iter().flatten().filter_map(|row| row.fields[*words].sort);
+        let most = costs.fold(0.0, f64::max);
         Columned { look, label, cost, bar: if BAR.contains(&bar) { bar } else { 0 }, fields, most }
     }
 
     fn set(&self, short: &Short) -> String {
         let mut out = self.head(short) + "\n";
         let mut below = Vec::new();
-        let mut arrangement: Option<&String> = None;
-        for place in &short.places {
-            if place.arrangement.as_ref() != arrangement {
-                arrangement = place.arrangement.as_ref();
-                let name = arrangement.map(String::as_str).unwrap_or_default();
-                out.push_str(&format!("\n{}\n", self.look.styled(name, BOLD)));
+        let mut before = [""; 2];
+        for row in short.sheet.groups.iter().flatten() {
+            let arrangement = if short.sheet.words > 1 { &row.fields[0].text } else { "" };
+            if arrangement != before[0] {
+                out.push_str(&format!("\n{}\n", self.look.styled(arrangement, BOLD)));
             }
-            out.push_str(&format!("{}\n", self.look.styled(&place.scenario, BOLD)));
-            place.lines.iter().for_each(|line| out.push_str(&self.line(short, line, &mut below)));
+            if [arrangement, &row.label] != before {
+                out.push_str(&format!("{}\n", self.look.styled(&row.label, BOLD)));
+            }
+            before = [arrangement, &row.label];
+            out.push_str(&self.line(short, &row.fields[short.sheet.words - 1..], &mut below));
         }
         if !below.is_empty() {
             out.push('\n');
-            set(&mut out, &Part::List(below), self.look);
+            set(&mut out, &Part::List(unique(below)), self.look);
         }
         out
     }
@@ -232,50 +223,46 @@ impl Columned {
     fn head(&self, short: &Short) -> String {
         let mut out = " ".repeat(self.label + 4) + &padded("CPU us", self.cost, true);
         let mut at = self.label + 4 + self.cost + if self.bar > 0 { 1 + self.bar } else { 0 };
-        for (head, width) in short.heads.iter().zip(&self.fields) {
+        let titles = &short.sheet.columns[short.sheet.words + 1..];
+        for ((head, width), title) in short.heads.iter().zip(&self.fields).zip(titles) {
             at += if head.continues { 1 } else { 2 };
             if !head.continues {
-                out = padded(&out, at, false) + &padded(&head.title, if head.right { *width } else { 0 }, head.right);
+                out = padded(&out, at, false) + &padded(title, if head.right { *width } else { 0 }, head.right);
             }
             at += width;
         }
         self.look.styled(out.trim_end(), BOLD)
     }
 
-    /// A reason without room on the line stands `below`, once.
-    fn line(&self, short: &Short, line: &Line, below: &mut Vec<String>) -> String {
-        let label = label_lines(&line.label, self.label);
+    /// The contender, CPU time with a bar, and the other fields. A reason without room on the line stands `below`, once.
+    fn line(&self, short: &Short, fields: &[Field], below: &mut Vec<String>) -> String {
+        let (name, cost) = (&fields[0].text, &fields[1]);
+        let label = label_lines(name, self.label);
         let mut parts = label.lines();
         let mut out = format!("  {}  ", padded(parts.next().unwrap_or_default(), self.label, false));
-        match (&line.trouble, line.cost) {
-            (None, Some(cost)) => {
-                out.push_str(&padded(&short.cost(cost), self.cost, true));
-                if self.bar > 0 {
-                    let length =
-                        if self.most > 0.0 { (cost / self.most * self.bar as f64).round() as usize } else { 0 };
-                    out.push_str(&format!(" {}", padded(&"#".repeat(length.max(1)), self.bar, false)));
+        if cost.is_bad {
+            let room = self.look.room().saturating_sub(self.label + 4);
+            let text = match cost.text.split_once(": ").filter(|_| get_string_width(&cost.text) > room) {
+                Some((what, _)) => {
+                    below.push(format!("{name}: {}", cost.text));
+                    format!("{what}, see below")
                 }
-                for ((head, width), field) in short.heads.iter().zip(&self.fields).zip(&line.fields) {
-                    let text = padded(field, *width, head.right);
-                    out.push_str(if head.continues { " " } else { "  " });
-                    let is_claim = ["cheaper", "dearer", "faster", "slower"].contains(&field.trim_end_matches('?'));
-                    out.push_str(&if is_claim { self.look.styled(&text, BOLD) } else { text });
-                }
+                None => cost.text.clone(),
+            };
+            out.push_str(&self.look.styled(&text, ALARM));
+        } else {
+            out.push_str(&padded(&cost.text, self.cost, true));
+            if self.bar > 0 {
+                let share = cost.sort.filter(|_| self.most > 0.0).map_or(0.0, |cost| cost / self.most);
+                let length = (share * self.bar as f64).round() as usize;
+                out.push_str(&format!(" {}", padded(&"#".repeat(length.max(1)), self.bar, false)));
             }
-            (trouble, _) => {
-                let room = self.look.room().saturating_sub(self.label + 4);
-                let trouble = trouble.as_deref().unwrap_or("not run");
-                let text = match trouble.split_once(": ").filter(|_| get_string_width(trouble) > room) {
-                    Some((what, _)) => {
-                        let whole = format!("{}: {trouble}", line.label);
-                        if !below.contains(&whole) {
-                            below.push(whole);
-                        }
-                        format!("{what}, see below")
-                    }
-                    None => trouble.to_owned(),
-                };
-                out.push_str(&self.look.styled(&text, ALARM));
+            for ((head, width), field) in short.heads.iter().zip(&self.fields).zip(&fields[2..]) {
+                let text = padded(&field.text, *width, head.right);
+                out.push_str(if head.continues { " " } else { "  " });
+                let word = field.text.trim_end_matches('?');
+                let is_claim = ["cheaper", "dearer", "faster", "slower"].contains(&word);
+                out.push_str(&if is_claim { self.look.styled(&text, BOLD) } else { text });
             }
         }
         out = out.trim_end().to_owned() + "\n";
@@ -338,7 +325,7 @@ impl Panel {
     /// Labels at the left, figures at the right, a rule before each group, trouble in red.
     fn grid(&self, sheet: &Sheet, colour: bool) -> Grid {
         let mut builder = Builder::default();
-        let titles = self.columns.iter().map(|&place| sheet.columns[place].join("\n"));
+        let titles = self.columns.iter().map(|&place| sheet.columns[place].clone());
         builder.push_record(std::iter::once(sheet.first.clone()).chain(titles));
         let mut bad = Vec::new();
         let mut theme = Theme::from_style(Style::empty());

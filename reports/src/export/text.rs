@@ -39,34 +39,26 @@ pub fn escape(text: &str) -> String {
 /// begin with `indent` spaces.
 pub fn wrap(text: &str, width: usize, indent: usize) -> String {
     let width = width.max(indent + 20);
-    let mut lines = vec![String::new()];
-    let mut used = 0;
+    let next = format!("\n{}", " ".repeat(indent));
+    let (mut out, mut used) = (String::new(), 0);
     for word in text.split(' ').filter(|word| !word.is_empty()) {
-        let length = get_string_width(word);
-        let fresh = used == 0 || (lines.len() > 1 && used == indent);
-        if !fresh && used + 1 + length > width {
-            lines.push(" ".repeat(indent));
+        if used > 0 && used + 1 + get_string_width(word) > width {
+            out.push_str(&next);
             used = indent;
-        } else if !fresh {
-            push(&mut lines, " ");
+        } else if used > 0 {
+            out.push(' ');
             used += 1;
         }
         for c in word.chars() {
             if used + get_char_width(c) > width {
-                lines.push(" ".repeat(indent));
+                out.push_str(&next);
                 used = indent;
             }
-            push(&mut lines, c.encode_utf8(&mut [0; 4]));
+            out.push(c);
             used += get_char_width(c);
         }
     }
-    lines.join("\n")
-}
-
-fn push(lines: &mut [String], text: &str) {
-    if let Some(line) = lines.last_mut() {
-        line.push_str(text);
-    }
+    out
 }
 
 /// The parts in a sentence: `a, b and c`.
@@ -87,6 +79,11 @@ pub fn grouped<K: PartialEq, V>(pairs: impl IntoIterator<Item = (K, V)>) -> Vec<
         }
     }
     groups
+}
+
+/// Each of the values once, in the order in which they come.
+pub fn unique<T: PartialEq>(values: impl IntoIterator<Item = T>) -> Vec<T> {
+    grouped(values.into_iter().map(|value| (value, ()))).into_iter().map(|(value, _)| value).collect()
 }
 
 /// A name and what belongs to it beside each other: `value` is wrapped to a column that begins after `column` and a space.

@@ -1,19 +1,18 @@
 //! The classic table of driver comparisons: what Linux' `time` prints, per driver and workload.
 
 use std::cmp::Ordering;
+use std::io::Write;
 
 use super::column::times;
 use super::document::{At, doubts, trouble};
 use super::head::{arrangement, sized, title};
-use super::part::{Field, Notes, Part, Sheet, TableRow};
+use super::part::{Field, Notes, Part, Sheet, TableRow, by_role};
 use super::table::terminal;
 use super::text::plain;
 use super::{ExportError, Exporter, Look};
-use crate::Place;
 use crate::measure::WALL;
-use crate::{Analysis, Cell, Contender, Pass, Role};
+use crate::{Analysis, Cell, Contender, Pass, Place};
 
-/// `--format time`.
 pub(super) struct Time;
 
 impl Exporter for Time {
@@ -23,7 +22,7 @@ impl Exporter for Time {
 
     /// One table per arrangement, a row per contender and a column per scenario: the sums over all turns. Of several blocks of an earlier
     /// version it is the one with the median real time.
-    fn one(&self, analysis: &Analysis, look: Look) -> Result<String, ExportError> {
+    fn write(&self, analysis: &Analysis, look: Look, out: &mut dyn Write) -> Result<(), ExportError> {
         let run = analysis.run();
         let [mut parts, doubts] = doubts(analysis);
         parts.push(Part::Text(title(run)));
@@ -42,21 +41,18 @@ impl Exporter for Time {
             parts.push(Part::Sheet(sheet(analysis, &places, &mut notes)));
         }
         parts.extend((!notes.0.is_empty()).then_some(Part::Notes(notes.0)));
-        Ok(terminal(&parts, look))
+        Ok(out.write_all(terminal(&parts, look).as_bytes())?)
     }
 }
 
 fn sheet(analysis: &Analysis, places: &[Place], notes: &mut Notes) -> Sheet {
     // The control is the reference once more.
     let shown = analysis.run().contenders.iter().filter(|one| !one.control);
-    let (drivers, apart): (Vec<&Contender>, Vec<&Contender>) = shown.partition(|one| one.role == Role::Driver);
-    let mut row = |contender: &Contender| {
-        let fields = places.iter().map(|place| field(analysis, *place, contender, notes)).collect();
-        TableRow::of(&contender.label, fields)
-    };
-    let groups = [drivers, apart].map(|all| all.into_iter().map(&mut row).collect()).into();
-    let columns = places.iter().map(|place| vec![plain(&place.scenario.name)]).collect();
-    Sheet::of(String::new(), "contender", columns, groups)
+    let groups = by_role(shown, |one| {
+        let fields = places.iter().map(|place| field(analysis, *place, one, notes)).collect();
+        TableRow::of(&one.label, fields)
+    });
+    Sheet::of("", "contender", places.iter().map(|place| plain(&place.scenario.name)), groups)
 }
 
 /// Three lines, or why there are none.
@@ -69,7 +65,7 @@ fn field(analysis: &Analysis, place: Place, contender: &Contender, notes: &mut N
     by_time.sort_by(|one, other| one.get(WALL).partial_cmp(&other.get(WALL)).unwrap_or(Ordering::Equal));
     let fields = match by_time.get(by_time.len().saturating_sub(1) / 2) {
         Some(_) if analysis.run().plan.turns.is_some() => at.summed(contender, notes),
-        Some(cell) => at.fields_of(contender, |row| cell.get(&row.meter), notes),
+        Some(cell) => at.fields_instead(contender, |meter| cell.get(meter), notes),
         None => at.fields(contender, notes),
     };
     let mut noted = |why: &str, word: &str| Field { note: Some(notes.number(why)), ..Field::bad(word) };

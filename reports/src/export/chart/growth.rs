@@ -1,7 +1,8 @@
 //! How figures grow with a number, on charts with logarithms on both axes.
 
 use super::svg::{Picture, RIGHT, Scale, WIDTH};
-use super::view::COLOURS;
+use super::view::colour;
+use crate::Role;
 use crate::export::quantity::{three_digits, whole};
 use crate::export::text::plain;
 
@@ -21,11 +22,8 @@ pub struct Curve {
     pub points: Vec<(f64, f64)>,
 }
 
-/// A line on logarithmic axes.
 pub(crate) struct LogLine {
-    /// The classes of its colour.
     pub class: String,
-    /// What it is of, for hover titles.
     pub label: String,
     /// Those of which both are above 0 are drawn.
     pub points: Vec<(f64, f64)>,
@@ -80,7 +78,7 @@ pub(crate) fn on_log_axes(lines: &[LogLine], with_titles: bool) -> Option<Pictur
 /// The chart in SVG, readable on light and dark; `None` without a point. Lines that lie on one another differ in width.
 pub fn growth_chart(heading: &str, curves: &[Curve]) -> Option<String> {
     let line = |(nth, curve): (usize, &Curve)| LogLine {
-        class: format!("k-{}", nth % COLOURS),
+        class: colour(Role::Driver, nth),
         label: plain(&curve.label),
         points: curve.points.clone(),
         missing: Vec::new(),
@@ -92,7 +90,6 @@ pub fn growth_chart(heading: &str, curves: &[Curve]) -> Option<String> {
     Some(on_log_axes(&lines, true)?.standalone(&plain(heading), 24, &legend))
 }
 
-/// Without noughts at the end.
 fn short(value: f64) -> String {
     let text = three_digits(value);
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }

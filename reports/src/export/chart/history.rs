@@ -1,7 +1,7 @@
 //! The chart of a history: a line per contender.
 
 use super::svg::{Picture, RIGHT, Scale, Stands, TOP, WIDTH};
-use super::view::COLOURS;
+use super::view::colour;
 use crate::export::quantity::{three_digits, whole};
 use crate::measure::THROUGHPUT;
 use crate::{Change, HistoryLine, Panel, PastRun, Point, Role, plain};
@@ -20,7 +20,6 @@ pub fn figure(panel: &Panel, value: f64) -> String {
     if panel.meter == THROUGHPUT { whole(value) } else { three_digits(value) }
 }
 
-/// A point in words.
 pub fn said(panel: &Panel, point: &Point) -> String {
     match (point.median, point.spread) {
         (Some(median), Some(ends)) => {
@@ -32,22 +31,11 @@ pub fn said(panel: &Panel, point: &Point) -> String {
     }
 }
 
-/// A change in words.
 pub fn story(panel: &Panel, line: &HistoryLine, change: &Change) -> String {
     let [before, after] = change.points.map(|at| &line.points[at]);
     let words = panel.words.replacen(" per statement", "", 1).replace(", ", " ");
     let shown = |point: &Point| point.median.map_or("gap".to_owned(), |median| figure(panel, median));
     format!("{} {words}", [before, after].map(shown).join(" -> "))
-}
-
-/// The classes of the lines' colours.
-pub fn classes(panel: &Panel) -> Vec<String> {
-    let class = |line: &HistoryLine| match line.role {
-        Role::Floor => "k-floor".to_owned(),
-        Role::Noop => "k-noop".to_owned(),
-        Role::Driver => format!("k-{}", line.colour % COLOURS),
-    };
-    panel.lines.iter().map(class).collect()
 }
 
 /// Points with the spread of their blocks, joined except over gaps.
@@ -59,7 +47,8 @@ pub fn chart(panel: &Panel, runs: &[PastRun]) -> String {
     picture.across(None, |y| figure(panel, y));
     picture.below(panel.places.iter().enumerate().step_by(step(panel)).map(|(at, place)| (at as f64, plain(place))));
     let mut titles = Vec::new();
-    for (line, class) in panel.lines.iter().zip(classes(panel)) {
+    for line in &panel.lines {
+        let class = colour(line.role, line.colour);
         for change in &line.changes {
             let [before, after] = change.points.map(|at| line.points[at].place as f64);
             let x = f64::midpoint(before, after);
@@ -88,7 +77,7 @@ pub fn chart(panel: &Panel, runs: &[PastRun]) -> String {
         }
     }
     for label in labels {
-        let class = classes(panel)[label.line].clone();
+        let class = colour(Role::Driver, panel.lines[label.line].colour);
         picture.text((label.x, label.y + greatest * GAP), &label.text, &class, Stands::Above);
     }
     picture.finished(&format!("{}: {}.", panel.words, titles.join("; ")))
@@ -100,16 +89,18 @@ struct Label {
     line: usize,
     text: String,
     x: f64,
-    /// The lower edge.
     y: f64,
 }
 
 /// How far up the axis goes for the points.
 fn greatest(panel: &Panel) -> f64 {
-    let points = panel.lines.iter().flat_map(|line| &line.points);
-    let tops = points.filter_map(|point| Some(point.spread.map_or(point.median?, |[_, most]| most)));
-    let greatest = tops.fold(0.0, f64::max);
+    let greatest = panel.lines.iter().flat_map(|line| &line.points).map(top).fold(0.0, f64::max);
     if greatest > 0.0 { greatest * 1.12 } else { 1.0 }
+}
+
+/// The upper end of what is drawn of a point.
+fn top(point: &Point) -> f64 {
+    point.spread.map(|[_, most]| most).or(point.median).unwrap_or_default()
 }
 
 /// The versions of the drivers, none over another one, and how far up the axis goes with them.
@@ -119,13 +110,9 @@ fn greatest(panel: &Panel) -> f64 {
 fn labels(panel: &Panel, greatest: f64) -> (Vec<Label>, f64) {
     let mut wanted = Vec::new();
     for (line, found) in panel.lines.iter().enumerate().filter(|(_, line)| line.role == Role::Driver) {
-        let mut version = None;
-        for point in found.points.iter().filter(|point| point.median.is_some()) {
-            let top = point.spread.map(|[_, most]| most).or(point.median).unwrap_or_default();
-            if version != Some(&point.version) {
-                wanted.push(Label { line, text: plain(&point.version), x: point.place as f64, y: top });
-            }
-            version = Some(&point.version);
+        let shown: Vec<&Point> = found.points.iter().filter(|point| point.median.is_some()).collect();
+        for begin in shown.chunk_by(|one, next| one.version == next.version).map(|points| points[0]) {
+            wanted.push(Label { line, text: plain(&begin.version), x: begin.place as f64, y: top(begin) });
         }
     }
     wanted.retain(|label| !label.text.is_empty() && plain(&panel.places[label.x as usize]) != label.text);
@@ -150,7 +137,6 @@ fn step(panel: &Panel) -> usize {
     panel.places.len().div_ceil((texts as usize).max(1)).max(1)
 }
 
-/// A line of text in units of the axis.
 fn line_of(greatest: f64) -> f64 {
     LINE / (HEIGHT - TOP - BELOW) * greatest
 }

@@ -11,7 +11,6 @@ use crate::export::text::plain;
 use crate::measure::STATEMENTS;
 use crate::{Cell, Pass, Unit};
 
-/// Kinds of latency that have no chart.
 const BESIDE: [&str; 2] = ["driver", "lateness"];
 
 /// The prefix of latencies with a fixed number of statements in flight.
@@ -126,7 +125,6 @@ fn tail(percentile: f64) -> f64 {
     -(1.0 - percentile / 100.0).log10()
 }
 
-/// The percentile of so many nines.
 fn percent(nines: f64) -> String {
     let share = 100.0 * (1.0 - 10f64.powf(-nines));
     let digits = (nines.round() as usize).saturating_sub(2);

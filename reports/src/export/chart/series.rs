@@ -13,11 +13,6 @@ const LEAST: usize = 3;
 impl Here<'_> {
     /// A line per cell, the first second's answers first.
     pub(super) fn series(&self) -> Chart {
-        let whole_seconds = |cell: &&Cell| -> Vec<f64> {
-            let answered = answered(cell);
-            // The last second is seldom a whole one.
-            answered[..answered.len().saturating_sub(1)].to_vec()
-        };
         let shown: Vec<(&Cell, Vec<f64>)> = self
             .cells
             .iter()
@@ -62,7 +57,8 @@ impl Here<'_> {
     }
 }
 
-/// Statements answered in each second of the window.
-fn answered(cell: &Cell) -> Vec<f64> {
-    cell.series.answered.iter().map(|answers| *answers as f64).collect()
+/// Statements answered in each whole second of the window, which the last one seldom is.
+fn whole_seconds(cell: &Cell) -> Vec<f64> {
+    let answered = &cell.series.answered;
+    answered[..answered.len().saturating_sub(1)].iter().map(|answers| *answers as f64).collect()
 }

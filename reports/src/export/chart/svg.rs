@@ -12,7 +12,6 @@ pub const WIDTH: f64 = 960.0;
 pub const RIGHT: f64 = 24.0;
 pub const TOP: f64 = 12.0;
 
-/// From figures to units.
 #[derive(Clone, Copy)]
 pub struct Scale {
     low: f64,
@@ -67,14 +66,11 @@ pub struct Picture {
     with_titles: bool,
 }
 
-/// Where a text stands beside its place.
 #[derive(Clone, Copy)]
 pub enum Stands {
     /// Its upper left corner is the place.
     RightBelow,
-    /// Its upper middle.
     Below,
-    /// Its lower middle.
     Above,
     /// The middle of its right edge.
     Left,
@@ -162,14 +158,12 @@ impl Picture {
         self.push(&html! { circle class={ (class) " f" } cx=(x) cy=(y) r=(radius) { (title) } });
     }
 
-    /// Where there is no figure.
     pub fn cross(&mut self, (x, y): (f64, f64), class: &str, title: &str) {
         let (x, y) = (self.x.at(x), self.y.at(y));
         let path = format!("M{:.0} {:.0}l18 18m0 -18l-18 18", x - 9.0, y - 9.0);
         self.push(&html! { path class={ (class) " s" } d=(path) stroke-width="4" { title { (title) } } });
     }
 
-    /// A filled rectangle between two corners.
     pub fn bar(&mut self, [(left, top), (right, bottom)]: [(f64, f64); 2], class: &str, title: Option<&str>) {
         let (x, y) = (self.x.at(left), self.y.at(top));
         let (width, height) = (self.x.at(right) - x, (self.y.at(bottom) - y).abs());
@@ -194,7 +188,6 @@ impl Picture {
         self.push(&html! { text class={ (class) " f" } x=(x) y=(y) dy=(dy) text-anchor=(anchor) { (text) } });
     }
 
-    /// Units per figure of the x axis.
     pub fn per_figure(&self) -> f64 {
         (self.x.to - self.x.from) / (self.x.high - self.x.low)
     }

@@ -3,9 +3,17 @@
 use crate::{Analysis, Role, Run, plain, short};
 
 /// As many drivers have a colour of their own.
-pub const COLOURS: usize = 8;
+const COLOURS: usize = 8;
 
-/// A run against one reference.
+/// The class of a contender's colour; that of a driver follows from its number.
+pub fn colour(role: Role, number: usize) -> String {
+    match role {
+        Role::Floor => "k-floor".to_owned(),
+        Role::Noop => "k-noop".to_owned(),
+        Role::Driver => format!("k-{}", number % COLOURS),
+    }
+}
+
 pub struct View<'a> {
     /// The reference, as people say it; empty if there is none.
     pub name: String,
@@ -18,7 +26,6 @@ impl<'a> View<'a> {
     }
 }
 
-/// How contenders are named and coloured.
 pub struct Faces {
     pub ids: Vec<String>,
     pub labels: Vec<String>,
@@ -30,30 +37,23 @@ pub struct Faces {
 
 impl Faces {
     pub fn of(run: &Run) -> Faces {
-        let mut colours: Vec<(String, String)> = Vec::new();
-        let mut drivers = 0;
+        let mut colours: Vec<String> = Vec::new();
+        let mut drivers = 0..;
         for one in &run.contenders {
-            let colour = match one.role {
-                Role::Floor => "k-floor".to_owned(),
-                Role::Noop => "k-noop".to_owned(),
-                // A control has the colour of the contender that it repeats.
-                Role::Driver => {
-                    let base = one.id.rsplit_once('#').filter(|_| one.control).map(|(base, _)| base);
-                    let known =
-                        colours.iter().find(|(id, _)| Some(id.as_str()) == base).map(|(_, colour)| colour.clone());
-                    known.unwrap_or_else(|| {
-                        drivers += 1;
-                        format!("k-{}", (drivers - 1) % COLOURS)
-                    })
-                }
-            };
-            colours.push((one.id.clone(), colour));
+            // A control has the colour of the contender that it repeats.
+            let base = one.id.rsplit_once('#').filter(|_| one.control).map(|(base, _)| base);
+            let known = run.contenders.iter().zip(&colours).find(|(known, _)| Some(known.id.as_str()) == base);
+            colours.push(match known {
+                Some((_, colour)) => colour.clone(),
+                None if one.role == Role::Driver => colour(one.role, drivers.next().unwrap_or_default()),
+                None => colour(one.role, 0),
+            });
         }
         Faces {
             ids: run.contenders.iter().map(|one| one.id.clone()).collect(),
             drivers: run.contenders.iter().map(|one| one.role == Role::Driver).collect(),
             labels: run.contenders.iter().map(|one| plain(&one.label)).collect(),
-            classes: colours.iter().enumerate().map(|(place, (_, colour))| format!("c-{place} {colour}")).collect(),
+            classes: colours.iter().enumerate().map(|(place, colour)| format!("c-{place} {colour}")).collect(),
         }
     }
 

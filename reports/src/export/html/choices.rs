@@ -8,7 +8,7 @@ use crate::export::chart::{Chart, Kind};
 use crate::export::column::Column;
 use crate::export::document::Table;
 use crate::export::part::Sheet;
-use crate::export::text::capital;
+use crate::export::text::{capital, grouped, unique};
 use crate::{Run, plain};
 
 /// The further tables of the page and the meters in them: each has a class that hides it.
@@ -18,23 +18,16 @@ pub struct Meters {
 
 impl Meters {
     pub fn of(tables: &[Table]) -> Meters {
-        let mut sheets: Vec<(String, Vec<String>)> = Vec::new();
-        for sheet in tables.iter().flat_map(|table| table.sheets.iter().skip(1)) {
-            let at = sheets.iter().position(|(title, _)| *title == sheet.title).unwrap_or_else(|| {
-                sheets.push((sheet.title.clone(), Vec::new()));
-                sheets.len() - 1
-            });
+        let headings = |sheet: &Sheet| match is_of_meters(sheet) {
+            true => (0..sheet.columns.len()).map(|at| sheet.heading(at)).collect(),
             // The columns of a breakdown are contenders.
-            for heading in sheet.columns.iter().filter(|_| is_of_meters(sheet)).map(|lines| heading(lines)) {
-                if !sheets[at].1.contains(&heading) {
-                    sheets[at].1.push(heading);
-                }
-            }
-        }
-        Meters { sheets }
+            false => Vec::new(),
+        };
+        let sheets = tables.iter().flat_map(|table| table.sheets.iter().skip(1));
+        let sheets = grouped(sheets.map(|sheet| (sheet.title.clone(), headings(sheet)))).into_iter();
+        Meters { sheets: sheets.map(|(title, headings)| (title, unique(headings.concat()))).collect() }
     }
 
-    /// The class that hides the whole table.
     pub fn class(&self, sheet: &Sheet) -> String {
         self.place(sheet).map(|at| format!("x-{at}")).unwrap_or_default()
     }
@@ -55,17 +48,10 @@ fn is_of_meters(sheet: &Sheet) -> bool {
     sheet.first == "contender"
 }
 
-/// The heading of a further table's column on one line.
-pub fn heading(lines: &[String]) -> String {
-    plain(&lines.join(" ")).replace("- ", "").replace("+ ", "+").replace(" +", "+")
-}
-
-/// The name of a further table.
 pub fn name(sheet: &str) -> String {
     capital(&plain(sheet))
 }
 
-/// The bar of choices.
 pub fn choices(
     run: &Run,
     views: &[View],

@@ -17,12 +17,11 @@ const KEPT: &str = "keep";
 /// The fields of all tables, keyed by their element's id.
 pub type Fields = BTreeMap<String, Field>;
 
-/// The heading of a column on one line.
 pub fn title(column: &Column) -> String {
     match (column.kind, column.meter) {
         (Kind::Ratio, THROUGHPUT) => "ratio of statements/s".to_owned(),
         (Kind::Ratio, _) => "ratio".to_owned(),
-        _ => column.title.join(" ").replace("- ", ""),
+        _ => column.title.replace('\n', " ").replace("- ", ""),
     }
 }
 
@@ -59,7 +58,6 @@ pub fn meaning(column: &Column) -> &'static str {
     }
 }
 
-/// One per column.
 pub fn fields(run: &Run, row: &Row, columns: &[&Column], notes: &mut Notes) -> Vec<Field> {
     let ran = row.figures.get(WALL).is_some_and(|figure| figure.median.is_some());
     columns.iter().map(|column| if ran { field(run, row, column, notes) } else { Field::of("–") }).collect()

@@ -4,13 +4,12 @@ use maud::{Markup, html};
 
 use super::fields::{Fields, verdict};
 use super::sections::{field, who};
-use crate::Place;
 use crate::export::chart::view::{Faces, View};
 use crate::export::part::{Field, Notes};
 use crate::export::quantity::{three_digits, whole};
 use crate::export::short::shown;
 use crate::measure::{CPU_PER_STATEMENT, SERVER_CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT};
-use crate::{Bottleneck, Contender, SummaryRow, plain};
+use crate::{Bottleneck, Contender, Place, SummaryRow, plain};
 
 /// A measure that a reader can switch to.
 pub struct Lens {
@@ -19,7 +18,6 @@ pub struct Lens {
     meter: &'static str,
     show: fn(f64) -> String,
     less_is_better: bool,
-    /// Why it was not measured.
     missing: &'static str,
 }
 

@@ -3,7 +3,8 @@
 use maud::{Markup, PreEscaped, html};
 
 use super::shell::shell;
-use crate::export::chart::history::{chart, classes, said};
+use crate::export::chart::history::{chart, said};
+use crate::export::chart::view::colour;
 use crate::export::history::{BARS, NOTHING_JOINED, about, gaps, left_out};
 use crate::export::part::Part;
 use crate::export::releases::{INTERVALS, has_intervals, panels, parts};
@@ -47,7 +48,6 @@ fn section(at: usize, group: &Group) -> Markup {
 /// What the bars of a chart are without intervals.
 const SPREAD: &str = "Medians with the least and the greatest block or generation.";
 
-/// What they are with intervals.
 const AROUND: &str = "A bar is the 95 % interval of the ratio to the reference, drawn around the level.";
 
 /// What a run that compares all releases shows of them: the changes, and a chart per figure with a line at each of them.
@@ -82,8 +82,8 @@ fn picture(panel: &Panel, group: &Group, bars: &str) -> Markup {
             figcaption { strong { (plain(&panel.title)) } span { (bars) } }
             (PreEscaped(chart(panel, &group.runs)))
             ul.legend {
-                @for (line, class) in panel.lines.iter().zip(classes(panel)) {
-                    li { span.swatch.(class) {} (plain(&line.contender)) }
+                @for line in &panel.lines {
+                    li { span.swatch.(colour(line.role, line.colour)) {} (plain(&line.contender)) }
                 }
             }
             details.more {

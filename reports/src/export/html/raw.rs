@@ -28,18 +28,15 @@ const WITHOUT_CELLS: &str = "The page has no room for the cells of this run. The
 /// So many bytes are packed at a time.
 const PART: usize = 64 * 1024;
 
-/// A file in the page.
 pub struct Download {
     /// What it is called once it is unpacked.
     pub name: &'static str,
-    /// Its media type once it is unpacked.
     pub media: &'static str,
     pub about: String,
     /// `data:` and the file, compressed.
     pub address: String,
     /// Its size in bytes, compressed.
     pub packed: usize,
-    /// Its size in bytes.
     pub bytes: usize,
 }
 

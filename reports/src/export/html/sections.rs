@@ -2,7 +2,7 @@
 
 use maud::{Markup, PreEscaped, html};
 
-use super::choices::{Meters, heading, name};
+use super::choices::{Meters, name};
 use super::fields::{Fields, meaning, title};
 use super::raw::Download;
 use crate::export::chart::Chart;
@@ -22,7 +22,6 @@ pub fn by_view(views: &[View], content: impl Fn(&View) -> Markup) -> Markup {
     }
 }
 
-/// What was found, and what it is worth.
 pub fn headline(analysis: &Analysis) -> Markup {
     html! {
         @for (at, finding) in analysis.findings().iter().enumerate() {
@@ -56,7 +55,6 @@ pub fn field(id: &str, class: &str, name: &str, field: Option<&Field>) -> Markup
     }
 }
 
-/// The main table of one scenario in one arrangement.
 pub fn main_table(
     p: usize,
     place: Place,
@@ -110,39 +108,44 @@ pub fn main_table(
     }
 }
 
-/// A table of figures that are the same for every reference.
 pub fn sheet(sheet: &Sheet, faces: &Faces, meters: &Meters) -> Markup {
     let of = |label: &str| faces.labels.iter().position(|known| known == label).map(|place| format!("c-{place}"));
-    let column = |lines: &Vec<String>| {
-        let title = heading(lines);
-        let class = meters.class_of(sheet, &title).or_else(|| of(&lines.concat())).unwrap_or_default();
+    let column = |at: usize| {
+        let title = sheet.heading(at);
+        let class =
+            meters.class_of(sheet, &title).or_else(|| of(&sheet.columns[at].replace('\n', ""))).unwrap_or_default();
         (html! { (title) }, format!("num {class}"))
     };
-    let columns: Vec<(Markup, String)> = sheet.columns.iter().map(column).collect();
     let name = name(&sheet.title);
     html! {
         details.more.(meters.class(sheet)) {
             summary { (name) }
-            (grid(&name, sheet, &columns, of))
+            (grid(&name, sheet, column, of))
         }
     }
 }
 
 /// A sheet under that name, with the heading and the classes of each column and a class of each row.
-pub fn grid(name: &str, sheet: &Sheet, columns: &[(Markup, String)], row: impl Fn(&str) -> Option<String>) -> Markup {
+pub fn grid(
+    name: &str,
+    sheet: &Sheet,
+    column: impl Fn(usize) -> (Markup, String),
+    row: impl Fn(&str) -> Option<String>,
+) -> Markup {
+    let columns: Vec<(Markup, String)> = (0..sheet.columns.len()).map(column).collect();
     html! {
         div.scroll tabindex="0" role="region" aria-label=(name) {
             table.sortable {
                 caption.unseen { (name) }
                 thead { tr {
                     th scope="col" { (sheet.first) }
-                    @for (title, class) in columns { th class=(class) scope="col" { (title) } }
+                    @for (title, class) in &columns { th class=(class) scope="col" { (title) } }
                 } }
                 @for group in &sheet.groups { tbody {
                     @for one in group {
                         tr class=[row(&one.label)] {
                             th scope="row" { (one.label) @if !one.trouble.is_empty() { " " span.badge.bad { (one.trouble) } } }
-                            @for (field, (_, class)) in one.fields.iter().zip(columns) {
+                            @for (field, (_, class)) in one.fields.iter().zip(&columns) {
                                 td class={ (class) " " @if field.is_bad { "bad" } } {
                                     (field.text)
                                     @if let Some(note) = field.note { " " (reference_to(note)) }
@@ -173,7 +176,6 @@ fn reference_to(note: usize) -> Markup {
     html! { a href={ "#note-" (note) } aria-label={ "note " (note) } { "[" (note) "]" } }
 }
 
-/// The charts of one scenario in one arrangement.
 pub fn charts(charts: &[Chart]) -> Markup {
     html! {
         div.charts {
@@ -196,9 +198,7 @@ pub fn charts(charts: &[Chart]) -> Markup {
     }
 }
 
-/// Versions, settings and caveats of each contender.
 pub fn contenders(run: &Run, faces: &Faces, cells: &[Cell]) -> Markup {
-    let shorter = |hash: &str| hash.get(..16).map_or_else(|| plain(hash), plain);
     html! {
         section aria-labelledby="contenders" {
             h2 id="contenders" { "Contenders" }
@@ -228,8 +228,8 @@ pub fn contenders(run: &Run, faces: &Faces, cells: &[Cell]) -> Markup {
                     }
                     @if !one.build.is_empty() {
                         p.muted {
-                            "Load generator " code { (shorter(&one.build)) }
-                            @if !one.executable.is_empty() { ", executable " code { (shorter(&one.executable)) } }
+                            "Load generator " code { (short_hash(&one.build)) }
+                            @if !one.executable.is_empty() { ", executable " code { (short_hash(&one.executable)) } }
                             @if !one.compiler.is_empty() { ", " (plain(&one.compiler)) }
                         }
                     }
@@ -237,6 +237,10 @@ pub fn contenders(run: &Run, faces: &Faces, cells: &[Cell]) -> Markup {
             }
         }
     }
+}
+
+pub fn short_hash(hash: &str) -> String {
+    plain(hash.get(..16).unwrap_or(hash))
 }
 
 /// What was run on what, how to repeat it, the source, and the data.
@@ -308,7 +312,6 @@ fn plain_line(line: &str) -> String {
     format!("{}{}", " ".repeat(indent), plain(line))
 }
 
-/// Numbered notes.
 pub fn notes(sentences: &[String]) -> Markup {
     html! {
         @if !sentences.is_empty() {

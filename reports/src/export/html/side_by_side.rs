@@ -61,7 +61,7 @@ fn opened(at: usize, name: &str, about: &str, one: &Recorded) -> Markup {
                             @if let Some(why) = &contender.unavailable { (plain(why)) " " }
                             @if let Some(versions) = libraries(run, contender) { (versions) " " }
                             @for caveat in caveats(contender, one.cells.iter()) { (plain(&caveat)) " " }
-                            @if !contender.build.is_empty() { "Load generator " code { (short(&contender.build)) } "." }
+                            @if !contender.build.is_empty() { "Load generator " code { (sections::short_hash(&contender.build)) } "." }
                         }
                     }
                 }
@@ -75,18 +75,12 @@ fn opened(at: usize, name: &str, about: &str, one: &Recorded) -> Markup {
     }
 }
 
-/// The beginning of a hash.
-fn short(hash: &str) -> String {
-    plain(hash.get(..16).unwrap_or(hash))
-}
-
-/// All runs together.
 fn together(combined: &Combined, remarks: &[String]) -> Markup {
     html! {
         section aria-labelledby="combined" {
             h2 id="combined" { "All runs together" }
             p.muted { (about_all(combined)) "." }
-            (table("All runs together", &Short::combined(combined).sheet(), |_, title| html! { (title) }))
+            (table("All runs together", &Short::combined(combined).sheet, |_, title| html! { (title) }))
             ul.remarks { @for remark in remarks { li { (remark) } } }
         }
     }
@@ -107,9 +101,7 @@ fn section(at: usize, place: &Together) -> Markup {
 }
 
 /// A sheet with the heading that `head` makes of a column's number and title.
-fn table(caption: &str, sheet: &Sheet, head: impl Fn(usize, String) -> Markup) -> Markup {
-    let class = |column: usize| if column < sheet.words { "" } else { "num" }.to_owned();
-    let columns: Vec<_> =
-        sheet.columns.iter().enumerate().map(|(at, lines)| (head(at, lines.concat()), class(at))).collect();
-    sections::grid(caption, sheet, &columns, |_| None)
+fn table(caption: &str, sheet: &Sheet, head: impl Fn(usize, &str) -> Markup) -> Markup {
+    let column = |at: usize| (head(at, &sheet.columns[at]), if at < sheet.words { "" } else { "num" }.to_owned());
+    sections::grid(caption, sheet, column, |_| None)
 }

@@ -51,7 +51,6 @@ pub fn words(run: &Run, rows: &[SummaryRow], columns: &[&Column]) -> Markup {
     }
 }
 
-/// What the arrangements of the run are.
 pub fn arrangements(run: &Run) -> Markup {
     let arrangements = &run.plan.arrangements;
     html! {
