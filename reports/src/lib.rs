@@ -31,7 +31,6 @@ pub(crate) use export::{head, quantity, text};
 
 pub use analysis::Analysis;
 pub use analysis::against::references;
-pub use analysis::attempts::Noise;
 pub use analysis::bottleneck::Bottleneck;
 pub use analysis::check::{Check, CheckError, Checked, Judgement};
 pub use analysis::combined::{Agreement, Combined, CombinedRow, InRun};
@@ -54,7 +53,7 @@ pub use export::{
     live_line, stand_ins,
 };
 pub use measure::{Better, ByName, Declaration, Measure, MeasureInfo, Unit};
-pub use model::cell::{Cell, CoreLoop, ErrorLine, Latency, Pass, RoundCores};
+pub use model::cell::{Cell, ErrorLine, Latency, Pass, RoundCores};
 pub use model::checksum::Checksum;
 pub use model::recorded::{PACKED_CELLS, Recorded, RecordedError, foreign, read_cells};
 pub use model::run::{

@@ -15,8 +15,8 @@ use crate::archive::unpack;
 use crate::page::page;
 use crate::path::{machine_path, of_the_machine, without_code};
 use crate::store::{
-    CELLS, CHART, FILES, NOTES, PAGE, PublishedRun, README, RUN, TABLE, everybody, folders, is_inside, is_of_a_plan,
-    is_published, name_of, named, unnumbered,
+    CELLS, CHART, FILES, NOTES, PAGE, PublishedRun, README, RUN, TABLE, everybody, folders, has_own_histogram,
+    is_inside, is_of_a_plan, is_published, name_of, named, unnumbered,
 };
 
 /// The least number of blocks from which a published run must have a control.
@@ -83,7 +83,7 @@ fn of_run(published: &PublishedRun, shown: &str, notes: &str, found: &mut Vec<St
         say(RUN, ": the run has no end, or was ended early; publish one that was finished.".to_owned());
     }
     if run.cut_short.is_some() && !run.plan.is_open() {
-        let ran = format!("{} of {} {}s", run.blocks(), run.plan.blocks, run.plan.repeated());
+        let ran = format!("{} of {} generations", run.blocks(), run.plan.blocks);
         let advice = "go on with `cqldyno compare --resume DIR` and publish all.";
         say(RUN, format!(": it was cut short after {ran}; {advice}"));
     }
@@ -100,10 +100,7 @@ fn of_run(published: &PublishedRun, shown: &str, notes: &str, found: &mut Vec<St
     completeness(&analysis, &mut |what| say(CELLS, what));
     let doubts = analysis.doubts().iter().filter(|doubt| !tell(notes, doubt)).cloned();
     let too_few = analysis.rounds().sentence().filter(|_| analysis.has_too_few_rounds());
-    let noise = analysis.noise().filter(|noise| 2 * noise.disturbed > noise.blocks).map(|noise| {
-        format!("{} of {} blocks were disturbed; measure on a quiet machine.", noise.disturbed, noise.blocks)
-    });
-    doubts.chain(too_few).chain(noise).for_each(|what| say(CELLS, format!(": {what}")));
+    doubts.chain(too_few).for_each(|what| say(CELLS, format!(": {what}")));
     of_files(published, shown, found);
 }
 
@@ -125,7 +122,7 @@ fn of_files(PublishedRun { folder, recorded, .. }: &PublishedRun, shown: &str, f
         }
     }
     let histograms = files.keys().filter(|name| name.starts_with("hdr/")).count();
-    let least = cells.iter().filter(|cell| cell.failed.is_none() && cell.round.is_none()).count();
+    let least = cells.iter().filter(|cell| cell.failed.is_none() && has_own_histogram(cell)).count();
     if histograms < least {
         say(FILES, format!(": it holds {histograms} histograms, and {least} cells ended."));
     }
@@ -147,7 +144,7 @@ fn of_files(PublishedRun { folder, recorded, .. }: &PublishedRun, shown: &str, f
     for inner in folders(folder).unwrap_or_default() {
         say(&name_of(&inner), "/: it is no folder of a published run; remove it.".to_owned());
     }
-    // A run of schema version 1 does not name its histograms.
+    // A run of the first version does not name its histograms.
     let is_named = |name: &str| if named.is_empty() { name.starts_with("hdr/") } else { named.contains(name) };
     for name in files.keys().filter(|name| !is_named(name)) {
         say(FILES, format!(": nothing names its {name}; publish the run again."));
@@ -222,7 +219,7 @@ fn contenders(run: &Run, is_default: bool, notes: &str, say: &mut impl FnMut(Str
         let mut versions = vec![("version", &one.version), ("compiler", &one.compiler)];
         // A worker in another language has a load generator of its own, which has no build.
         versions.extend(is_default.then_some(("build", &one.build)));
-        if run.schema > 1 {
+        if run.checksum.is_some() {
             versions.push(("executable", &one.executable));
         }
         for (what, _) in versions.iter().filter(|(_, value)| value.is_empty()) {
@@ -277,7 +274,7 @@ fn asked(run: &Run, cell: &Cell) -> Option<u64> {
         Some(round) if run.contender(&cell.contender)?.role == Role::Driver => {
             share(issued, run.rounds(scenario), round)
         }
-        // There for scale, in one turn of a generation, or without turns.
+        // There for scale, in one turn of a generation, or in another pass.
         _ => issued,
     })
 }
@@ -304,8 +301,7 @@ fn completeness(analysis: &Analysis, say: &mut impl FnMut(String)) {
     let all: Vec<u32> = (1..=run.blocks()).collect();
     // Instructions are counted on one thread alone where that is an arrangement.
     let one_thread = run.plan.arrangements.iter().any(|one| one.runtime == ONE_THREAD);
-    let mut passes: BTreeSet<Pass> = run.plan.passes.iter().copied().chain([Pass::Timing]).collect();
-    passes.extend((run.plan.counting_count > 0).then_some(Pass::Counting));
+    let passes: BTreeSet<Pass> = run.plan.passes.iter().copied().chain([Pass::Timing]).collect();
     for place in analysis.places() {
         let can = |one: &&Contender| one.unavailable.is_none() && !place.scenario.left_out.contains_key(&one.id);
         let is_counted =
@@ -318,11 +314,9 @@ fn completeness(analysis: &Analysis, say: &mut impl FnMut(String)) {
                 let mut ran: Vec<u32> = cells.iter().map(|cell| cell.block).collect();
                 ran.sort_unstable();
                 // A generation has several turns.
-                if run.plan.turns.is_some() {
-                    ran.dedup();
-                }
+                ran.dedup();
                 let expected = match pass {
-                    Pass::Timing if ran != all => format!("{}s 1 to {} once each", run.plan.repeated(), run.blocks()),
+                    Pass::Timing if ran != all => format!("generations 1 to {} once each", run.blocks()),
                     Pass::Timing => continue,
                     _ if ran.is_empty() => "one".to_owned(),
                     _ => continue,

@@ -151,7 +151,7 @@ pub(crate) fn of_date(date: &str, shown: &[PublishedRun], front: Option<&Front>,
         out.push_str(&front.together(date).unwrap_or_default());
     }
     out.push_str(&carried::tables(shown));
-    for PublishedRun { name, recorded: Recorded { run, cells, notes }, .. } in shown {
+    for PublishedRun { name, folder, recorded: Recorded { run, cells, notes } } in shown {
         let analysis = Analysis::new(run, cells);
         out.push_str(&format!("## [{name}]({name})\n\n{}\n\n", asked(&[run], date)));
         for note in notes {
@@ -169,11 +169,8 @@ pub(crate) fn of_date(date: &str, shown: &[PublishedRun], front: Option<&Front>,
              - [page.html]({name}/page.html): the same with charts, for a browser (GitHub shows its source)\n\
              - [run.json]({name}/run.json), [{file}]({name}/{file}), [files.tar.gz]({name}/files.tar.gz): what was asked, \
              {all} as measured, and the histogram of each cell\n\n",
-            file = if run.plan.turns.is_some() { PACKED_CELLS } else { CELLS },
-            all = match run.plan.turns {
-                None => count(cells.len() as u64, "cell"),
-                Some(_) => format!("{} turns and cells", whole(cells.len() as f64)),
-            },
+            file = if folder.join(CELLS).exists() { CELLS } else { PACKED_CELLS },
+            all = format!("{} turns and cells", whole(cells.len() as f64)),
         ));
         if let Some(command) = &run.command {
             out.push_str(&format!("The same again:\n\n```\n{}\n```\n\n", plain(command).replace("```", "` ` `")));
@@ -326,20 +323,16 @@ fn asked(runs: &[&Run], date: &str) -> String {
     let run = runs[0];
     let plan = &run.plan;
     let several = if runs.len() > 1 { format!("{} runs of ", runs.len()) } else { String::new() };
-    let blocks = match (plan.turns, plan.blocks) {
-        (Some(turns), _) => {
-            let generations: Vec<String> = runs.iter().map(|run| run.blocks().to_string()).collect();
-            let rounds = count(turns.rounds.into(), "round");
-            let most = if plan.total.is_some() { "at most " } else { "" };
-            format!(
-                "{} generations of {rounds}, with turns of {}{}",
-                list(&generations),
-                most,
-                whole(turns.count as f64)
-            )
-        }
-        (None, 1) => run.statements(|number| whole(number as f64)),
-        (None, blocks) => format!("{blocks} blocks of {}", run.statements(|number| whole(number as f64))),
+    let generations: Vec<String> = runs.iter().map(|run| run.blocks().to_string()).collect();
+    let blocks = match (plan.blocks, plan.turns.rounds) {
+        (1, 1) => run.statements(|number| whole(number as f64)),
+        (_, rounds) => format!(
+            "{} generations of {}, with turns of {}{}",
+            list(&generations),
+            count(rounds.into(), "round"),
+            if plan.total.is_some() { "at most " } else { "" },
+            whole(plan.turns.count as f64)
+        ),
     };
     let target = server(run);
     let with = run.command.as_ref().map_or(String::new(), |command| format!(" with `{}`", command.replace('`', "'")));

@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::path::machine_path;
 
 pub(crate) const RUN: &str = "run.json";
-/// Packed where the run takes turns, of which there are thousands.
+/// Packed where generations have several rounds, and so thousands of turns.
 pub(crate) const CELLS: &str = "cells.jsonl";
 /// The files that cells name, packed.
 pub(crate) const FILES: &str = "files.tar.gz";
@@ -100,7 +100,12 @@ pub(crate) fn recorded(folder: &Path) -> Result<Recorded> {
 /// Whether a file of that kind is published. Profiles of callgrind name the folders of every source file; their totals are measures. The
 /// histograms of thousands of turns are large; their percentiles stand in the cells.
 pub(crate) fn is_published(cell: &Cell, kind: &str) -> bool {
-    kind != "callgrind" && (kind != "hdr" || cell.round.is_none())
+    kind != "callgrind" && (kind != "hdr" || has_own_histogram(cell))
+}
+
+/// Whether the cell does not share the file of its histogram with all turns.
+pub(crate) fn has_own_histogram(cell: &Cell) -> bool {
+    cell.files.get("hdr").map_or(cell.round.is_none(), |file| !file.ends_with("/turns.hlog"))
 }
 
 /// The files beside `run.json` and `cells.jsonl` that they name and that are published: those of cells, and the lock files of workers

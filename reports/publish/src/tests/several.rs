@@ -22,7 +22,7 @@ fn runs_of_one_plan_have_one_folder_and_the_readme_has_their_combined_table() {
         assert!(
             text.contains("**dearer** |")
                 && !text.contains("3 of 3 |")
-                && text.contains("3 runs of 12 blocks of 500,000"),
+                && text.contains("3 runs of 12, 12 and 12 generations of 1 round, with turns of 500,000"),
             "{text}"
         );
         assert!(text.contains("Measured from 2026-01-02 to 2026-01-04"), "{text}");

@@ -50,13 +50,12 @@ fn fields(analysis: &Analysis) -> Conditions {
     let mut labels: Vec<&str> = run.contenders.iter().map(|one| one.label.as_str()).collect();
     labels.sort_unstable();
     let arrangements: Vec<&str> = plan.arrangements.iter().map(|one| one.id.as_str()).collect();
-    let of_what = if plan.turns.is_some() { "turn" } else { "cell" };
     let own = [
         ("the contenders", labels.join(", ")),
         ("the reference", analysis.reference().map_or(String::new(), |one| one.label.clone())),
         ("the scenarios", scenarios(run)),
         ("the arrangements", arrangements.join(", ")),
-        ("the count", format!("{} statements per {of_what}", whole(plan.statements() as f64))),
+        ("the count", format!("{} statements per turn", whole(plan.statements() as f64))),
         ("the statements before the window", whole(plan.warmup as f64)),
         ("the orders of functions", plan.layouts.unwrap_or_default().to_string()),
         ("cqldyno's version", run.cqldyno.clone()),
