@@ -7,6 +7,7 @@ pub(crate) mod bottleneck;
 pub(crate) mod check;
 pub(crate) mod combined;
 pub(crate) mod comparison;
+pub(crate) mod conditions;
 pub(crate) mod cross_check;
 pub(crate) mod cut_short;
 pub(crate) mod explain;

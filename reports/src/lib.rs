@@ -24,8 +24,8 @@ pub use model::measure;
 pub(crate) use model::schema;
 
 pub(crate) use analysis::{
-    attempts, band, bottleneck, check, comparison, cross_check, cut_short, findings, further, judge, ranking, rounds,
-    summary,
+    attempts, band, bottleneck, comparison, conditions, cross_check, cut_short, findings, further, judge, ranking,
+    rounds, summary,
 };
 pub(crate) use export::{head, quantity, text};
 
@@ -36,7 +36,7 @@ pub use analysis::check::{Check, CheckError, Checked, Judgement};
 pub use analysis::combined::{Agreement, Combined, CombinedRow, InRun};
 pub use analysis::cut_short::{CutShort, why_cut_short, why_passes_left_out};
 pub use analysis::explain::{NOTHING_EXPLAINS, explanation, more_calls};
-pub use analysis::history::{By, Cause, Change, Group, History, HistoryLine, LeftOut, Panel, PastRun, Point};
+pub use analysis::history::{By, Cause, Group, History, HistoryLine, LeftOut, LevelChange, Panel, PastRun, Point};
 pub use analysis::judge::{judged, judged_change, same_time};
 pub use analysis::ranking::whose;
 pub use analysis::rounds::CountedRounds;

@@ -507,7 +507,7 @@ fn a_run_that_is_not_whole_is_reported() {
     let said = said_of(|run, _| run.interrupted = true);
     assert_said(&said, "2026-01-02/blocks/run.json: the run has no end, or was ended early");
     let said = said_of(|run, _| run.cut_short = Some(CutShort { within_ms: 1_000, blocks: 11, missing_ms: 500 }));
-    assert_said(&said, "2026-01-02/blocks/run.json: it was cut short after 11 of 12 blocks; go on with");
+    assert_said(&said, "2026-01-02/blocks/run.json: it was cut short after 11 of 12 generations; go on with");
 }
 
 #[test]

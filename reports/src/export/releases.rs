@@ -4,7 +4,7 @@ use super::chart::history::{figure, said, story};
 use super::history::gaps;
 use super::part::{Field, Part, Sheet, TableRow};
 use super::text::{grouped, plain};
-use crate::{Analysis, Change, Group, History, Panel, Point, Role};
+use crate::{Analysis, Group, History, LevelChange, Panel, Point, Role};
 
 /// How a range is to be read.
 pub(super) const INTERVALS: &str = "A range is the 95 % interval of the ratio to the reference, which has none itself.";
@@ -14,7 +14,7 @@ struct Step<'a> {
     driver: &'a str,
     versions: [&'a str; 2],
     /// Each with the panel that shows it.
-    changes: Vec<(&'a Panel, &'a Change, String)>,
+    changes: Vec<(&'a Panel, &'a LevelChange, String)>,
     /// Whether the run has one arrangement, which need not be said.
     is_one: bool,
 }
