@@ -144,23 +144,18 @@ pub(crate) fn until(analysis: &Analysis) -> Option<String> {
 
 /// Why there is no interval if `found` generations are too few and enough were asked for.
 pub(crate) fn too_few(run: &Run, found: usize, least: usize) -> Option<String> {
-    if !run.is_complete() && run.plan.blocks as usize >= least {
-        return Some(format!(
-            "An interval needs at least {least} generations in which every contender ran to its end, and there {} {found}, because the run \
-             {}; resume it.",
-            if found == 1 { "is" } else { "are" },
-            if run.interrupted { "was ended" } else { "is under way or broke off" },
-        ));
+    if (run.plan.blocks as usize) < least {
+        return None;
     }
-    let cut_short = run.cut_short.filter(|cut_short| (cut_short.blocks as usize) < least)?;
-    (run.plan.blocks as usize >= least).then(|| {
-        format!(
-            "An interval needs at least {least} generations in which every contender ran to its end, and there {} {found}, because \
-             the time limit was {}.",
-            if found == 1 { "is" } else { "are" },
-            lasting(Duration::from_millis(cut_short.within_ms)),
-        )
-    })
+    let why = match run.cut_short.filter(|cut_short| (cut_short.blocks as usize) < least) {
+        _ if run.interrupted => "the run was ended; resume it".to_owned(),
+        _ if !run.is_complete() => "the run is under way or broke off; resume it".to_owned(),
+        cut_short => format!("the time limit was {}", lasting(Duration::from_millis(cut_short?.within_ms))),
+    };
+    Some(format!(
+        "An interval needs at least {least} generations in which every contender ran to its end, and there {} {found}, because {why}.",
+        if found == 1 { "is" } else { "are" },
+    ))
 }
 
 #[cfg(test)]

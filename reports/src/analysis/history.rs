@@ -415,21 +415,14 @@ fn panel(by: By, key: &Key, mut found: Vec<Found>, members: &[Member], variants:
     let mut lines: Vec<HistoryLine> = Vec::new();
     for Found { contender, role, point, .. } in found {
         // Two versions in one run are two points of a line in the order of versions, and two lines in the order of dates.
-        let twice =
-            |line: &&mut HistoryLine| by == By::Date && line.points.iter().any(|known| known.place == point.place);
-        match lines.iter_mut().find(|line| line.contender == contender).filter(|line| !twice(line)) {
+        let has_point = |line: &HistoryLine| line.points.iter().any(|known| known.place == point.place);
+        let is_twice = by == By::Date && lines.iter().any(|line| line.contender == contender && has_point(line));
+        let contender = if is_twice { format!("{contender}@{}", point.version) } else { contender };
+        match lines.iter_mut().find(|line| line.contender == contender) {
             Some(line) => line.points.push(point),
             None => {
-                let taken = lines.iter().any(|line| line.contender == contender);
-                let contender = if taken { format!("{contender}@{}", point.version) } else { contender };
-                match lines.iter_mut().find(|line| line.contender == contender) {
-                    Some(line) => line.points.push(point),
-                    None => {
-                        let changes = Vec::new();
-                        let points = vec![point];
-                        lines.push(HistoryLine { contender, role, colour: 0, points, changes, is_searched: false });
-                    }
-                }
+                let (changes, points) = (Vec::new(), vec![point]);
+                lines.push(HistoryLine { contender, role, colour: 0, points, changes, is_searched: false });
             }
         }
     }
