@@ -7,6 +7,7 @@ pub(crate) mod bottleneck;
 pub(crate) mod check;
 pub(crate) mod combined;
 pub(crate) mod comparison;
+pub(crate) mod conditions;
 pub(crate) mod cross_check;
 pub(crate) mod cut_short;
 pub(crate) mod explain;
@@ -23,7 +24,7 @@ pub(crate) mod sweep;
 
 use cqldyno_statistics::{LogRatio, half_width};
 
-use self::attempts::{Attempts, Noise, repeats};
+use self::attempts::{Attempts, repeats};
 use self::comparison::{JUDGED, is_control};
 use self::cut_short::until;
 use self::explain::explanations;
@@ -94,7 +95,7 @@ impl<'a> Analysis<'a> {
             cells: counted,
             by_place,
             reference,
-            repeats: repeats(run, cells),
+            repeats: repeats(cells),
             until: None,
             rows: Vec::new(),
             logs,
@@ -123,12 +124,11 @@ impl<'a> Analysis<'a> {
     ) -> Analysis<'a> {
         cross_check::contradict(&mut rows, reference.map(|base| base.id.as_str()));
         let doubt = doubts.first().map(String::as_str);
-        let mut findings = findings::findings(self.run, reference, &rows, doubt, self.rounds.counting().is_some());
+        let mut findings = findings::findings(self.run, reference, &rows, doubt);
         findings.extend(reference.into_iter().flat_map(|base| explanations(self.run, &self.by_place, base, &rows)));
         let too_few = self.rounds.sentence().filter(|_| self.has_too_few_rounds());
-        let noise = self.noise().and_then(Noise::warning);
         let crowded = self.run.plan.arrangements.iter().filter_map(crowded);
-        let warnings = too_few.into_iter().chain(doubts.iter().cloned()).chain(noise).chain(crowded).collect();
+        let warnings = too_few.into_iter().chain(doubts.iter().cloned()).chain(crowded).collect();
         let own = Analysis { reference, rows, doubts, warnings, findings, ..self };
         let swept = Sweep::findings(&Sweep::all(&own), own.run);
         let mut findings = if swept.is_empty() { own.findings.clone() } else { swept };
@@ -201,7 +201,7 @@ impl<'a> Analysis<'a> {
         &self.findings
     }
 
-    /// Which blocks ran again and why, as a sentence.
+    /// How many generations ran again, as a sentence.
     pub fn attempts(&self) -> Option<&str> {
         self.repeats.as_deref()
     }
@@ -229,11 +229,6 @@ impl<'a> Analysis<'a> {
         self.until.as_deref()
     }
 
-    /// How many blocks other processes disturbed; `None` if the run did not look. Of rounds [`Analysis::rounds`] tells.
-    pub fn noise(&self) -> Option<Noise> {
-        Noise::of(self.run, self.every_cell).filter(|_| self.rounds.counting().is_none())
-    }
-
     /// Which rounds count.
     pub fn rounds(&self) -> &CountedRounds<'a> {
         &self.rounds
@@ -259,7 +254,7 @@ impl<'a> Analysis<'a> {
         self.rows.iter().filter(move |row| row.is_of(place, contender))
     }
 
-    /// The contender's cells of one pass, one per block.
+    /// The contender's cells of one pass: one per turn, or one per repetition.
     pub fn cells_of(&self, place: Place, contender: &Contender, pass: Pass) -> Vec<&'a Cell> {
         cells_of(&self.by_place, contender, place, pass)
     }

@@ -182,34 +182,34 @@ fn a_run_that_ended_early_or_was_cut_short_says_so_after_a_short_table() {
     assert!(text.contains(") dearer") && text.contains("slower"), "finished, it has verdicts again: {text}");
     (run.plan.blocks, run.plan.within_ms) = (12, Some(300_000));
     run.cut_short = Some(CutShort { within_ms: 300_000, blocks: 9, missing_ms: 72_000 });
-    assert!(table(&run, &cells, at(80)).contains("9 of 12 blocks of every scenario"));
+    assert!(table(&run, &cells, at(80)).contains("9 of 12 generations of every scenario"));
 }
 
 #[test]
-fn nine_of_twelve_blocks_say_so_at_80_and_160_columns() {
+fn nine_of_twelve_generations_say_so_at_80_and_160_columns() {
     let (mut run, cells) = sample::blocks(9);
     (run.plan.blocks, run.plan.within_ms) = (12, Some(300_000));
     run.cut_short = Some(CutShort { within_ms: 300_000, blocks: 9, missing_ms: 72_000 });
     for width in [80, 160] {
         let text = wide(&run, &cells, width);
         assert!(widest(&text) <= width, "{text}");
-        assert!(text.starts_with("9 x 500k statements") && text.contains("9 of 12 blocks of every scenario"), "{text}");
+        assert!(
+            text.starts_with("9 turns of 500k statements") && text.contains("9 of 12 generations of every scenario"),
+            "{text}"
+        );
     }
     assert!(
-        times(&run, &cells, at(80)).replace("\n  ", " ").contains("of the one of 9 blocks with the median real time")
+        times(&run, &cells, at(80)).replace("\n  ", " ").contains("of the one of 9 turns with the median real time")
     );
 }
 
-/// Two in three blocks of each scenario are disturbed.
+/// Two in three rounds of each scenario are disturbed.
 #[test]
 fn a_run_that_others_disturbed_has_ratios_and_no_verdict_in_every_format() {
     let (mut run, mut cells) = sample::blocks(12);
-    run.plan.noise_share = Some(0.1);
-    for cell in cells.iter_mut().filter(|cell| cell.block <= 8 && cell.pass == Pass::Timing) {
-        cell.noisy = Some("Others used 30 % of the cores' time.".to_owned());
-    }
+    crate::rounds::tests::disturb(&mut run, &mut cells, |cell| cell.block <= 8);
     let short = table(&run, &cells, at(80));
-    assert!(short.contains(") too noisy") && short.contains("Warning: 16 of 24 blocks of all scenarios"), "{short}");
+    assert!(short.contains(") too noisy") && short.contains("Warning: 16 of 24 rounds do not count"), "{short}");
     for text in [short, wide(&run, &cells, 160), markdown(&run, &cells), html(&run, &cells)] {
         assert!(text.contains("too noisy") && text.contains("This run gives no verdict"), "{text}");
         assert!(!text.contains("dearer</span>") && !text.contains(") dearer"), "{text}");
@@ -264,7 +264,7 @@ fn the_classic_table_has_three_lines_per_driver_and_a_column_per_scenario() {
     let text = times(&run, &cells, at(80));
     assert!(widest(&text) <= 80, "{text}");
     assert!(
-        text.replace("\n  ", " ").contains("the one of 12 blocks with the median") && !text.contains("#control"),
+        text.replace("\n  ", " ").contains("the one of 12 turns with the median") && !text.contains("#control"),
         "{text}"
     );
     assert_snapshot!(text);
@@ -291,11 +291,11 @@ fn the_classic_table_has_its_scenarios_below_each_other_where_there_are_many() {
     assert_eq!(text.matches("\ncontender  ").count(), 1, "{text}");
 }
 
-/// The control costs 5 % more than the reference, a block was run again, another one stayed noisy, cdrs-tokio crashed once in
+/// The control costs 5 % more than the reference, a generation was run again, cdrs-tokio crashed once in
 /// reads, and there is a second arrangement.
 fn doubtful() -> (Run, Vec<Cell>) {
     let (mut run, mut cells) = sample::blocks(12);
-    (run.plan.noise_share, run.plan.most_attempts) = (Some(0.1), 2);
+    run.plan.noise_share = Some(0.1);
     for cell in cells.iter_mut().filter(|cell| cell.contender == "scylla#control") {
         let cost = cell.get(CPU_PER_STATEMENT).unwrap();
         cell.measures.insert(CPU_PER_STATEMENT.to_owned(), Measure::value(cost * 1.05, Unit::Microseconds));
@@ -304,9 +304,6 @@ fn doubtful() -> (Run, Vec<Cell>) {
         |cell: &Cell, scenario, block| cell.scenario == scenario && cell.block == block && cell.pass == Pass::Timing;
     let mut again: Vec<Cell> = cells.iter().filter(|cell| is(cell, "writes", 3)).cloned().collect();
     again.iter_mut().for_each(|cell| cell.attempt = 2);
-    again[1].noisy = Some("Steal and others used 14 % of the cores.".to_owned());
-    cells.iter_mut().find(|cell| is(cell, "writes", 3)).unwrap().noisy =
-        Some("Steal and others used 31 % of the cores.".to_owned());
     cells.extend(again);
     let crashed = cells.iter_mut().find(|cell| is(cell, "reads", 5) && cell.contender == "cdrs-tokio").unwrap();
     crashed.failed = Some("The worker ended with signal 11 before `end`.".to_owned());
@@ -387,13 +384,13 @@ fn notes_of_wide_tables_are_numbered_without_gaps_and_each_is_referred_to() {
 }
 
 #[test]
-fn too_few_blocks_have_no_verdict_and_say_why() {
+fn too_few_generations_have_no_verdict_and_say_why() {
     let (run, cells) = sample::blocks(7);
     let text = wide(&run, &cells, 160);
-    assert!(text.contains("verdicts none. An interval needs at least 8 blocks"), "{text}");
+    assert!(text.contains("verdicts none. An interval needs at least 8 generations"), "{text}");
     assert!(!text.contains("(95 %"), "{text}");
-    let text = table(&run, &cells, at(80));
-    assert!(text.contains("An interval needs at least 8 blocks") && !text.contains(" 1.5"), "{text}");
+    let text = table(&run, &cells, at(80)).replace("\n  ", " ");
+    assert!(text.contains("An interval needs at least 8 generations") && !text.contains(" 1.5"), "{text}");
 }
 
 #[test]
@@ -640,12 +637,12 @@ fn a_run_without_cells_or_drivers_is_still_a_table() {
 #[test]
 fn the_published_run_can_still_be_read_and_shown() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("published/2026-11-20/classic");
-    let run = Run::from_json(&std::fs::read_to_string(folder.join("run.json")).unwrap()).unwrap();
-    let lines = std::fs::read_to_string(folder.join("cells.jsonl")).unwrap();
-    let cells: Vec<Cell> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let run = std::fs::read_to_string(folder.join("run.json")).unwrap();
+    let crate::Recorded { run, cells, .. } =
+        crate::Recorded::from_folder(&run, crate::read_cells(&folder).unwrap()).unwrap();
     let text = wide(&run, &cells, 400);
     assert!(text.contains("0m16.222s"), "{text}");
-    assert!(text.contains("verdicts none. An interval needs at least 8 blocks"), "{text}");
+    assert!(text.contains("verdicts none. An interval needs at least 8 generations"), "{text}");
 }
 
 #[test]

@@ -24,20 +24,19 @@ pub use model::measure;
 pub(crate) use model::schema;
 
 pub(crate) use analysis::{
-    attempts, band, bottleneck, check, comparison, cross_check, cut_short, findings, further, judge, ranking, rounds,
-    summary,
+    attempts, band, bottleneck, comparison, conditions, cross_check, cut_short, findings, further, judge, ranking,
+    rounds, summary,
 };
 pub(crate) use export::{head, quantity, text};
 
 pub use analysis::Analysis;
 pub use analysis::against::references;
-pub use analysis::attempts::Noise;
 pub use analysis::bottleneck::Bottleneck;
 pub use analysis::check::{Check, CheckError, Checked, Judgement};
 pub use analysis::combined::{Agreement, Combined, CombinedRow, InRun};
 pub use analysis::cut_short::{CutShort, why_cut_short, why_passes_left_out};
 pub use analysis::explain::{NOTHING_EXPLAINS, explanation, more_calls};
-pub use analysis::history::{By, Cause, Change, Group, History, HistoryLine, LeftOut, Panel, PastRun, Point};
+pub use analysis::history::{By, Cause, Group, History, HistoryLine, LeftOut, LevelChange, Panel, PastRun, Point};
 pub use analysis::judge::{judged, judged_change, same_time};
 pub use analysis::ranking::whose;
 pub use analysis::rounds::CountedRounds;
@@ -54,9 +53,9 @@ pub use export::{
     is_of_a_plan, live, live_line, of_date, plan_name, stand_ins, unnumbered,
 };
 pub use measure::{Better, ByName, Declaration, Measure, MeasureInfo, Unit};
-pub use model::cell::{Cell, CoreLoop, ErrorLine, Latency, Pass, RoundCores};
+pub use model::cell::{Cell, ErrorLine, Latency, Pass, RoundCores};
 pub use model::checksum::Checksum;
-pub use model::recorded::{PACKED_CELLS, Recorded, RecordedError, foreign, read_cells};
+pub use model::recorded::{CELLS, PACKED_CELLS, Recorded, RecordedError, foreign, read_cells};
 pub use model::run::{
     ArrangementInfo, BuiltOnDemand, CONTROL_MARK, Contender, Environment, Library, ModelError, PlanInfo, PointInfo,
     Role, Run, SCHEMA_VERSION, ScenarioInfo, Setting, TargetInfo, TlsInfo, TurnsInfo, share,

@@ -2,6 +2,7 @@
 
 pub(crate) mod cell;
 pub(crate) mod checksum;
+mod earlier;
 pub mod measure;
 pub(crate) mod recorded;
 #[cfg(test)]

@@ -141,7 +141,7 @@ fn in_turns(plan: Plan) -> Plan {
     let serve_arguments = vec!["--turns".to_owned(), "2".to_owned()];
     let turns = TurnsInfo { count: 500, rounds: 2 };
     plan.with(|one| {
-        one.turns = Some(turns);
+        one.turns = turns;
         one.total = None;
         one.noise_share = Some(0.1);
         one.serve_arguments = serve_arguments;

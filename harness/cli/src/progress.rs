@@ -309,7 +309,7 @@ impl Observer for Progress {
         let Outlook { estimate, preparation, generations, plan, .. } = *outlook;
         let cells = cqldyno_reports::count(outlook.cells as u64, "cell");
         let generations = (generations > 0).then(|| {
-            let [generations, rounds] = [(generations, "generation"), (plan.turns().rounds, "round")]
+            let [generations, rounds] = [(generations, "generation"), (plan.turns.rounds, "round")]
                 .map(|(number, noun)| cqldyno_reports::count(number.into(), noun));
             let statements = cqldyno_reports::count(plan.statements(), "statement");
             format!("{generations} of {rounds} of {statements} of every scenario and arrangement")

@@ -17,10 +17,11 @@ fn arguments(run: &Run) -> Vec<String> {
     let points = || run.scenarios.iter().filter_map(|scenario| scenario.point.as_ref());
     let mut names: Vec<String> = run.scenarios.iter().map(scenario).collect();
     names.dedup();
-    let in_turns = |all: &u64| plan.turns().rounds > 1 || !all.is_multiple_of(plan.blocks.into());
-    let (count, turn) = match (plan.turns, plan.total) {
-        (Some(turns), total) if total.as_ref().is_none_or(in_turns) => (total, Some(turns.count)),
-        (_, total) => (Some(total.map_or(plan.turns().count, |all| all / u64::from(plan.blocks.max(1)))), None),
+    let in_turns = |all: &u64| plan.turns.rounds > 1 || !all.is_multiple_of(plan.blocks.into());
+    let (count, turn) = match plan.total {
+        None if plan.repeats_all() => (Some(plan.turns.count), None),
+        Some(all) if !in_turns(&all) => (Some(all / u64::from(plan.blocks.max(1))), None),
+        total => (total, Some(plan.turns.count)),
     };
     let arrangements: Vec<&str> = plan.arrangements.iter().map(|one| one.id.as_str()).collect();
     let is_pinned = arrangements.iter().any(|id| id.starts_with("pinned+"));
@@ -36,11 +37,11 @@ fn arguments(run: &Run) -> Vec<String> {
         ("count", number(count)),
         ("turn", number(turn)),
         ("blocks", (turn.is_none() && !plan.whole).then(|| plan.blocks.to_string())),
-        ("layouts", (plan.turns.is_some() && !plan.exact).then(|| plan.layouts.unwrap_or_default().to_string())),
+        ("layouts", (!plan.exact).then(|| plan.layouts.unwrap_or_default().to_string())),
         ("concurrency", Some(numbers(points().map(|point| point.in_flight), plan.concurrency))),
         ("warmup", Some(plan.warmup.to_string())),
         ("noise-share", Some(plan.noise_share.map_or("none".to_owned(), |share| share.to_string()))),
-        ("within", (plan.within_ms.is_some() || plan.turns.is_some()).then(|| milliseconds(plan.within_ms))),
+        ("within", Some(milliseconds(plan.within_ms))),
         ("until", plan.until.map(|until| format!("{}%", percent(until)))),
         ("arrangement", Some(arrangements.join(","))),
         ("pin", (!is_pinned).then(|| "off".to_owned())),

@@ -15,8 +15,8 @@ use serde_json::Value;
 use crate::page::page;
 use crate::path::{of_the_machine, without_code};
 use crate::store::{
-    CELLS, CHART, FILES, NOTES, PAGE, README, RUN, TABLE, everybody, folders, is_inside, is_published, name_of, named,
-    read, unpack,
+    CELLS, CHART, FILES, NOTES, PAGE, README, RUN, TABLE, everybody, folders, has_own_histogram, is_inside,
+    is_published, name_of, named, read, unpack,
 };
 
 /// The least number of blocks from which a published run must have a control.
@@ -94,7 +94,7 @@ impl Check<'_> {
             self.say(RUN, ": the run has no end, or was ended early; publish one that was finished.");
         }
         if run.cut_short.is_some() && !run.plan.is_open() {
-            let ran = format!("{} of {} {}s", run.blocks(), run.plan.blocks, run.plan.repeated());
+            let ran = format!("{} of {} generations", run.blocks(), run.plan.blocks);
             let advice = "go on with `cqldyno compare --resume DIR` and publish all.";
             self.say(RUN, format!(": it was cut short after {ran}; {advice}"));
         }
@@ -113,10 +113,7 @@ impl Check<'_> {
         self.completeness();
         let doubts = self.analysis.doubts().iter().filter(|doubt| !tell(self.notes, doubt)).cloned();
         let too_few = self.analysis.rounds().sentence().filter(|_| self.analysis.has_too_few_rounds());
-        let noise = self.analysis.noise().filter(|noise| 2 * noise.disturbed > noise.blocks).map(|noise| {
-            format!("{} of {} blocks were disturbed; measure on a quiet machine.", noise.disturbed, noise.blocks)
-        });
-        let wrong: Vec<String> = doubts.chain(too_few).chain(noise).collect();
+        let wrong: Vec<String> = doubts.chain(too_few).collect();
         wrong.iter().for_each(|what| self.say(CELLS, format!(": {what}")));
         self.files();
     }
@@ -140,7 +137,7 @@ impl Check<'_> {
             }
         }
         let histograms = files.keys().filter(|name| name.starts_with("hdr/")).count();
-        let least = cells.iter().filter(|cell| cell.failed.is_none() && cell.round.is_none()).count();
+        let least = cells.iter().filter(|cell| cell.failed.is_none() && has_own_histogram(cell)).count();
         if histograms < least {
             self.say(FILES, format!(": it holds {histograms} histograms, and {least} cells ended."));
         }
@@ -162,7 +159,7 @@ impl Check<'_> {
         for inner in folders(folder).unwrap_or_default() {
             self.say(&name_of(&inner), "/: it is no folder of a published run; remove it.");
         }
-        // A run of schema version 1 does not name its histograms.
+        // A run of the first version does not name its histograms.
         let is_named = |name: &str| if named.is_empty() { name.starts_with("hdr/") } else { named.contains(name) };
         for name in files.keys().filter(|name| !is_named(name)) {
             self.say(FILES, format!(": nothing names its {name}; publish the run again."));
@@ -189,7 +186,7 @@ impl Check<'_> {
             let mut versions = vec![("version", &one.version), ("compiler", &one.compiler)];
             // A worker in another language has a load generator of its own, which has no build.
             versions.extend(is_default.then_some(("build", &one.build)));
-            versions.extend((run.schema > 1).then_some(("executable", &one.executable)));
+            versions.extend((run.checksum.is_some()).then_some(("executable", &one.executable)));
             known.extend(versions.into_iter().map(|(what, value)| (format!("the {what} of {id}"), value)));
         }
         for (what, _) in known.iter().filter(|(_, value)| value.is_empty()) {
@@ -213,8 +210,7 @@ impl Check<'_> {
         let all: Vec<u32> = (1..=run.blocks()).collect();
         // Instructions are counted on one thread alone where that is an arrangement.
         let one_thread = run.plan.arrangements.iter().any(|one| one.runtime == ONE_THREAD);
-        let mut passes: BTreeSet<Pass> = run.plan.passes.iter().copied().chain([Pass::Timing]).collect();
-        passes.extend((run.plan.counting_count > 0).then_some(Pass::Counting));
+        let passes: BTreeSet<Pass> = run.plan.passes.iter().copied().chain([Pass::Timing]).collect();
         let places: Vec<_> = self.analysis.places().collect();
         for place in places {
             let can = |one: &&Contender| one.unavailable.is_none() && !place.scenario.left_out.contains_key(&one.id);
@@ -227,13 +223,9 @@ impl Check<'_> {
                     let mut ran: Vec<u32> = cells.iter().map(|cell| cell.block).collect();
                     ran.sort_unstable();
                     // A generation has several turns.
-                    if run.plan.turns.is_some() {
-                        ran.dedup();
-                    }
+                    ran.dedup();
                     let expected = match (*pass, ran.is_empty()) {
-                        (Pass::Timing, _) if ran != all => {
-                            format!("{}s 1 to {} once each", run.plan.repeated(), run.blocks())
-                        }
+                        (Pass::Timing, _) if ran != all => format!("generations 1 to {} once each", run.blocks()),
                         (Pass::Timing, _) | (_, false) => continue,
                         (_, true) => "one".to_owned(),
                     };
@@ -325,7 +317,7 @@ fn asked(run: &Run, cell: &Cell) -> Option<u64> {
         Some(round) if run.contender(&cell.contender)?.role == Role::Driver => {
             share(issued, run.rounds(scenario), round)
         }
-        // There for scale, in one turn of a generation, or without turns.
+        // There for scale, in one turn of a generation, or in another pass.
         _ => issued,
     })
 }

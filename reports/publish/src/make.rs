@@ -144,9 +144,9 @@ fn one(measured: &PublishedRun, to: &Path, made: &mut Vec<PathBuf>) -> Result<()
     made.push(to.to_path_buf());
     let copy = |file: &str| fs::copy(folder.join(file), to.join(file)).with_context(used(&folder.join(file)));
     fs::write(to.join(RUN), without_folders(&text(&folder.join(RUN))?)?).with_context(used(&to.join(RUN)))?;
-    match run.plan.turns {
-        None => drop(copy(CELLS)?),
-        Some(_) => pack_cells(folder, &to.join(PACKED_CELLS))?,
+    match run.plan.turns.rounds {
+        1 => drop(copy(CELLS)?),
+        _ => pack_cells(folder, &to.join(PACKED_CELLS))?,
     }
     pack(folder, &files, &to.join(FILES))?;
     render(&read(to)?)

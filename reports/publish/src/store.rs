@@ -20,7 +20,7 @@ use tar::{Archive, Builder, HeaderMode};
 use crate::path::machine_path;
 
 pub(crate) const RUN: &str = "run.json";
-/// Packed where the run takes turns, of which there are thousands.
+/// Packed where generations have several rounds, and so thousands of turns.
 pub(crate) const CELLS: &str = "cells.jsonl";
 pub(crate) const FILES: &str = "files.tar.gz";
 pub(crate) const PAGE: &str = "page.html";
@@ -56,7 +56,12 @@ pub(crate) fn read(folder: &Path) -> Result<PublishedRun> {
 /// Whether a file of that kind is published. Profiles of callgrind name the folders of every source file; their totals are measures. The
 /// histograms of thousands of turns are large; their percentiles stand in the cells.
 pub(crate) fn is_published(cell: &Cell, kind: &str) -> bool {
-    kind != "callgrind" && (kind != "hdr" || cell.round.is_none())
+    kind != "callgrind" && (kind != "hdr" || has_own_histogram(cell))
+}
+
+/// Whether the cell does not share the file of its histogram with all turns.
+pub(crate) fn has_own_histogram(cell: &Cell) -> bool {
+    cell.files.get("hdr").map_or(cell.round.is_none(), |file| !file.ends_with("/turns.hlog"))
 }
 
 /// The files beside `run.json` and `cells.jsonl` that they name and that are published: those of cells, and the lock files of workers

@@ -1,14 +1,14 @@
-//! Blocks that ran more than once: which attempt counts, and why there are others.
+//! Generations that ran more than once: which attempt counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::text::count;
-use crate::{Cell, Pass, Place, Run};
+use crate::{Cell, Pass};
 
-/// One block of one scenario in one arrangement.
+/// One generation of one scenario in one arrangement, or one repetition of another pass.
 type Block<'a> = (&'a str, &'a str, Pass, u32);
 
-/// The attempts that count: the last whole one of every block.
+/// The attempts that count: the last whole one of every generation.
 ///
 /// An attempt that was broken off would mix figures of two times.
 #[derive(Clone)]
@@ -49,80 +49,17 @@ fn block(cell: &Cell) -> Block<'_> {
     (&cell.scenario, &cell.arrangement, cell.pass, cell.block)
 }
 
-/// One attempt at a block: whether other processes disturbed one of its cells, or most of its turns. No other version than an earlier
-/// one says so of a cell.
-#[derive(Default)]
-struct Attempt {
-    cells: usize,
-    noisy_cells: usize,
-    noisy: bool,
-}
-
-/// The attempts at every timing block, in the order of their numbers.
-fn timing_attempts(cells: &[Cell]) -> BTreeMap<Block<'_>, BTreeMap<u32, Attempt>> {
-    let mut found: BTreeMap<Block, BTreeMap<u32, Attempt>> = BTreeMap::new();
+/// How many generations ran again, as a sentence; `None` if none did.
+pub(crate) fn repeats(cells: &[Cell]) -> Option<String> {
+    let mut attempts: BTreeMap<Block, BTreeSet<u32>> = BTreeMap::new();
     for cell in cells.iter().filter(|cell| cell.pass == Pass::Timing) {
-        let attempt = found.entry(block(cell)).or_default().entry(cell.attempt).or_default();
-        attempt.cells += 1;
-        attempt.noisy_cells += usize::from(cell.noisy.is_some());
-        // Turns come to all alike, so a few that were disturbed say little.
-        attempt.noisy = match cell.round {
-            None => attempt.noisy_cells > 0,
-            Some(_) => 2 * attempt.noisy_cells > attempt.cells,
-        };
+        attempts.entry(block(cell)).or_default().insert(cell.attempt);
     }
-    found
-}
-
-/// How many timing blocks other processes disturbed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Noise {
-    /// What they are called: `block`, or `generation`.
-    pub(crate) noun: &'static str,
-    /// Blocks whose attempt that counts was disturbed.
-    pub disturbed: usize,
-    /// All blocks, of every scenario and arrangement.
-    pub blocks: usize,
-    /// Whether there are several scenarios or arrangements.
-    pub(crate) several: bool,
-}
-
-impl Noise {
-    pub(crate) fn of(run: &Run, cells: &[Cell]) -> Option<Noise> {
-        run.plan.noise_share?;
-        let (blocks, counting) = (timing_attempts(cells), Attempts::of(cells));
-        let is_disturbed = |(of, attempts): &(&Block, &BTreeMap<u32, Attempt>)| {
-            counting.last.get(*of).and_then(|(number, _)| attempts.get(number)).is_some_and(|attempt| attempt.noisy)
-        };
-        let disturbed = blocks.iter().filter(is_disturbed).count();
-        let several = Place::all(run).nth(1).is_some();
-        Some(Noise { noun: run.plan.repeated(), disturbed, blocks: blocks.len(), several })
-    }
-
-    /// A warning if noise touched more than a tenth of the blocks.
-    ///
-    /// An interval does not cover it: a driver with more threads, or that needs more of the cache, suffers more in every block.
-    pub fn warning(self) -> Option<String> {
-        let were = if self.disturbed == 1 { "was" } else { "were" };
-        (10 * self.disturbed > self.blocks).then(|| {
-            format!(
-                "{} of {}{} {were} disturbed; prefer a quiet machine.",
-                self.disturbed,
-                count(self.blocks as u64, self.noun),
-                if self.several { " of all scenarios and arrangements" } else { "" },
-            )
-        })
-    }
-}
-
-/// How many blocks ran again, as a sentence; `None` if none did. Earlier versions ran blocks again that others disturbed.
-pub(crate) fn repeats(run: &Run, cells: &[Cell]) -> Option<String> {
-    let blocks = timing_attempts(cells);
-    let again = blocks.values().filter(|attempts| attempts.len() > 1).count();
+    let again = attempts.values().filter(|attempts| attempts.len() > 1).count();
     (again > 0).then(|| {
         format!(
             "{again} of {} ran again from the start; the last whole attempt counts and all are in the raw data",
-            count(blocks.len() as u64, run.plan.repeated())
+            count(attempts.len() as u64, "generation")
         )
     })
 }
@@ -130,7 +67,7 @@ pub(crate) fn repeats(run: &Run, cells: &[Cell]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Analysis, sample};
+    use crate::sample;
 
     /// The block again, with every contender or only with `who`.
     fn again(cells: &[Cell], attempt: u32, who: Option<&str>) -> Vec<Cell> {
@@ -170,38 +107,13 @@ mod tests {
 
     #[test]
     fn what_was_run_again_is_said() {
-        let (run, mut cells) = sample::run();
-        assert_eq!(repeats(&run, &cells), None);
+        let (_, mut cells) = sample::run();
+        assert_eq!(repeats(&cells), None);
         cells.extend(again(&cells, 2, None));
         cells.extend(again(&cells, 3, Some("scylla")));
         assert_eq!(
-            repeats(&run, &cells).unwrap(),
-            "1 of 6 blocks ran again from the start; the last whole attempt counts and all are in the raw data"
+            repeats(&cells).unwrap(),
+            "1 of 6 generations ran again from the start; the last whole attempt counts and all are in the raw data"
         );
-    }
-
-    #[test]
-    fn noise_in_more_than_a_tenth_of_the_blocks_is_a_warning_with_both_counts() {
-        let (mut run, mut cells) = sample::blocks(12);
-        run.plan.noise_share = Some(0.1);
-        let warned = |run: &Run, cells: &[Cell]| Analysis::new(run, cells).warnings().to_vec();
-        let disturb = |cells: &mut [Cell], scenario: &str, block: u32| {
-            let of = |cell: &&mut Cell| cell.scenario == scenario && cell.block == block && cell.pass == Pass::Timing;
-            cells.iter_mut().find(of).unwrap().noisy = Some("Steal.".to_owned());
-        };
-        disturb(&mut cells, "writes", 1);
-        disturb(&mut cells, "reads", 5);
-        assert_eq!(
-            Noise::of(&run, &cells),
-            Some(Noise { noun: run.plan.repeated(), disturbed: 2, blocks: 24, several: true })
-        );
-        assert_eq!(warned(&run, &cells), [""; 0], "2 of 24 are fewer than a tenth");
-        disturb(&mut cells, "reads", 6);
-        assert_eq!(
-            warned(&run, &cells),
-            ["3 of 24 blocks of all scenarios and arrangements were disturbed; prefer a quiet machine."]
-        );
-        run.plan.noise_share = None;
-        assert_eq!(Noise::of(&run, &cells), None, "nobody looked");
     }
 }

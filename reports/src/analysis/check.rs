@@ -11,8 +11,6 @@ use crate::judge::judged;
 use crate::text::plain;
 use crate::{Analysis, Cell, Contender, Pass, Place, Recorded, Role, Run, SummaryRow, Verdict};
 
-pub(crate) use self::baseline::{Conditions, conditions, differing, scenarios};
-
 /// The question to a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Check {

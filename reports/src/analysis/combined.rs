@@ -112,7 +112,7 @@ impl<'a> Combined<'a> {
             .flat_map(|(name, one)| one.warnings.iter().map(move |warning| format!("{}: {warning}", plain(name))));
         let warnings = doubts.iter().cloned().chain(warned).collect();
         let findings = match rows.iter().any(|row| row.is_primary() && row.verdict.is_some_and(Verdict::holds)) {
-            true => findings::findings(first.run, Some(reference), &rows, None, first.rounds.counting().is_some()),
+            true => findings::findings(first.run, Some(reference), &rows, None),
             false => vec!["These runs together give no verdict.".to_owned()],
         };
         let combined = rows.iter().map(|row| CombinedRow::of(row, named)).collect();

@@ -2,10 +2,9 @@
 //!
 //! CPU time per statement is the primary meter, and statements per second have verdicts as well: the intervals of each of the two
 //! hold over all drivers, scenarios and arrangements at once. The other meters are exploratory: each interval holds by itself. floor and noop are no drivers and have no intervals. Rounds that do not
-//! count have no part in any of it. If more than half of the rounds do not, or noise reached more than half of the blocks, ratio and
-//! interval are of all, and the verdict is withheld.
+//! count have no part in any of it. If more than half of the rounds do not, ratio and interval are of all, and the verdict is withheld.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use cqldyno_statistics as statistics;
 use cqldyno_statistics::{Comparison, Fitted, Group, LogRatio, Repetition};
@@ -20,14 +19,12 @@ use crate::{Better, Contender, Role, Run, SummaryRow, Verdict, plain};
 /// The meters with verdicts, the primary one first. The intervals of each hold all at once.
 pub(crate) const JUDGED: [&str; 2] = [CPU_PER_STATEMENT, THROUGHPUT];
 
-/// The summary's rows of one scenario, arrangement and meter, and their figures by block, or by generation and round.
+/// The summary's rows of one scenario, arrangement and meter, and their figures.
 #[derive(Default)]
 pub(crate) struct Table {
     pub rows: Vec<SummaryRow>,
     /// One per row.
     pub figures: Vec<Figures>,
-    /// The blocks or rounds that other processes disturbed in the attempt that counts.
-    pub disturbed: BTreeSet<Repetition>,
     /// How many rounds here do not count.
     pub missing: usize,
     /// Whether too few rounds count for a verdict.
@@ -154,8 +151,6 @@ pub(crate) fn control_warning<'a>(
 struct Prepared {
     group: Group,
     columns: Vec<usize>,
-    /// Whether more than half of the blocks were disturbed, or too few rounds count.
-    too_noisy: bool,
 }
 
 impl Table {
@@ -187,7 +182,7 @@ impl Table {
         }
     }
 
-    /// The blocks in which every driver that can be compared has a figure.
+    /// The rounds in which every driver that can be compared has a figure.
     fn prepare(&self, run: &Run, reference: &Contender) -> Prepared {
         let is_driver = |row: &SummaryRow| {
             run.contender(&row.contender).is_some_and(|one| one.role == Role::Driver && one.in_flight.is_none())
@@ -200,8 +195,6 @@ impl Table {
         };
         let first = columns.first().map(|first| &self.figures[*first]);
         let rows: BTreeMap<Repetition, Vec<f64>> = first.into_iter().flat_map(BTreeMap::keys).filter_map(of).collect();
-        let is_disturbed = |at: &&Repetition| self.disturbed.contains(*at);
-        let too_noisy = self.withheld || 2 * rows.keys().filter(is_disturbed).count() > rows.len();
         let column = |is: &dyn Fn(&SummaryRow) -> bool| -> Vec<usize> {
             (0..columns.len()).filter(|column| is(&self.rows[columns[*column]])).collect()
         };
@@ -217,7 +210,7 @@ impl Table {
         let bands = (0..columns.len()).filter_map(band_of).collect();
         let reference = references.first().copied().unwrap_or(usize::MAX);
         let group = Group { rows, reference, controls, siblings, bands };
-        Prepared { group, columns, too_noisy }
+        Prepared { group, columns }
     }
 
     fn fill(
@@ -231,7 +224,7 @@ impl Table {
         let Fitted { levels, estimates, logs, rounds, generations } = match found {
             Ok(fitted) => fitted,
             Err(why) => {
-                if run.plan.turns.is_some() {
+                if !run.plan.repeats_all() {
                     self.means(prepared);
                 }
                 if is_primary {
@@ -252,6 +245,7 @@ impl Table {
         self.ratios(run, reference);
         let known = prepared.columns.iter().zip(logs).filter_map(|(row, log)| Some((*row, log?)));
         self.logs = known.collect();
+        let withheld = self.withheld;
         for ((column, row), estimate) in prepared.columns.iter().enumerate().zip(estimates) {
             let row = &mut self.rows[*row];
             let Some(estimate) = estimate else { continue };
@@ -269,7 +263,7 @@ impl Table {
             if prepared.group.controls.contains(&column) {
                 continue;
             }
-            row.verdict = row.no_verdict.is_none().then(|| match prepared.too_noisy {
+            row.verdict = row.no_verdict.is_none().then(|| match withheld {
                 true => Verdict::TooNoisy,
                 false => Verdict::of(estimate.verdict, &row.meter),
             });
@@ -348,27 +342,6 @@ mod tests {
         );
         assert_eq!((other.verdict, version.verdict), (Some(Verdict::Inconclusive), Some(Verdict::Dearer)));
         assert!(version.detectable < other.detectable);
-    }
-
-    #[test]
-    fn noise_in_more_than_half_of_the_blocks_withholds_the_verdicts_of_their_place_and_leaves_the_intervals() {
-        let (mut run, cells) = sample::blocks(12);
-        run.plan.noise_share = Some(0.1);
-        let verdicts = |disturbed: u32| {
-            let mut cells = cells.clone();
-            for cell in cells.iter_mut().filter(|cell| cell.scenario == "writes" && cell.block <= disturbed) {
-                // One cell disturbs its block, whoever's it is; a counting cell disturbs none.
-                let is_hit = cell.contender == "noop" || cell.pass == crate::Pass::Counting;
-                cell.noisy = is_hit.then(|| "Others used 30 %.".to_owned());
-            }
-            let analysis = crate::Analysis::new(&run, &cells);
-            let is = |row: &&SummaryRow| row.contender == "cdrs-tokio" && row.is_primary();
-            let rows: Vec<&SummaryRow> = analysis.rows().iter().filter(is).collect();
-            assert!(rows.iter().all(|row| row.ratio.is_some() && row.interval.is_some()));
-            rows.iter().filter_map(|row| row.verdict).collect::<Vec<_>>()
-        };
-        assert_eq!(verdicts(6), [Verdict::Dearer, Verdict::Dearer]);
-        assert_eq!(verdicts(7), [Verdict::TooNoisy, Verdict::Dearer]);
     }
 
     #[test]

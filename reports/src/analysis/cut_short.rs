@@ -1,4 +1,4 @@
-//! A run with a time limit that left blocks out.
+//! A run with a time limit that left generations out.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -9,22 +9,22 @@ use crate::quantity::{lasting, percent, whole};
 use crate::text::{count, list, plain};
 use crate::{Analysis, Place, Run, ScenarioInfo};
 
-/// The blocks that a run left out to end in time.
+/// The generations that a run left out to end in time.
 ///
-/// It is a finished run: every scenario and arrangement has as many blocks, and the other passes are whole.
+/// It is a finished run: every scenario and arrangement has as many, and the other passes are whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CutShort {
     /// The time limit in milliseconds, since the run began or last went on.
     pub within_ms: u64,
-    /// The blocks that ran; the plan has how many were asked for.
+    /// The generations that ran; the plan has how many were asked for.
     pub blocks: u32,
-    /// The estimated time of the missing blocks, in milliseconds.
+    /// The estimated time of the missing ones, in milliseconds.
     pub missing_ms: u64,
 }
 
 impl Run {
-    /// The blocks of every scenario and arrangement: those of the plan, or fewer if the run was cut short.
+    /// The generations of every scenario and arrangement: those of the plan, or fewer if the run was cut short.
     pub fn blocks(&self) -> u32 {
         self.cut_short.map_or(self.plan.blocks, |cut_short| cut_short.blocks)
     }
@@ -36,7 +36,7 @@ impl Run {
 
     /// Whether nobody knows how many generations ran: they are as many as there was time for, and the run was ended before.
     pub(crate) fn is_open(&self) -> bool {
-        self.plan.turns.is_some() && self.cut_short.is_none() && !self.is_complete()
+        self.cut_short.is_none() && !self.is_complete()
     }
 
     /// The statements of a timing cell or a turn: one number, or the least and the greatest if scenarios have limits of their own.
@@ -48,7 +48,7 @@ impl Run {
 
     /// The rounds of a generation of the scenario: one if its contenders lived one after the other.
     pub fn rounds(&self, scenario: &ScenarioInfo) -> u32 {
-        self.plan.turns.filter(|_| scenario.apart.is_none()).map_or(1, |turns| turns.rounds)
+        if scenario.apart.is_some() { 1 } else { self.plan.turns.rounds }
     }
 
     /// The statements in flight in the same way, for example `1 to 64 in flight`.
@@ -72,19 +72,19 @@ impl Run {
         ends.join(" to ")
     }
 
+    /// How many generations ran of every scenario and arrangement, for example `12 generations`; `generations` if nobody knows.
+    pub fn generations(&self) -> String {
+        if self.is_open() { "generations".to_owned() } else { count(self.blocks().into(), "generation") }
+    }
+
     /// How much was run of every scenario and arrangement, for example `12 generations of 5 rounds of 50,000 statements`.
     pub fn size(&self) -> String {
-        let blocks = match self.is_open() {
-            true => format!("{}s", self.plan.repeated()),
-            false => count(self.blocks().into(), self.plan.repeated()),
-        };
-        match self.plan.turns {
-            None => format!("{blocks} of {} statements", self.statements(|number| whole(number as f64))),
-            Some(turns) => {
-                let statements = self.statements(|number| whole(number as f64));
-                format!("{blocks} of {} of {statements} statements", count(turns.rounds.into(), "round"))
-            }
-        }
+        let statements = self.statements(|number| whole(number as f64));
+        format!(
+            "{} of {} of {statements} statements",
+            self.generations(),
+            count(self.plan.turns.rounds.into(), "round")
+        )
     }
 }
 
@@ -95,7 +95,7 @@ pub(crate) fn unfinished(run: &Run) -> Option<String> {
         .then(|| format!("The run {how}, so it gives no verdicts; `cqldyno compare --resume DIR` finishes it."))
 }
 
-/// How many blocks ran and why not all, without the full stop; `None` if all ran, or as many as there was time for.
+/// How many generations ran and why not all, without the full stop; `None` if all ran, or as many as there was time for.
 pub fn why_cut_short(run: &Run) -> Option<String> {
     let CutShort { within_ms, blocks, missing_ms } = run.cut_short.filter(|_| !run.plan.is_open())?;
     let (asked, missing) = (run.plan.blocks, run.plan.blocks.saturating_sub(blocks));
@@ -107,14 +107,14 @@ pub fn why_cut_short(run: &Run) -> Option<String> {
     Some(format!(
         "{} of {}{each} ran, because the time limit of {} had no room for another one{of_each}; {} missing would take about {}",
         whole(blocks.into()),
-        count(asked.into(), run.plan.repeated()),
+        count(asked.into(), "generation"),
         lasting(Duration::from_millis(within_ms)),
         if one { "the one".to_owned() } else { format!("the {}", whole(missing.into())) },
         lasting(Duration::from_millis(missing_ms)),
     ))
 }
 
-/// Which passes besides the timing blocks were left out, without the full stop; `None` if all ran.
+/// Which passes besides timing were left out, without the full stop; `None` if all ran.
 pub fn why_passes_left_out(run: &Run) -> Option<String> {
     let names: Vec<String> = run.passes_left_out.iter().map(|pass| pass.name().to_owned()).collect();
     (!names.is_empty())
@@ -125,7 +125,7 @@ pub fn why_passes_left_out(run: &Run) -> Option<String> {
 pub(crate) fn until(analysis: &Analysis) -> Option<String> {
     let run = analysis.run();
     let until = run.plan.until.filter(|_| run.is_complete())?;
-    let (share, generations) = (percent(until), count(run.blocks().into(), run.plan.repeated()));
+    let (share, generations) = (percent(until), count(run.blocks().into(), "generation"));
     if analysis.is_within(until) {
         return Some(format!("All intervals were within {share} % after {generations}."));
     }
@@ -142,27 +142,20 @@ pub(crate) fn until(analysis: &Analysis) -> Option<String> {
     Some(format!("{over} before all intervals were within {share} %{widest}."))
 }
 
-/// Why there is no interval if `found` blocks are too few and enough were asked for.
+/// Why there is no interval if `found` generations are too few and enough were asked for.
 pub(crate) fn too_few(run: &Run, found: usize, least: usize) -> Option<String> {
-    if !run.is_complete() && run.plan.blocks as usize >= least {
-        return Some(format!(
-            "An interval needs at least {least} {}s in which every contender ran to its end, and there {} {found}, because the run \
-             {}; resume it.",
-            run.plan.repeated(),
-            if found == 1 { "is" } else { "are" },
-            if run.interrupted { "was ended" } else { "is under way or broke off" },
-        ));
+    if (run.plan.blocks as usize) < least {
+        return None;
     }
-    let cut_short = run.cut_short.filter(|cut_short| (cut_short.blocks as usize) < least)?;
-    (run.plan.blocks as usize >= least).then(|| {
-        format!(
-            "An interval needs at least {least} {}s in which every contender ran to its end, and there {} {found}, because \
-             the time limit was {}.",
-            run.plan.repeated(),
-            if found == 1 { "is" } else { "are" },
-            lasting(Duration::from_millis(cut_short.within_ms)),
-        )
-    })
+    let why = match run.cut_short.filter(|cut_short| (cut_short.blocks as usize) < least) {
+        _ if run.interrupted => "the run was ended; resume it".to_owned(),
+        _ if !run.is_complete() => "the run is under way or broke off; resume it".to_owned(),
+        cut_short => format!("the time limit was {}", lasting(Duration::from_millis(cut_short?.within_ms))),
+    };
+    Some(format!(
+        "An interval needs at least {least} generations in which every contender ran to its end, and there {} {found}, because {why}.",
+        if found == 1 { "is" } else { "are" },
+    ))
 }
 
 #[cfg(test)]
@@ -186,7 +179,7 @@ mod tests {
         let (run, cells) = cut_short(9);
         assert_eq!(
             why_cut_short(&run).unwrap(),
-            "9 of 12 blocks of every scenario and arrangement ran, because the time limit of 5 min had no room for another one of each; the 3 missing \
+            "9 of 12 generations of every scenario and arrangement ran, because the time limit of 5 min had no room for another one of each; the 3 missing \
              would take about 72 s"
         );
         assert_eq!(run.blocks(), 9);
@@ -198,7 +191,9 @@ mod tests {
         run.plan.blocks = 2;
         let said = why_cut_short(&run).unwrap();
         assert!(
-            said.starts_with("1 of 2 blocks of every scenario and arrangement ran, because the time limit of 1 s had"),
+            said.starts_with(
+                "1 of 2 generations of every scenario and arrangement ran, because the time limit of 1 s had"
+            ),
             "{said}"
         );
         assert!(said.ends_with("the one missing would take about 0.4 s"), "{said}");
@@ -207,7 +202,7 @@ mod tests {
     #[test]
     fn a_run_that_ends_at_a_width_says_in_every_report_why_it_ended() {
         let (mut run, cells) = cut_short(12);
-        (run.plan.blocks, run.plan.turns) = (240, Some(crate::TurnsInfo { count: 50_000, rounds: 1 }));
+        (run.plan.blocks, run.plan.turns) = (240, crate::TurnsInfo { count: 50_000, rounds: 2 });
         let said = |until: f64, run: &Run| {
             let mut run = run.clone();
             run.plan.until = Some(until);
@@ -267,14 +262,14 @@ mod tests {
     #[test]
     fn where_too_few_blocks_are_left_for_an_interval_it_says_why() {
         let (run, cells) = cut_short(5);
-        let sentence = "An interval needs at least 8 blocks in which every contender ran to its end, and there are 5, because the \
-                        time limit was 5 min.";
+        let sentence = "An interval needs at least 8 generations in which every contender ran to its end, and there are 5, because \
+                        the time limit was 5 min.";
         assert_eq!(headline(&run, &cells), [format!("This run calls no driver cheaper or dearer. {sentence}")]);
         let (mut few, cells) = sample::blocks(5);
         few.plan.blocks = 6;
         few.cut_short = run.cut_short;
         let said = headline(&few, &cells);
-        assert!(said[0].ends_with("there are 5; ask for more blocks."), "more time would give too few: {said:?}");
+        assert!(said[0].ends_with("there are 5; ask for more generations."), "more time would give too few: {said:?}");
     }
 
     #[test]

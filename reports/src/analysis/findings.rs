@@ -9,19 +9,17 @@ use crate::summary::Place;
 use crate::{ArrangementInfo, Contender, Role, Run, ScenarioInfo, SummaryRow, Verdict, grouped, list, plain, short};
 
 /// Why a run gives no verdict at all.
-const TOO_NOISY: &str = "Other processes disturbed more than half of the blocks; run it again on a quiet machine.";
 const TOO_FEW_ROUNDS: &str =
     "Other processes used the cores in more than half of its rounds; run it again when they have ended.";
 
 /// The findings of a run, at least one: an entry per arrangement, and one about drivers without a verdict.
 ///
-/// `doubt` is why verdicts are withheld, if they are; `counts_rounds` whether the run knows which of its rounds count.
+/// `doubt` is why verdicts are withheld, if they are.
 pub(crate) fn findings(
     run: &Run,
     reference: Option<&Contender>,
     rows: &[SummaryRow],
     doubt: Option<&str>,
-    counts_rounds: bool,
 ) -> Vec<String> {
     if run.plan.exact {
         return vec!["This run counts and takes no times, so it calls nothing cheaper or dearer.".to_owned()];
@@ -45,8 +43,7 @@ pub(crate) fn findings(
     }
     if !has(|row| row.verdict.is_some_and(Verdict::holds)) {
         let why = match has(|row| row.verdict == Some(Verdict::TooNoisy)) {
-            true if counts_rounds => Some(TOO_FEW_ROUNDS),
-            true => Some(TOO_NOISY),
+            true => Some(TOO_FEW_ROUNDS),
             // The warning says why.
             false if !run.is_complete() => return vec!["This run gives no verdict.".to_owned()],
             false => doubt,
@@ -280,6 +277,7 @@ fn place(run: &Run, row: &SummaryRow) -> String {
 mod tests {
     use super::*;
     use crate::measure::{SERVER_UTILISATION, WORKER_UTILISATION};
+    use crate::rounds::tests::disturb;
     use crate::{Analysis, Cell, Measure, Unit, sample};
 
     fn of(run: &Run, cells: &[Cell]) -> Vec<String> {
@@ -424,8 +422,8 @@ mod tests {
         assert_eq!(
             said,
             [
-                "This run calls no driver cheaper or dearer. An interval needs at least 8 blocks in which every contender ran to its \
-                 end, and there are 3; ask for more blocks."
+                "This run calls no driver cheaper or dearer. An interval needs at least 8 generations in which every contender ran to \
+                 its end, and there are 3; ask for more generations."
             ]
         );
         let (run, mut cells) = sample::blocks(12);
@@ -440,19 +438,14 @@ mod tests {
     #[test]
     fn a_disturbed_place_is_named_and_a_disturbed_run_claims_nothing() {
         let (mut run, mut cells) = costing([("writes", 6.25), ("reads", 6.25)]);
-        run.plan.noise_share = Some(0.1);
-        let disturb = |cells: &mut [Cell], scenario: &str| {
-            let mine = cells.iter_mut().filter(|cell| cell.scenario == scenario);
-            mine.for_each(|cell| cell.noisy = Some("Others used 30 %.".to_owned()));
-        };
-        disturb(&mut cells, "reads");
+        disturb(&mut run, &mut cells, |cell| cell.scenario == "reads");
         let said = of(&run, &cells);
         assert_eq!(
             said,
             ["scylla needed the least CPU time for writes.", "cdrs-tokio has no verdict for reads (too noisy)."]
         );
-        disturb(&mut cells, "writes");
-        let why = "Other processes disturbed more than half of the blocks; run it again on a quiet machine.";
+        disturb(&mut run, &mut cells, |_| true);
+        let why = "Other processes used the cores in more than half of its rounds; run it again when they have ended.";
         assert_eq!(of(&run, &cells), [format!("This run gives no verdict. {why}")]);
     }
 

@@ -10,18 +10,17 @@ use std::collections::BTreeMap;
 use cqldyno_statistics::Level;
 use serde::Serialize;
 
-use crate::check::{Conditions, conditions, differing};
+use crate::conditions::{Conditions, differing, of_lines};
 use crate::measure::{
     ALLOCATIONS_PER_STATEMENT, CALLGRIND_INSTRUCTIONS, CPU_PER_STATEMENT, PROCESSOR_INSTRUCTIONS,
     SYSCALLS_PER_STATEMENT, THROUGHPUT,
 };
-use crate::quantity::whole;
 use crate::summary::median;
-use crate::text::{count, grouped};
+use crate::text::grouped;
 use crate::{Analysis, Cell, Contender, Place, Recorded, Role, Run, SummaryRow, Unit, Verdict};
 
 use self::changes::changes;
-pub use self::changes::{Cause, Change};
+pub use self::changes::{Cause, LevelChange};
 use self::variants::{Variant, Variants, cores_of};
 
 /// The meters that are shown, with their names; the primary one first.
@@ -129,7 +128,7 @@ pub struct HistoryLine {
     pub points: Vec<Point>,
     /// Where the releases of one run change the figure's level; empty in any other line.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub changes: Vec<Change>,
+    pub changes: Vec<LevelChange>,
     /// Whether changes were looked for: there are three figures or more, and their noise is known.
     #[serde(skip)]
     pub is_searched: bool,
@@ -205,7 +204,7 @@ impl History {
 
     fn of(by: By, mut runs: Vec<Member>, left_out: Vec<LeftOut>) -> History {
         runs.sort_by_key(|one| (one.run.started, one.name));
-        let groups = grouped(runs.into_iter().map(|member| (under(member.run), member)));
+        let groups = grouped(runs.into_iter().map(|member| (of_lines(member.run), member)));
         let mut before: Option<Conditions> = None;
         let mut made = Vec::new();
         for (conditions, members) in groups {
@@ -242,18 +241,7 @@ fn colour(groups: &mut [Group]) {
     }
 }
 
-/// What must be equal for two runs to share a line: the conditions of a check against a baseline, and the count.
-fn under(run: &Run) -> Conditions {
-    let plan = &run.plan;
-    let mut all = conditions(run);
-    all.push((
-        "the count".to_owned(),
-        format!("{}, {} before the window", count(plan.statements(), "statement"), whole(plan.warmup as f64)),
-    ));
-    all
-}
-
-fn apart(before: &[(String, String)], now: &[(String, String)]) -> String {
+fn apart(before: &Conditions, now: &Conditions) -> String {
     let said =
         |[name, was, is]: [&str; 3]| format!("{name} was {} and is {} here", crate::plain(was), crate::plain(is));
     let parts: Vec<String> = differing(before, now).into_iter().map(said).collect();
@@ -261,7 +249,7 @@ fn apart(before: &[(String, String)], now: &[(String, String)]) -> String {
 }
 
 impl Group {
-    fn new(by: By, conditions: Vec<(String, String)>, apart: Option<String>, members: &[Member]) -> Group {
+    fn new(by: By, conditions: Conditions, apart: Option<String>, members: &[Member]) -> Group {
         let runs = members.iter().map(|one| PastRun {
             name: one.name.to_owned(),
             started: one.run.started,
@@ -427,21 +415,14 @@ fn panel(by: By, key: &Key, mut found: Vec<Found>, members: &[Member], variants:
     let mut lines: Vec<HistoryLine> = Vec::new();
     for Found { contender, role, point, .. } in found {
         // Two versions in one run are two points of a line in the order of versions, and two lines in the order of dates.
-        let twice =
-            |line: &&mut HistoryLine| by == By::Date && line.points.iter().any(|known| known.place == point.place);
-        match lines.iter_mut().find(|line| line.contender == contender).filter(|line| !twice(line)) {
+        let has_point = |line: &HistoryLine| line.points.iter().any(|known| known.place == point.place);
+        let is_twice = by == By::Date && lines.iter().any(|line| line.contender == contender && has_point(line));
+        let contender = if is_twice { format!("{contender}@{}", point.version) } else { contender };
+        match lines.iter_mut().find(|line| line.contender == contender) {
             Some(line) => line.points.push(point),
             None => {
-                let taken = lines.iter().any(|line| line.contender == contender);
-                let contender = if taken { format!("{contender}@{}", point.version) } else { contender };
-                match lines.iter_mut().find(|line| line.contender == contender) {
-                    Some(line) => line.points.push(point),
-                    None => {
-                        let changes = Vec::new();
-                        let points = vec![point];
-                        lines.push(HistoryLine { contender, role, colour: 0, points, changes, is_searched: false });
-                    }
-                }
+                let (changes, points) = (Vec::new(), vec![point]);
+                lines.push(HistoryLine { contender, role, colour: 0, points, changes, is_searched: false });
             }
         }
     }

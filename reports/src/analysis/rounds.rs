@@ -9,9 +9,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::attempts::Attempts;
-use crate::measure::{SERVER_CPU, SERVER_CPU_PER_STATEMENT};
+use crate::measure::SERVER_CPU_PER_STATEMENT;
 use crate::summary::{median, reference};
-use crate::{Cell, CoreLoop, Pass, Place, Role, RoundCores, Run, plain};
+use crate::{Cell, Pass, Place, Role, RoundCores, Run, plain};
 
 /// A round does not count if the server costs more than so many times what it costs in the quick rounds of the same table. On 2026-11-26 a
 /// tenth of the rounds did in a run with a slow half minute, and the server's cost explained 20 to 40 % of what turns cost.
@@ -25,12 +25,6 @@ const LEAST_DRIVERS: usize = 3;
 const QUICK: f64 = 0.2;
 /// This share of the rounds that had their cores counts in any case, the quickest first.
 const KEPT: f64 = 0.5;
-/// Rounds of earlier versions have no witness, but a loop of arithmetic before and after each. Its mean over all cores had this share of its
-/// best speed, and no core had less than that one.
-const SPEED: (f64, f64) = (0.9, 0.75);
-/// What others used is known to some hundredths of a second: the kernel samples it at its ticks.
-const RESOLUTION_SECONDS: f64 = 0.05;
-
 /// Scenario and arrangement.
 type Where<'a> = (&'a str, &'a str);
 /// What a witness costs, by generation and round.
@@ -55,18 +49,16 @@ pub struct CountedRounds<'a> {
 }
 
 impl<'a> CountedRounds<'a> {
-    /// Those of the run's turns; none if it has cells, or did not look at the cores.
+    /// Those of the run's turns; none if it did not look at the cores.
     pub fn of(run: &Run, cells: &'a [Cell]) -> CountedRounds<'a> {
         let mut found = CountedRounds::default();
         let Some(share) = run.plan.noise_share else { return found };
         let attempts = Attempts::of(cells);
-        let best = if works_on(run, cells) { BTreeMap::new() } else { best(cells) };
         let mut witnesses: BTreeMap<Where<'_>, Costs> = BTreeMap::new();
         let servers = if run.plan.target.embedded { servers(run, cells, &attempts) } else { BTreeMap::new() };
         for cell in cells.iter().filter(|cell| cell.pass == Pass::Timing && attempts.is_last(cell)) {
             let (Some(round), Some(cores)) = (cell.round, &cell.cores) else { continue };
-            let loops = |core| best.get(&(cell.arrangement.as_str(), core)).copied();
-            let why = busy(cores, share).or_else(|| slow_loops(cores, loops)).map(Why::Busy);
+            let why = cores.busy(share).map(Why::Busy);
             let at = (cell.block, round);
             if let (None, RoundCores::Found { witness_us: Some(witness), .. }) = (&why, cores) {
                 witnesses.entry(place(cell)).or_default().insert(at, *witness);
@@ -174,51 +166,6 @@ fn place(cell: &Cell) -> Where<'_> {
     (&cell.scenario, &cell.arrangement)
 }
 
-/// Why the cores were busy, as the rest of a sentence; `None` if they were not.
-fn busy(cores: &RoundCores, share: f64) -> Option<String> {
-    let (cores, wall_s, used_s) = match cores {
-        RoundCores::Unknown { unavailable } => return Some(plain(unavailable.trim_end_matches('.'))),
-        RoundCores::Found { loops, cores, wall_s, others_s, steal_s, .. } => {
-            (loops.len().max(*cores as usize), *wall_s, others_s + steal_s)
-        }
-    };
-    let used = used_s / (wall_s * cores as f64);
-    // Without cores, or without time, it is no number.
-    let is_free = used < share || used_s <= RESOLUTION_SECONDS;
-    (!is_free).then(|| format!("others used {:.0} % of the cores", used * 100.0))
-}
-
-/// Whether the server is a real one on this machine: it works on after a round, so a loop tells of the server and not of others.
-fn works_on(run: &Run, cells: &[Cell]) -> bool {
-    !run.plan.target.embedded && cells.iter().any(|cell| cell.get(SERVER_CPU).is_some())
-}
-
-/// The highest speed of the loop on each core of an arrangement.
-fn best(cells: &[Cell]) -> BTreeMap<(&str, u32), f64> {
-    let mut best = BTreeMap::new();
-    for cell in cells {
-        let Some(RoundCores::Found { loops, .. }) = &cell.cores else { continue };
-        for CoreLoop { core, before, after } in loops {
-            let speed: &mut f64 = best.entry((cell.arrangement.as_str(), *core)).or_default();
-            *speed = speed.max(*before).max(*after);
-        }
-    }
-    best
-}
-
-/// Why the loops of a round were slow, as the rest of a sentence; `None` without any.
-fn slow_loops(cores: &RoundCores, best: impl Fn(u32) -> Option<f64>) -> Option<String> {
-    let RoundCores::Found { loops, .. } = cores else { return None };
-    let share = |one: &CoreLoop| best(one.core).map(|best| (one.before + one.after) / (2.0 * best));
-    let shares: Vec<f64> = loops.iter().filter_map(share).collect();
-    let mean = shares.iter().sum::<f64>() / shares.len() as f64;
-    let least = shares.into_iter().fold(f64::INFINITY, f64::min);
-    // Without any it is no number.
-    let slow = if least < SPEED.1 { least } else { mean };
-    (mean < SPEED.0 || least < SPEED.1)
-        .then(|| format!("the calibration loop had {:.0} % of its best speed", (slow * 100.0).floor()))
-}
-
 /// What a statement costs the server in each round of a table: the median over the drivers, each beside its own quick turns, because the
 /// server's cost depends on how a driver batches. The reference and its control are one driver. Rounds of fewer than [`LEAST_DRIVERS`]
 /// have none.
@@ -267,7 +214,7 @@ fn slow(costs: &Costs, limit: f64) -> impl Iterator<Item = ((u32, u32), f64)> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::measure::{CPU_PER_STATEMENT, THROUGHPUT};
     use crate::{Analysis, Look, Measure, SummaryRow, TurnsInfo, Unit, Verdict, sample};
@@ -275,7 +222,7 @@ mod tests {
     /// A round of a second on two cores.
     fn found(witness_us: f64, others_s: f64, steal_s: f64) -> RoundCores {
         let witness_us = Some(witness_us);
-        RoundCores::Found { loops: Vec::new(), cores: 2, wall_s: 1.0, others_s, steal_s, witness_us }
+        RoundCores::Found { cores: 2, wall_s: 1.0, others_s, steal_s, witness_us }
     }
 
     fn quiet() -> RoundCores {
@@ -287,9 +234,9 @@ mod tests {
     }
 
     /// The sample in 12 generations of two rounds, of which each has the cores that `of` gives for its scenario, generation and round.
-    fn turns(of: impl Fn(&str, u32, u32) -> RoundCores) -> (Run, Vec<Cell>) {
+    pub(crate) fn turns(of: impl Fn(&str, u32, u32) -> RoundCores) -> (Run, Vec<Cell>) {
         let (mut run, cells) = sample::blocks(12);
-        (run.plan.noise_share, run.plan.turns) = (Some(0.1), Some(TurnsInfo { count: 50_000, rounds: 2 }));
+        (run.plan.noise_share, run.plan.turns) = (Some(0.1), TurnsInfo { count: 50_000, rounds: 2 });
         let turn = |cell: &Cell, round: u32| {
             let is_last = cell.contender == "noop";
             let cores = is_last.then(|| of(&cell.scenario, cell.block, round));
@@ -298,6 +245,20 @@ mod tests {
         let (timing, others): (Vec<Cell>, Vec<Cell>) = cells.into_iter().partition(|cell| cell.pass == Pass::Timing);
         let turns = timing.iter().flat_map(|cell| [turn(cell, 1), turn(cell, 2)]);
         (run, turns.chain(others).collect())
+    }
+
+    /// Gives each round its cores, which other processes used if they disturbed one of its turns.
+    pub(crate) fn disturb(run: &mut Run, cells: &mut [Cell], is_disturbed: impl Fn(&Cell) -> bool) {
+        run.plan.noise_share = Some(0.1);
+        let mut rounds = BTreeMap::new();
+        for (at, cell) in cells.iter().enumerate().filter(|(_, cell)| cell.pass == Pass::Timing) {
+            let place = (cell.scenario.clone(), cell.arrangement.clone(), cell.block, cell.round);
+            let (last, is_any) = rounds.entry(place).or_insert((at, false));
+            (*last, *is_any) = (at, *is_any || is_disturbed(cell));
+        }
+        for (last, is_any) in rounds.into_values() {
+            cells[last].cores = Some(if is_any { disturbed() } else { quiet() });
+        }
     }
 
     fn text(format: &str, analysis: &Analysis) -> String {
@@ -311,14 +272,14 @@ mod tests {
 
     #[test]
     fn the_cores_were_there_if_others_used_little() {
-        let why = |cores: &RoundCores| busy(cores, 0.1);
+        let why = |cores: &RoundCores| cores.busy(0.1);
         let short = found(1.0, 0.03, 0.02);
-        let RoundCores::Found { loops, cores, others_s, steal_s, witness_us, .. } = short else { panic!() };
+        let RoundCores::Found { cores, others_s, steal_s, witness_us, .. } = short else { panic!() };
         for there in [
             quiet(),
             found(1.0, 0.1, 0.09),
             // A tenth of 0.2 s of two cores is less than what the kernel's ticks resolve.
-            RoundCores::Found { loops, cores, wall_s: 0.2, others_s, steal_s, witness_us },
+            RoundCores::Found { cores, wall_s: 0.2, others_s, steal_s, witness_us },
         ] {
             assert_eq!(why(&there), None, "{there:?}");
         }
@@ -328,8 +289,7 @@ mod tests {
         assert_eq!(used(0.12, 0.12).as_deref(), Some("others used 12 % of the cores"));
         let unknown = RoundCores::Unknown { unavailable: "Floor was not built.".to_owned() };
         assert_eq!(why(&unknown).as_deref(), Some("Floor was not built"));
-        let (loops, witness_us) = (Vec::new(), None);
-        let none = RoundCores::Found { loops, cores: 0, wall_s: 1.0, others_s: 1.0, steal_s: 0.0, witness_us };
+        let none = RoundCores::Found { cores: 0, wall_s: 1.0, others_s: 1.0, steal_s: 0.0, witness_us: None };
         assert!(why(&none).is_some(), "no core");
     }
 
@@ -387,33 +347,6 @@ mod tests {
         assert!(said.starts_with("12 of 48 rounds do not count, because the machine was slow. For example "), "{said}");
         assert!(said.ends_with("floor cost 3.50 times what it cost in quick rounds."), "{said}");
         assert!(!rounds.are_too_few(), "slow rounds are no reason to withhold a verdict");
-    }
-
-    #[test]
-    fn rounds_of_earlier_versions_are_judged_by_their_loops_which_a_real_server_on_this_machine_may_slow_down() {
-        let loops = |others_s: f64, [first, second]: [f64; 2]| {
-            let one = |core, speed| CoreLoop { core, before: speed, after: 100.0 };
-            let loops = vec![one(0, first), one(1, second)];
-            RoundCores::Found { loops, cores: 0, wall_s: 1.0, others_s, steal_s: 0.0, witness_us: None }
-        };
-        let (mut run, mut cells) = turns(|_, block, _| match block {
-            7 => loops(0.5, [100.0; 2]),
-            8 => loops(0.0, [79.0; 2]),
-            9 => loops(0.0, [49.0, 100.0]),
-            10 => loops(0.0, [80.0, 81.0]),
-            _ => loops(0.0, [100.0; 2]),
-        });
-        let rounds = CountedRounds::of(&run, &cells);
-        assert_eq!(rounds.counting(), Some((36, 48)));
-        let of = |block| rounds.places[&("writes", "multi:2")][&(block, 1)].clone();
-        let slow = |share| Some(Why::Busy(format!("the calibration loop had {share} % of its best speed")));
-        assert_eq!((of(8), of(9), of(10)), (slow(89), slow(74), None));
-        run.plan.target.embedded = false;
-        assert_eq!(CountedRounds::of(&run, &cells).counting(), Some((44, 48)));
-        cells.iter_mut().for_each(|cell| drop(cell.measures.remove(SERVER_CPU)));
-        assert_eq!(CountedRounds::of(&run, &cells).counting(), Some((36, 48)), "it is on another machine");
-        run.plan.noise_share = None;
-        assert_eq!(CountedRounds::of(&run, &cells).counting(), None, "nobody asked");
     }
 
     #[test]
@@ -533,21 +466,5 @@ mod tests {
         let floor = row(&analysis, "writes", "floor");
         assert_eq!((floor.median, floor.n), (None, 0));
         assert_eq!(floor.unavailable.as_deref(), Some("None of its rounds counts, because the cores were busy."));
-    }
-
-    #[test]
-    fn a_run_in_turns_of_before_is_judged_by_its_disturbed_turns_as_it_was() {
-        let (run, mut cells) = turns(|_, _, _| quiet());
-        let disturbed = |cell: &&mut Cell| cell.scenario == "writes" && cell.block > 5;
-        cells.iter_mut().for_each(|cell| cell.cores = None);
-        cells.iter_mut().filter(disturbed).for_each(|cell| cell.noisy = Some("Others used 30 %.".to_owned()));
-        let analysis = Analysis::new(&run, &cells);
-        assert_eq!((analysis.rounds().counting(), analysis.rounds().sentence()), (None, None));
-        let verdict = |scenario| row(&analysis, scenario, "cdrs-tokio").verdict;
-        assert_eq!((verdict("writes"), verdict("reads")), (Some(Verdict::TooNoisy), Some(Verdict::Dearer)));
-        assert_eq!(
-            analysis.warnings(),
-            ["7 of 24 generations of all scenarios and arrangements were disturbed; prefer a quiet machine."]
-        );
     }
 }

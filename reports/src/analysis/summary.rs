@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use cqldyno_statistics::{self as statistics, LogRatio, Repetition};
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ use crate::measure::{self, CPU_PER_STATEMENT, THROUGHPUT, VERIFIED, WALL};
 use crate::rounds::CountedRounds;
 use crate::{ArrangementInfo, Cell, Contender, Measure, Pass, Role, Run, ScenarioInfo, Unit, whole};
 
-/// One contender's figures for one meter, by block, or by generation and round.
+/// One contender's figures for one meter, by generation and round, or by repetition.
 pub(crate) type Figures = BTreeMap<Repetition, f64>;
 
 /// Where the cell's figures repeat.
@@ -56,7 +56,7 @@ pub struct SummaryRow {
     pub meter: String,
     /// The unit of median and level; absent without a figure.
     pub unit: Option<Unit>,
-    /// The median over the blocks of the cells that ended.
+    /// The median over the cells that ended.
     pub median: Option<f64>,
     /// The smallest and the largest figure, if several cells counted.
     #[serde(default)]
@@ -88,10 +88,10 @@ pub struct SummaryRow {
     /// The smallest difference to the reference, as a share, that this run would have found with a chance of 90 %.
     #[serde(default)]
     pub detectable: Option<f64>,
-    /// How many blocks the interval comes from.
+    /// How many generations the interval comes from.
     #[serde(default)]
     pub blocks: Option<usize>,
-    /// How many rounds the interval comes from; without turns how many blocks.
+    /// How many rounds the interval comes from.
     #[serde(default)]
     pub rounds: Option<usize>,
     /// Why there is no interval of the primary meter, as a full sentence.
@@ -104,7 +104,7 @@ pub struct SummaryRow {
     pub control: bool,
     /// Why the figure must not be compared, as a full sentence.
     pub void: Option<String>,
-    /// Why there are fewer figures than blocks, as a full sentence: the first failure of a cell.
+    /// Why there are fewer figures than turns, as a full sentence: the first failure of a cell.
     pub failed: Option<String>,
     /// How many figures the median comes from.
     pub n: usize,
@@ -161,8 +161,7 @@ pub enum Verdict {
     Same,
     /// Neither.
     Inconclusive,
-    /// Withheld: other processes disturbed more than half of the blocks that the interval comes from, or fewer than half of the
-    /// rounds count.
+    /// Withheld: other processes used the cores in too many rounds.
     TooNoisy,
 }
 
@@ -235,16 +234,13 @@ pub(crate) fn summed(
     let mut tables = Vec::new();
     for place in Place::all(run) {
         let here = cells_in(cells, place);
-        let noisy = here.iter().filter(|cell| cell.pass == Pass::Timing && cell.noisy.is_some());
-        let disturbed: BTreeSet<Repetition> = noisy.map(|cell| repetition(cell)).collect();
         let missing = rounds.missing_in(&place.scenario.name, &place.arrangement.id);
         let withheld = rounds.withhold(place);
         let contenders: Vec<Mine> = run.contenders.iter().map(|one| Mine::of(one, here, rounds)).collect();
         for id in ids {
             let pass = run.measure(id).map_or_else(|| pass_of(here, id), |known| known.pass);
             let (rows, figures) = contenders.iter().map(|mine| mine.row(run, rounds, place, id, pass)).unzip();
-            let disturbed = disturbed.clone();
-            let mut table = Table { rows, figures, disturbed, missing, withheld, ..Table::default() };
+            let mut table = Table { rows, figures, missing, withheld, ..Table::default() };
             // A meter with verdicts is a family of comparisons, and any other table is one by itself; its figures are needed no longer.
             if !JUDGED.contains(id) {
                 compare(run, reference, &mut [&mut table]);

@@ -8,12 +8,8 @@ use crate::measure::{PEAK_RSS, STATEMENTS, THREADS, WALL};
 use crate::{Analysis, Cell, Contender, Pass, Place, Role, Run, Setting, why_cut_short};
 
 /// Why a ratio is not the quotient of the figures beside it.
-fn fitted(run: &Run) -> String {
-    let (medians, all) = if run.plan.turns.is_some() { ("turns", "generations") } else { ("blocks", "blocks") };
-    format!(
-        "Figures are medians of the {medians}. Ratios are of means over all {all}, so they differ a little from the quotients of medians."
-    )
-}
+const FITTED: &str = "Figures are medians of the turns. Ratios are of means over all generations, so they differ a little from the quotients \
+                      of medians.";
 
 const FAILED: &str = "failed";
 /// A field of a row without figures.
@@ -66,7 +62,7 @@ impl Document {
             analysis.changes().into_iter().chain(caveats).chain(libraries).chain(on_demand).chain(differences);
         let caveats = caveats.chain(ours.map(|role| is(role).to_owned())).collect();
         let is_fitted = analysis.rows().iter().any(|row| row.interval.is_some());
-        let fitted = is_fitted.then(|| fitted(analysis.run()));
+        let fitted = is_fitted.then(|| FITTED.to_owned());
         Document { head, tables, notes, caveats, fitted }
     }
 
@@ -238,7 +234,7 @@ impl At<'_> {
         (blocks < run.blocks() as usize && !run.is_open()).then(|| {
             format!(
                 "The intervals are of {blocks} of {}: those in which every compared driver finished.",
-                count(run.blocks().into(), run.plan.repeated()),
+                count(run.blocks().into(), "generation"),
             )
         })
     }
@@ -257,10 +253,7 @@ impl At<'_> {
             let mine = self.cells_of(contender, pass);
             let of = |some: usize| match (pass, mine.len()) {
                 (Pass::Timing, all) if some == all => String::new(),
-                (Pass::Timing, all) => match self.analysis.run().plan.turns {
-                    None => format!(" in {some} of {all} blocks"),
-                    Some(_) => format!(" in {some} of {all} turns"),
-                },
+                (Pass::Timing, all) => format!(" in {some} of {all} turns"),
                 _ => format!(" in the {} pass", pass.name()),
             };
             type Why = fn(&Cell) -> Option<&String>;

@@ -16,11 +16,10 @@ pub(crate) fn title(run: &Run) -> String {
         true => format!("up to {}", short_count(plan.statements())),
         false => run.statements(short_count),
     };
-    let turns = match (plan.turns.map(|turns| turns.rounds), plan.blocks) {
-        (None, _) => blocks,
-        (Some(1), 1) => String::new(),
-        (Some(1), _) => format!("{}turns of ", blocks.replace("x ", "")),
-        (Some(rounds), _) => format!("{blocks}{rounds} turns of "),
+    let turns = match (plan.turns.rounds, plan.blocks) {
+        (1, 1) => String::new(),
+        (1, _) => format!("{}turns of ", blocks.replace("x ", "")),
+        (rounds, _) => format!("{blocks}{rounds} turns of "),
     };
     let mut asked = vec![format!("{turns}{statements} statements"), format!("{}{on}", run.in_flight())];
     if plan.connections != 1 {
@@ -66,13 +65,7 @@ pub(crate) fn head(run: &Run) -> Vec<(String, String)> {
     };
     let asked = format!(
         "{} after {} to warm up, {}, {settings}, seed {}",
-        match plan.turns {
-            None => {
-                let statements = run.statements(|number| whole(number as f64));
-                format!("{} of {statements} statements", count(plan.blocks.into(), "block"))
-            }
-            Some(_) => run.size(),
-        },
+        run.size(),
         run.warmup(),
         run.in_flight(),
         plan.seed,
@@ -100,8 +93,7 @@ pub(crate) fn head(run: &Run) -> Vec<(String, String)> {
     if run.interrupted {
         head.push(("ended", "early: unfinished cells are missing".to_owned()));
     }
-    head.extend(plan.without_turns.as_ref().map(|why| ("cells", plain(why))));
-    head.extend(why_cut_short(run).map(|sentence| ("blocks", sentence)));
+    head.extend(why_cut_short(run).map(|sentence| ("cut short", sentence)));
     head.extend(why_passes_left_out(run).map(|sentence| ("left out", sentence)));
     head.into_iter().map(|(name, said)| (name.to_owned(), said)).collect()
 }
@@ -188,14 +180,13 @@ pub(crate) fn verdicts(analysis: &Analysis) -> Option<String> {
         more => format!("The 95 % intervals hold for all {more} comparisons of CPU time at once"),
     };
     Some(format!(
-        "Figures of short tables are means over all turns, those of wide tables are medians over {unit}{summed}. A ratio is the level of CPU time \
-         per statement over that of {}, in the same {unit}. {hold}. Cheaper or dearer means that the whole interval lies beyond the band, \
+        "Figures of short tables are means over all turns, those of wide tables are medians over rounds{summed}. A ratio is the level of CPU time \
+         per statement over that of {}, in the same rounds. {hold}. Cheaper or dearer means that the whole interval lies beyond the band, \
          or excludes 1 if both are the same driver; same means that all of it lies within. Faster or slower says the same of statements \
          per second, beyond the band for every driver; their intervals hold all at once, too. The band is {}. The smallest difference \
          is what this run would have found with a chance of 90 %. Server is the server's CPU us per statement. Every other figure is exploratory.",
         plain(&reference.label),
         analysis.bands(),
-        unit = if analysis.run().plan.turns.is_some() { "rounds" } else { "blocks" },
         summed = match analysis.run().plan.total {
             Some(_) => ", but real, user and sys are sums over all turns",
             None => "",
@@ -224,7 +215,7 @@ mod tests {
     #[test]
     fn a_first_line_has_the_numbers_that_ran_and_not_those_that_were_asked_for() {
         let (mut run, _) = sample::run();
-        (run.plan.turns, run.plan.count, run.plan.concurrency, run.plan.warmup) = (None, 100_000, 64, 10);
+        (run.plan.turns.count, run.plan.concurrency, run.plan.warmup) = (100_000, 64, 10);
         let limited = serde_json::json!({"limits": {"count": 100, "concurrency": 1, "warmup": 3}});
         run.scenarios[0].definition = Some(limited.clone());
         assert!(title(&run).contains("100 to 100k statements, 1 to 64 in flight"), "{}", title(&run));

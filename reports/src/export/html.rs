@@ -241,23 +241,17 @@ impl<'a> Page<'a> {
             None if plan.target.embedded => "the embedded cluster".to_owned(),
             None => plain(&plan.target.id),
         };
-        let repeated = || count(self.run.blocks().into(), plan.repeated());
         format!(
-            "cqldyno put {} for Apache Cassandra and ScyllaDB under the same load: {} prepared statements per {} ({}), {}, \
+            "cqldyno put {} for Apache Cassandra and ScyllaDB under the same load: {} prepared statements per turn ({}), {}, \
              {}, against {target}, on {}.",
             count(drivers as u64, "client driver"),
             match self.has_curves() {
                 true => format!("up to {}", whole(plan.statements() as f64)),
                 false => self.run.statements(|number| whole(number as f64)),
             },
-            if plan.turns.is_some() { "turn" } else { "cell" },
             scenarios.join(", "),
             self.run.in_flight(),
-            match plan.turns {
-                None => repeated(),
-                Some(turns) if self.run.is_open() => format!("generations of {}", count(turns.rounds.into(), "round")),
-                Some(turns) => format!("{} of {}", repeated(), count(turns.rounds.into(), "round")),
-            },
+            format!("{} of {}", self.run.generations(), count(plan.turns.rounds.into(), "round")),
             plain(&self.run.environment.cpu),
         )
     }

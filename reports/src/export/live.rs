@@ -81,7 +81,7 @@ mod tests {
     fn under_way(generations: u32) -> (Run, Vec<Cell>) {
         let (mut run, cells) = sample::blocks(generations);
         (run.ended, run.plan.blocks) = (None, 60);
-        run.plan.turns = Some(TurnsInfo { count: 50_000, rounds: 2 });
+        run.plan.turns = TurnsInfo { count: 50_000, rounds: 2 };
         let of = |cell: &Cell| [1, 2].map(|round| Cell { round: Some(round), more: round == 1, ..cell.clone() });
         (run, cells.iter().flat_map(of).collect())
     }

@@ -142,16 +142,14 @@ fn asked(runs: &[&Run], date: &str) -> String {
     let run = runs[0];
     let plan = &run.plan;
     let several = if runs.len() > 1 { format!("{} runs of ", runs.len()) } else { String::new() };
-    let statements = || run.statements(|number| whole(number as f64));
-    let blocks = match (plan.turns, plan.blocks) {
-        (Some(turns), _) => {
-            let generations: Vec<String> = runs.iter().map(|run| run.blocks().to_string()).collect();
+    let generations: Vec<String> = runs.iter().map(|run| run.blocks().to_string()).collect();
+    let blocks = match (plan.blocks, plan.turns.rounds) {
+        (1, 1) => run.statements(|number| whole(number as f64)),
+        (_, rounds) => {
             let most = if plan.total.is_some() { "at most " } else { "" };
-            let (generations, rounds) = (list(&generations), count(turns.rounds.into(), "round"));
-            format!("{generations} generations of {rounds}, with turns of {most}{}", whole(turns.count as f64))
+            let (generations, rounds) = (list(&generations), count(rounds.into(), "round"));
+            format!("{generations} generations of {rounds}, with turns of {most}{}", whole(plan.turns.count as f64))
         }
-        (None, 1) => statements(),
-        (None, blocks) => format!("{blocks} blocks of {}", statements()),
     };
     let with = run.command.as_ref().map_or(String::new(), |command| format!(" with `{}`", command.replace('`', "'")));
     let days = runs.iter().map(|run| run.started.strftime("%Y-%m-%d").to_string());

@@ -4,13 +4,13 @@ use super::chart::history::{figure, said, story};
 use super::history::gaps;
 use super::part::{Field, Part, Sheet, TableRow};
 use super::text::{grouped, plain, unique};
-use crate::{Analysis, Change, Group, History, Panel, Point, Role};
+use crate::{Analysis, Group, History, LevelChange, Panel, Point, Role};
 
 pub(super) const INTERVALS: &str = "A range is the 95 % interval of the ratio to the reference, which has none itself.";
 
 /// The changes between two neighbouring releases, each with the panel that shows it; before them the driver's place among the drivers, that
 /// of the later release, and both versions.
-type Step<'a> = ((Option<usize>, usize, [&'a str; 2]), Vec<(&'a Panel, &'a Change)>);
+type Step<'a> = ((Option<usize>, usize, [&'a str; 2]), Vec<(&'a Panel, &'a LevelChange)>);
 
 /// What a run that compares all releases shows of them; nothing of any other run.
 pub(crate) fn releases(analysis: &Analysis) -> Vec<Part> {

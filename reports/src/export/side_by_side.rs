@@ -6,7 +6,7 @@ use super::quantity::{three_digits, whole};
 use super::short::found;
 use super::text::{count, grouped, plain, unique};
 use crate::measure::{CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT};
-use crate::{Analysis, Combined, Recorded, Run, SummaryRow};
+use crate::{Analysis, Combined, Recorded, SummaryRow};
 
 /// Why runs that stand beside each other have no ratios.
 pub const NO_RATIOS: &str = "No ratio is taken across runs: time, machine and target differ as well, by an unknown amount. To compare \
@@ -176,17 +176,7 @@ fn field(row: Option<&SummaryRow>, show: fn(&SummaryRow) -> Option<String>) -> F
     }
 }
 
-/// How many blocks there are, and of how many if the run was cut short.
-fn blocks(run: &Run) -> String {
-    match run.cut_short {
-        Some(cut_short) if run.plan.turns.is_none() => {
-            format!("{} of {}", cut_short.blocks, count(run.plan.blocks.into(), "block"))
-        }
-        _ if run.is_open() => format!("{}s", run.plan.repeated()),
-        _ => count(run.blocks().into(), run.plan.repeated()),
-    }
-}
-
+/// When, where, against whom.
 fn about(one: &Recorded) -> String {
     let Recorded { run, notes, .. } = one;
     let machine = &run.environment;
@@ -194,10 +184,7 @@ fn about(one: &Recorded) -> String {
         run.started.to_string(),
         format!("{}, {}, {}", plain(&machine.cpu), count(machine.cores.into(), "core"), plain(&machine.kernel)),
         format!("target {}", plain(&run.plan.target.id)),
-        match run.plan.turns {
-            None => format!("{} of {} statements", blocks(run), run.statements(|number| whole(number as f64))),
-            Some(_) => run.size(),
-        },
+        run.size(),
         format!("cqldyno {}", plain(&run.cqldyno)),
     ];
     let notes = notes.iter().map(|note| format!(". {}", plain(note.trim_end_matches('.'))));

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn attempts_at_a_block_are_told_apart_and_which_one_counts() {
+    fn attempts_at_a_generation_are_told_apart_and_which_one_counts() {
         let (run, mut cells) = crate::sample::run();
         let again = Cell { attempt: 2, ..cells[0].clone() };
         cells[0].attempt = 1;
@@ -230,10 +230,10 @@ mod tests {
             let text = terminal(&parts, Look::default());
             text.lines().filter(|line| line.starts_with("writes, ")).collect::<Vec<_>>().join("; ")
         };
-        assert_eq!(titles(&[(&cells[0], true)]), "writes, block 1, timing pass");
+        assert_eq!(titles(&[(&cells[0], true)]), "writes, generation 1, round 1, timing pass");
         assert_eq!(
             titles(&[(&cells[0], false), (&again, true)]),
-            "writes, block 1, attempt 1, which does not count, timing pass; writes, block 1, attempt 2, which counts, timing pass"
+            "writes, generation 1, round 1, attempt 1, which does not count, timing pass; writes, generation 1, round 1, attempt 2, which counts, timing pass"
         );
     }
 

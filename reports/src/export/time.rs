@@ -20,17 +20,17 @@ impl Exporter for Time {
         ["time", "The classic table: real, user and sys as Linux' time prints them", "time.txt"]
     }
 
-    /// One table per arrangement, a row per contender and a column per scenario: the sums over all turns. Of several blocks of an earlier
-    /// version it is the one with the median real time.
+    /// One table per arrangement, a row per contender and a column per scenario: the sums over all turns. Where
+    /// each turn issued all statements, it is the one with the median real time.
     fn write(&self, analysis: &Analysis, look: Look, out: &mut dyn Write) -> Result<(), ExportError> {
         let run = analysis.run();
         let [mut parts, doubts] = doubts(analysis);
         parts.push(Part::Text(title(run)));
         let what = "Time to run all statements of a scenario, as `time` prints it";
-        parts.push(Part::Text(match (run.plan.turns, run.blocks()) {
-            (Some(_), _) => format!("{what}: the sums over all turns."),
-            (None, 1) => format!("{what}."),
-            (None, blocks) => format!("{what}: of the one of {blocks} blocks with the median real time."),
+        parts.push(Part::Text(match (run.plan.repeats_all(), run.blocks()) {
+            (false, _) => format!("{what}: the sums over all turns."),
+            (true, 1) => format!("{what}."),
+            (true, turns) => format!("{what}: of the one of {turns} turns with the median real time."),
         }));
         parts.extend(sized(analysis).into_iter().map(Part::Text));
         parts.extend(doubts);
@@ -64,7 +64,7 @@ fn field(analysis: &Analysis, place: Place, contender: &Contender, notes: &mut N
     let mut by_time: Vec<&&Cell> = cells.iter().filter(|cell| cell.get(WALL).is_some()).collect();
     by_time.sort_by(|one, other| one.get(WALL).partial_cmp(&other.get(WALL)).unwrap_or(Ordering::Equal));
     let fields = match by_time.get(by_time.len().saturating_sub(1) / 2) {
-        Some(_) if analysis.run().plan.turns.is_some() => at.summed(contender, notes),
+        Some(_) if !analysis.run().plan.repeats_all() => at.summed(contender, notes),
         Some(cell) => at.fields_instead(contender, |meter| cell.get(meter), notes),
         None => at.fields(contender, notes),
     };
@@ -94,7 +94,7 @@ mod tests {
             cell.measures.insert(WALL.to_owned(), Measure::value(1.5, Unit::Seconds));
             cell.round = Some(1);
         }
-        (run.plan.turns, run.plan.total) = (Some(TurnsInfo { count: 500_000, rounds: 1 }), Some(6_000_000));
+        (run.plan.turns, run.plan.total) = (TurnsInfo { count: 250_000, rounds: 2 }, Some(6_000_000));
         let shown = |run: &Run, format: &str| {
             let look = Look { wide: true, ..Look::default() };
             exporter(format).unwrap().one(&Analysis::new(run, &cells), look).unwrap()

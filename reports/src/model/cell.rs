@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 pub use cqldyno_measure::Pass;
 use serde::{Deserialize, Serialize};
 
-use crate::{ByName, Measure, Setting, measure};
+use crate::{ByName, Measure, Setting, measure, plain};
 
 /// A turn of a worker, or its only one: who, on what, and what was read off. One line of `cells.jsonl`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -21,13 +21,13 @@ pub struct Cell {
     pub scenario_hash: String,
     /// [`crate::ArrangementInfo::id`].
     pub arrangement: String,
-    /// The block, from 1; the generation where contenders take turns.
+    /// The generation, from 1; of other passes than timing the repetition.
     pub block: u32,
     /// The kind of figures that the cell is for.
     pub pass: Pass,
-    /// From 1; more if its block ran again.
+    /// From 1; more if its generation broke off and ran again.
     pub attempt: u32,
-    /// The round of the generation, from 1; absent if contenders took no turns.
+    /// The round of the generation, from 1; absent in other passes than timing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round: Option<u32>,
     /// Whether other turns of its worker followed. The last one has what holds for all of them.
@@ -67,10 +67,6 @@ pub struct Cell {
     /// Findings that do not void the cell, each a full sentence.
     #[serde(default)]
     pub findings: Vec<String>,
-    /// Why the machine was too noisy, as a full sentence: steal or other load above [`crate::PlanInfo::noise_share`].
-    /// The whole block then runs again. Turns have `cores` in its place.
-    #[serde(default)]
-    pub noisy: Option<String>,
     /// Why the cell's figures must not be compared, as a full sentence: an error, a wrong row, a count that differs.
     #[serde(default)]
     pub void: Option<String>,
@@ -124,11 +120,7 @@ pub struct Latency {
 pub enum RoundCores {
     /// What was found.
     Found {
-        /// The calibration loop on each core, in runs of earlier versions.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        loops: Vec<CoreLoop>,
-        /// How many cores there are; in runs of earlier versions as many as loops.
-        #[serde(default, skip_serializing_if = "is_zero")]
+        /// How many cores there are.
         cores: u32,
         /// How long the round took, in seconds.
         wall_s: f64,
@@ -147,21 +139,21 @@ pub enum RoundCores {
     },
 }
 
-/// A file of an earlier version stays as it is, with its checksum.
-fn is_zero(cores: &u32) -> bool {
-    *cores == 0
-}
+/// What others used is known to some hundredths of a second: the kernel samples it at its ticks.
+const RESOLUTION_SECONDS: f64 = 0.05;
 
-/// The speed of the calibration loop on one core, while it ran on all cores at once.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct CoreLoop {
-    /// The kernel's number of the core.
-    pub core: u32,
-    /// Steps per microsecond just before the round.
-    pub before: f64,
-    /// Steps per microsecond just after it.
-    pub after: f64,
+impl RoundCores {
+    /// Why the cores were busy if others may use such a `share` of them, as the rest of a sentence; `None` if they were not.
+    pub(crate) fn busy(&self, share: f64) -> Option<String> {
+        let (cores, wall_s, used_s) = match self {
+            RoundCores::Unknown { unavailable } => return Some(plain(unavailable.trim_end_matches('.'))),
+            RoundCores::Found { cores, wall_s, others_s, steal_s, .. } => (*cores, *wall_s, others_s + steal_s),
+        };
+        let used = used_s / (wall_s * f64::from(cores));
+        // Without cores, or without time, it is no number.
+        let is_free = used < share || used_s <= RESOLUTION_SECONDS;
+        (!is_free).then(|| format!("others used {:.0} % of the cores", used * 100.0))
+    }
 }
 
 /// Errors of one kind.

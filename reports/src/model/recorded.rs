@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
+use super::earlier::Earlier;
 use crate::{Cell, Checksum, ModelError, Run};
 
 /// A run with its cells, read back.
@@ -66,7 +67,7 @@ pub enum RecordedError {
 /// # Errors
 /// When neither can be opened; the error is that of `cells.jsonl`.
 pub fn read_cells(folder: &Path) -> io::Result<Box<dyn BufRead>> {
-    match File::open(folder.join("cells.jsonl")) {
+    match File::open(folder.join(CELLS)) {
         Ok(cells) => Ok(Box::new(BufReader::new(cells))),
         Err(error) => {
             let packed = File::open(folder.join(PACKED_CELLS)).map_err(|_| error)?;
@@ -75,7 +76,9 @@ pub fn read_cells(folder: &Path) -> io::Result<Box<dyn BufRead>> {
     }
 }
 
-/// The file of a published run that has its `cells.jsonl`, packed.
+/// The file of a run folder that has its cells, and of a published one that has them packed.
+pub const CELLS: &str = "cells.jsonl";
+/// See [`CELLS`].
 pub const PACKED_CELLS: &str = "cells.jsonl.gz";
 
 impl Recorded {
@@ -84,7 +87,7 @@ impl Recorded {
     /// # Errors
     /// When it cannot be read, is of another schema version, or damaged, or was changed afterwards.
     pub fn from_folder(run: &str, mut cells: impl BufRead) -> Result<Recorded, RecordedError> {
-        let run = Run::from_json(run)?;
+        let run = Run::from_value(serde_json::from_str(run).map_err(ModelError::NotARun)?)?;
         let (mut line, mut at) = (Vec::new(), 0);
         let values = iter::from_fn(|| {
             line.clear();
@@ -124,19 +127,21 @@ impl Recorded {
                 Err(_) => return Err(ModelError::NotARun(error).into()),
             },
         };
-        Recorded::checked(Run::from_json(&run.to_string())?, cells.into_iter().map(Ok))
+        Recorded::checked(Run::from_value(run)?, cells.into_iter().map(Ok))
     }
 
     /// Takes one cell at a time: as JSON values all of them would take many times their memory.
     fn checked(
-        run: Run,
+        (mut run, mut earlier): (Run, Earlier),
         values: impl Iterator<Item = Result<Value, RecordedError>>,
     ) -> Result<Recorded, RecordedError> {
         let (mut cells, mut notes) = (Vec::new(), Vec::new());
         let mut wrong = None;
         let mut take = |(at, value): (usize, Result<Value, RecordedError>)| {
-            let value = value?;
+            let mut value = value?;
+            // The checksum is that of the file.
             let text = value.to_string();
+            earlier.cell(at, &mut value);
             let cell = Cell::deserialize(value).map_err(|error| damaged(at, error));
             let own = cell.and_then(|cell| match foreign(&cell, &run) {
                 None => Ok(cell),
@@ -164,10 +169,11 @@ impl Recorded {
                     .to_owned(),
             ),
         }
-        match wrong {
-            Some(error) => Err(error),
-            None => Ok(Recorded { run, cells, notes }),
+        if let Some(error) = wrong {
+            return Err(error);
         }
+        earlier.finish(&mut run, &mut cells);
+        Ok(Recorded { run, cells, notes })
     }
 }
 

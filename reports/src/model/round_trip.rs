@@ -13,9 +13,9 @@ use serde_json::Value;
 use crate::export::shown::json;
 use crate::schema::{complaints, validator};
 use crate::{
-    ArrangementInfo, Better, BuiltOnDemand, ByName, Cell, Checksum, Contender, CoreLoop, CutShort, Environment,
-    ErrorLine, Latency, Library, Measure, MeasureInfo, Pass, PlanInfo, PointInfo, Recorded, Role, RoundCores, Run,
-    SCHEMA_VERSION, ScenarioInfo, Series, Setting, TargetInfo, TlsInfo, TurnsInfo, Unit,
+    ArrangementInfo, Better, BuiltOnDemand, ByName, Cell, Checksum, Contender, CutShort, Environment, ErrorLine,
+    Latency, Library, Measure, MeasureInfo, Pass, PlanInfo, PointInfo, Recorded, Role, RoundCores, Run, SCHEMA_VERSION,
+    ScenarioInfo, Series, Setting, TargetInfo, TlsInfo, TurnsInfo, Unit,
 };
 
 const HOSTILE: [&str; 9] = [
@@ -109,11 +109,9 @@ fn latency() -> impl Strategy<Value = Latency> {
 }
 
 fn cores() -> impl Strategy<Value = RoundCores> {
-    let one = (any::<u32>(), float(), float()).prop_map(|(core, before, after)| CoreLoop { core, before, after });
-    let found = (vec(one, 0..3), any::<u32>(), [float(), float(), float()], option::of(float()));
+    let found = (any::<u32>(), [float(), float(), float()], option::of(float()));
     prop_oneof![
-        found.prop_map(|(loops, cores, [wall_s, others_s, steal_s], witness_us)| RoundCores::Found {
-            loops,
+        found.prop_map(|(cores, [wall_s, others_s, steal_s], witness_us)| RoundCores::Found {
             cores,
             wall_s,
             others_s,
@@ -155,20 +153,15 @@ fn arrangement() -> impl Strategy<Value = ArrangementInfo> {
 fn plan() -> impl Strategy<Value = PlanInfo> {
     let numbers = (any::<[u64; 6]>(), option::of(any::<u64>()), option::of(any::<u64>()), option::of(any::<u64>()));
     let turns = (any::<u64>(), any::<u32>()).prop_map(|(count, rounds)| TurnsInfo { count, rounds });
-    let limits = (
-        option::of(any::<u64>()),
-        option::of(any::<u64>()),
-        option::of(float()),
-        option::of(turns),
-        option::of(any::<u32>()),
-    );
+    let limits =
+        (option::of(any::<u64>()), option::of(any::<u64>()), option::of(float()), turns, option::of(any::<u32>()));
     let tls = any::<[bool; 2]>().prop_map(|[verified, client_certificate]| TlsInfo { verified, client_certificate });
     let cluster = (option::of(tls), option::of(text()), option::of(text()), vec(text(), 0..3));
-    let more = (any::<[u32; 2]>(), any::<i32>(), option::of(float()), limits, any::<[bool; 4]>(), cluster);
+    let more = (any::<u32>(), any::<i32>(), option::of(float()), limits, any::<[bool; 4]>(), cluster);
     let words = (
         text(),
         text(),
-        [option::of(text()), option::of(text())],
+        option::of(text()),
         [vec(text(), 0..3), vec(text(), 0..3)],
         (vec(pass(), 0..4), option::of(any::<u64>()), any::<bool>()),
         [text(), text()],
@@ -177,21 +170,15 @@ fn plan() -> impl Strategy<Value = PlanInfo> {
         |(numbers, more, words, arrangements, embedded)| {
             let ([seed, count, counting_count, concurrency, warmup, connections], rate, timeout, stall_ms) = numbers;
             let (
-                [blocks, most_attempts],
+                blocks,
                 page_size,
                 noise_share,
                 (memory_limit_bytes, within_ms, until, turns, layouts),
                 [with_user, named, exact, keep],
                 (tls, datacenter, replication, keyspaces),
             ) = more;
-            let (
-                consistency,
-                settings,
-                [reference, without_turns],
-                [serve_arguments, releases],
-                (passes, total, whole),
-                [id, about],
-            ) = words;
+            let (consistency, settings, reference, [serve_arguments, releases], (passes, total, whole), [id, about]) =
+                words;
             PlanInfo {
                 seed,
                 count,
@@ -205,10 +192,8 @@ fn plan() -> impl Strategy<Value = PlanInfo> {
                 layouts,
                 blocks,
                 noise_share,
-                most_attempts,
                 within_ms,
                 until,
-                without_turns,
                 warmup,
                 connections,
                 page_size,
@@ -357,18 +342,18 @@ prop_compose! {
         error_kinds in vec(([text(), text()], any::<u64>()), 0..3),
         settings in settings(),
         findings in vec(text(), 0..3),
-        reasons in [option::of(text()), option::of(text()), option::of(text()), option::of(text())],
+        reasons in [option::of(text()), option::of(text()), option::of(text())],
     ) -> Cell {
         let [contender, label, scenario, scenario_hash, arrangement] = texts;
         let (block, attempt, round, started, pass) = numbers;
         let (step, breakdowns, files, latency) = more;
-        let [noisy, void, failed, log] = reasons;
+        let [void, failed, log] = reasons;
         let line = |([kind, first], count): ([String; 2], u64)| ErrorLine { kind, count, first };
         Cell {
             contender, label, scenario, scenario_hash, arrangement, block, pass, attempt, round, cores, started, measures,
             more: round.is_some_and(|round| round % 2 == 0), issued_by_statement, series, step, breakdowns, files, latency,
             error_kinds: error_kinds.into_iter().map(line).collect(),
-            settings: Setting::shared(settings), findings, noisy, void, failed, log,
+            settings: Setting::shared(settings), findings, void, failed, log,
         }
     }
 }

@@ -5,13 +5,13 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 
+use super::earlier::Earlier;
 use crate::measure::{self, MeasureInfo};
 use crate::{Checksum, CutShort, Pass};
 
-/// The version of the result model that is written; version 1 is read, too, and any other one is refused.
-///
-/// Since version 2 a cell's series has the CPU times beside the answers.
+/// The version of the result model that is written; version 1 is converted when it is read, and any other one is refused.
 pub const SCHEMA_VERSION: u32 = 2;
 
 /// The oldest version that is read.
@@ -25,7 +25,7 @@ pub const CONTROL_MARK: &str = "#control";
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Run {
     /// The version of the result model, [`SCHEMA_VERSION`] of the program that wrote it.
-    #[cfg_attr(test, schemars(range(min = OLDEST_VERSION, max = SCHEMA_VERSION)))]
+    #[cfg_attr(test, schemars(range(min = SCHEMA_VERSION, max = SCHEMA_VERSION)))]
     pub schema: u32,
     /// The version of cqldyno.
     pub cqldyno: String,
@@ -61,10 +61,10 @@ pub struct Run {
     /// How the workers' builds differ in libraries, compiler and profile, a full sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<String>,
-    /// What was measured; empty in runs of an earlier version.
+    /// What was measured; empty in runs of the first version.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub measures: Vec<MeasureInfo>,
-    /// Shows that the cells are as they were measured; absent while the run has no end, and in runs of an earlier version.
+    /// Shows that the cells are as they were measured; absent while the run has no end, and in runs of the first version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checksum: Option<Checksum>,
 }
@@ -85,21 +85,26 @@ impl Run {
         builds.join(" ")
     }
 
-    /// Reads `run.json`.
+    /// Reads `run.json`; one of an earlier version as today's.
     ///
     /// # Errors
     /// When the text is not JSON, of another schema version, or not a run.
     pub fn from_json(text: &str) -> Result<Run, ModelError> {
+        Run::from_value(serde_json::from_str(text).map_err(ModelError::NotARun)?).map(|(run, _)| run)
+    }
+
+    /// The same of a value, with what its cells need.
+    pub(super) fn from_value(mut value: Value) -> Result<(Run, Earlier), ModelError> {
         #[derive(Deserialize)]
-        #[cfg_attr(test, derive(schemars::JsonSchema))]
         struct Version {
             schema: u32,
         }
-        let Version { schema } = serde_json::from_str(text).map_err(ModelError::NotARun)?;
+        let Version { schema } = Version::deserialize(&value).map_err(ModelError::NotARun)?;
         if !(OLDEST_VERSION..=SCHEMA_VERSION).contains(&schema) {
             return Err(ModelError::Version { found: schema });
         }
-        serde_json::from_str(text).map_err(ModelError::NotARun)
+        let earlier = Earlier::of(&mut value);
+        Ok((Run::deserialize(value).map_err(ModelError::NotARun)?, earlier))
     }
 
     /// The contenders as they were asked for: without the control, and without the number of one that was named twice.
@@ -145,12 +150,12 @@ pub enum ModelError {
 pub struct PlanInfo {
     /// Chooses the order of keys and of contenders.
     pub seed: u64,
-    /// The statements that were asked for, by which passes are sized; in runs without turns those per timing cell.
+    /// The statements that were asked for, by which passes are sized.
     pub count: u64,
-    /// How contenders take turns; absent in runs of an earlier version in which each had a cell of its own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub turns: Option<TurnsInfo>,
-    /// Statements of each contender in all turns together; absent if there were as many as there was time for.
+    /// How contenders take turns.
+    pub turns: TurnsInfo,
+    /// Statements of each contender in all turns together; absent if there were as many as there was time for. A run of an earlier version
+    /// has none either: each of its generations was one turn of all statements.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<u64>,
     /// Whether all statements of a generation were asked for in one turn.
@@ -161,7 +166,7 @@ pub struct PlanInfo {
     /// Statements per second of the latency pass; absent for half of what the slowest driver reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<u64>,
-    /// The passes after the timing blocks; empty in runs of an earlier version.
+    /// The passes after the generations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub passes: Vec<Pass>,
     /// Statements in flight.
@@ -169,25 +174,17 @@ pub struct PlanInfo {
     /// The orders of functions that generations of the drivers' workers take turns with; absent for workers as they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layouts: Option<u32>,
-    /// Generations; the most of them without a total. In runs without turns blocks: each runs every contender once.
+    /// Generations; the most of them without a total.
     pub blocks: u32,
     /// The share of the cores' time, from 0 to 1, that steal and other processes may take in a round that counts; absent for no limit.
-    ///
-    /// In runs of earlier versions a block above it ran again.
     #[serde(default)]
     pub noise_share: Option<f64>,
-    /// The most attempts at a block of an earlier version; 0 and 1 both mean one.
-    #[serde(default)]
-    pub most_attempts: u32,
     /// The run's time limit in milliseconds; absent for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within_ms: Option<u64>,
     /// The half width, as a share, at which the run ends once no interval of CPU time is wider; absent if widths do not end it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<f64>,
-    /// Why contenders have cells although turns were asked for, as a full sentence; in runs of an earlier version.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub without_turns: Option<String>,
     /// Statements before the window.
     pub warmup: u64,
     /// Data connections per node.
@@ -256,7 +253,7 @@ pub struct TlsInfo {
 }
 
 /// The turns of a generation: contenders that are alive at once take them in rounds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TurnsInfo {
     /// Statements of a turn at most.
@@ -266,11 +263,6 @@ pub struct TurnsInfo {
 }
 
 impl PlanInfo {
-    /// The turns of a generation; a cell counts as a turn in the only round.
-    pub fn turns(&self) -> TurnsInfo {
-        self.turns.unwrap_or(TurnsInfo { count: self.count, rounds: 1 })
-    }
-
     /// The run's time limit.
     pub fn within(&self) -> Option<Duration> {
         self.within_ms.map(Duration::from_millis)
@@ -281,26 +273,25 @@ impl PlanInfo {
         self.within_ms = within.and_then(|time| u64::try_from(time.as_millis()).ok());
     }
 
-    /// What repeats, in one word: a block of cells, or a generation of turns.
-    pub fn repeated(&self) -> &'static str {
-        if self.turns.is_some() { "generation" } else { "block" }
+    /// Whether each generation issues all statements in one turn, as in runs of earlier versions.
+    pub fn repeats_all(&self) -> bool {
+        self.total.is_none() && self.turns.rounds == 1
     }
 
     /// Whether as many generations ran as there was time for.
     pub fn is_open(&self) -> bool {
-        self.turns.is_some() && self.total.is_none()
+        self.total.is_none() && !self.repeats_all()
     }
 
     /// Statements of a timing cell, or of a turn: the longest one of a total.
     pub fn statements(&self) -> u64 {
-        self.issued_in(self.blocks).div_ceil(self.turns().rounds.max(1).into())
+        self.issued_in(self.blocks).div_ceil(self.turns.rounds.max(1).into())
     }
 
     /// Statements of each contender in the generation with this number, from 1, before the limits of its scenario.
     pub fn issued_in(&self, generation: u32) -> u64 {
-        let TurnsInfo { count, rounds } = self.turns();
-        let total = self.total.filter(|_| self.turns.is_some());
-        total.map_or(count.saturating_mul(rounds.into()), |total| share(total, self.blocks, generation))
+        let TurnsInfo { count, rounds } = self.turns;
+        self.total.map_or(count.saturating_mul(rounds.into()), |total| share(total, self.blocks, generation))
     }
 }
 
@@ -519,7 +510,7 @@ pub struct ScenarioInfo {
     pub point: Option<PointInfo>,
     /// The scenario itself, in its JSON form; absent in runs of an earlier version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub definition: Option<serde_json::Value>,
+    pub definition: Option<Value>,
 }
 
 impl ScenarioInfo {

@@ -7,43 +7,15 @@ use serde::{Deserialize, Serialize};
 /// The last second is a part of one; a window below a second has one value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(from = "Form")]
 pub struct Series {
     /// Statements answered in the second, as the worker counted them.
     pub answered: Vec<u64>,
     /// CPU time of the worker in the second, in microseconds; empty if it could not be read.
+    #[serde(default)]
     pub cpu_us: Vec<u64>,
     /// CPU time of the server in the second, in microseconds; empty if it could not be read or is not ours.
+    #[serde(default)]
     pub server_cpu_us: Vec<u64>,
-}
-
-/// One value per second of a cell's window, the last for a part of one; schema version 1 has the answers only.
-#[derive(Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(untagged)]
-enum Form {
-    /// Schema version 1: statements answered in the second.
-    Answered(Vec<u64>),
-    /// Since schema version 2.
-    All {
-        /// Statements answered in the second, as the worker counted them.
-        answered: Vec<u64>,
-        /// CPU time of the worker in the second, in microseconds; empty if it could not be read.
-        #[serde(default)]
-        cpu_us: Vec<u64>,
-        /// CPU time of the server in the second, in microseconds; empty if it could not be read or is not ours.
-        #[serde(default)]
-        server_cpu_us: Vec<u64>,
-    },
-}
-
-impl From<Form> for Series {
-    fn from(form: Form) -> Series {
-        match form {
-            Form::Answered(answered) => Series { answered, ..Series::default() },
-            Form::All { answered, cpu_us, server_cpu_us } => Series { answered, cpu_us, server_cpu_us },
-        }
-    }
 }
 
 impl Series {
@@ -69,17 +41,6 @@ impl Series {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_series_of_schema_version_1_is_that_of_the_answers() {
-        let read = |text: &str| serde_json::from_str::<Series>(text).unwrap();
-        assert_eq!(read("[3,4]"), Series { answered: vec![3, 4], ..Series::default() });
-        assert_eq!(read("[]"), Series::default());
-        let all = Series { answered: vec![3], cpu_us: vec![1], server_cpu_us: vec![2] };
-        let text = serde_json::to_string(&all).unwrap();
-        assert_eq!(text, r#"{"answered":[3],"cpu_us":[1],"server_cpu_us":[2]}"#);
-        assert_eq!(read(&text), all);
-    }
 
     #[test]
     fn all_series_of_a_cell_have_as_many_seconds() {

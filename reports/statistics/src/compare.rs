@@ -6,12 +6,12 @@ use std::{fmt, iter};
 use crate::interval::{Verdict, half_width, rounded};
 use crate::quantile::student_quantile;
 
-/// Fewer generations have no interval, nor have fewer blocks of single cells (README.md).
+/// Fewer generations have no interval (README.md).
 pub const LEAST_BLOCKS: usize = 8;
 /// The chance to find a difference of [`Estimate::detectable`].
 const CHANCE: f64 = 0.9;
 
-/// Where a row repeats: its generation, then its round within it; of a block of single cells its number alone.
+/// Where a row repeats: its generation, then its round within it; of a pass without rounds its number alone.
 pub type Repetition = Vec<u32>;
 
 /// The figures of one scenario in one arrangement.
@@ -128,7 +128,7 @@ impl Fitted {
 /// Why there are no intervals.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoInterval {
-    /// There are too few blocks.
+    /// There are too few generations.
     Blocks {
         /// How many there are.
         found: usize,
@@ -144,15 +144,15 @@ impl fmt::Display for NoInterval {
         match self {
             NoInterval::Blocks { found } => write!(
                 f,
-                "An interval needs at least {LEAST_BLOCKS} blocks in which every contender ran to its end, and there {} \
-                 {found}; ask for more blocks.",
+                "An interval needs at least {LEAST_BLOCKS} generations in which every contender ran to its end, and there {} \
+                 {found}; ask for more generations.",
                 if *found == 1 { "is" } else { "are" }
             ),
             NoInterval::NotPositive => {
                 f.write_str("Ratios need figures above 0, and one of this table is not; there is no interval.")
             }
             NoInterval::Shape => f.write_str(
-                "An interval needs a reference, a second contender, and one figure of each in every block; there is none.",
+                "An interval needs a reference, a second contender, and one figure of each in every round; there is none.",
             ),
         }
     }
@@ -383,7 +383,8 @@ mod tests {
         let why = |group: Group| compare(&[group], &Comparison::default()).remove(0).unwrap_err().to_string();
         assert_eq!(
             why(group(1)),
-            "An interval needs at least 8 blocks in which every contender ran to its end, and there is 1; ask for more blocks."
+            "An interval needs at least 8 generations in which every contender ran to its end, and there is 1; ask for more \
+             generations."
         );
         assert!(why(Group::default()).contains("there are 0"));
         let mut zero = group(9);

@@ -10,7 +10,7 @@ use cqldyno_reports::measure::{
 };
 use cqldyno_reports::{
     ArrangementInfo, ByName, Cell, Contender, Environment, Library, Measure, Pass, PlanInfo, Role, Run, SCHEMA_VERSION,
-    ScenarioInfo, Setting, TargetInfo,
+    ScenarioInfo, Setting, TargetInfo, TurnsInfo,
 };
 
 /// A sound run in which cassandra-cpp could not be asked.
@@ -28,7 +28,7 @@ pub fn run() -> (Run, Vec<Cell>) {
         executable: String::new(),
         plan: PlanInfo {
             seed: 42,
-            turns: None,
+            turns: TurnsInfo { count: 500_000, rounds: 1 },
             total: None,
             whole: false,
             count: 500_000,
@@ -39,10 +39,8 @@ pub fn run() -> (Run, Vec<Cell>) {
             layouts: None,
             blocks: 3,
             noise_share: None,
-            most_attempts: 1,
             within_ms: None,
             until: None,
-            without_turns: None,
             warmup: 10_000,
             connections: 1,
             page_size: 5_000,
@@ -250,7 +248,7 @@ fn cell(contender: &Contender, scenario: &ScenarioInfo, block: u32, pass: Pass, 
         })
         .collect();
     Cell {
-        round: None,
+        round: (pass == Pass::Timing).then_some(1),
         more: false,
         cores: None,
         contender: contender.id.clone(),
@@ -272,7 +270,6 @@ fn cell(contender: &Contender, scenario: &ScenarioInfo, block: u32, pass: Pass, 
         error_kinds: Vec::new(),
         settings: Setting::shared(contender.settings.clone()),
         findings: Vec::new(),
-        noisy: None,
         void: None,
         failed: None,
         log: None,

@@ -124,7 +124,7 @@ pub fn hostile() -> (Run, Vec<Cell>) {
         cell.settings =
             Setting::shared(vec![Setting { name: NAME.to_owned(), value: NAME.to_owned(), as_asked: false }]);
         cell.error_kinds = vec![ErrorLine { kind: NAME.to_owned(), count: 1, first: NAME.to_owned() }];
-        (cell.log, cell.noisy) = (Some(NAME.to_owned()), Some(NAME.to_owned()));
+        cell.log = Some(NAME.to_owned());
         let unavailable = Measure::unavailable(NAME);
         cell.measures.insert(id.clone(), if nth % 2 == 0 { unavailable } else { Measure::value(1.5, Unit::Count) });
         if cell.pass == Pass::Latency {

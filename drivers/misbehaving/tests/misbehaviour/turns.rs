@@ -11,7 +11,7 @@ fn turns(how: &str) -> Vec<Cell> {
 fn turns_of(how: &str, turns: TurnsInfo, memory_limit_bytes: Option<u64>) -> Vec<Cell> {
     let place = Place::new();
     let plan = place.plan("reads", &["honestly", how]).with(|plan| {
-        (plan.turns, plan.total, plan.memory_limit_bytes) = (Some(turns), None, memory_limit_bytes);
+        (plan.turns, plan.total, plan.memory_limit_bytes) = (turns, None, memory_limit_bytes);
     });
     let cells = place.run(&plan);
     let (mine, others): (Vec<Cell>, Vec<Cell>) =

@@ -69,7 +69,6 @@ impl<'a> Watch<'a> {
                 };
                 self.had = if self.apart { had } else { Had::default() };
                 RoundCores::Found {
-                    loops: Vec::new(),
                     cores: u32::try_from(self.cores.len()).unwrap_or(u32::MAX),
                     wall_s: had.wall_s,
                     others_s: had.others_s,

@@ -197,7 +197,7 @@ impl Plan {
     /// Statements of a cell that counts system calls.
     pub(crate) fn counted(&self) -> u64 {
         match self.counting_count {
-            0 => self.turns().count.saturating_mul(5).min(COUNTING_COUNT).min(self.count),
+            0 => self.turns.count.saturating_mul(5).min(COUNTING_COUNT).min(self.count),
             asked => asked,
         }
     }

@@ -178,7 +178,7 @@ impl<'a> Schedule<'a> {
 
     /// The rounds of a generation. Who lives for one turn alone takes it for all.
     fn rounds_of(&self, block: &Block) -> u32 {
-        if self.apart.contains(&block.scenario) { 1 } else { self.plan.turns().rounds }
+        if self.apart.contains(&block.scenario) { 1 } else { self.plan.turns.rounds }
     }
 
     /// The same cells, those together that take turns.
@@ -287,7 +287,7 @@ mod tests {
     #[test]
     fn everybody_takes_a_turn_in_each_round_in_another_order_and_who_is_there_for_scale_in_one() {
         let turns = TurnsInfo { count: 50, rounds: 3 };
-        let open = six().with(|one| (one.turns, one.total) = (Some(turns), None));
+        let open = six().with(|one| (one.turns, one.total) = (turns, None));
         let schedule = Schedule::new(&open, &[0, 1, 2], Some(3), &|_| true);
         let mut orders = BTreeSet::new();
         let mut scale = BTreeSet::new();

@@ -79,7 +79,7 @@ impl Plan {
     }
 
     fn in_turns(mut self, count: u64, rounds: u32, total: Option<u64>, blocks: u32) -> Plan {
-        (self.turns, self.total, self.blocks) = (Some(TurnsInfo { count, rounds }), total, blocks);
+        (self.turns, self.total, self.blocks) = (TurnsInfo { count, rounds }, total, blocks);
         self
     }
 
@@ -158,8 +158,7 @@ pub(crate) fn has_enough(run: &Run, cells: &[Cell]) -> bool {
 
 /// How many generations of every scenario and arrangement are wanted at most besides `cells`. No figure has a part in it.
 pub(crate) fn wanted(run: &Run, cells: &[Cell]) -> u32 {
-    let is_open = run.plan.until.is_none() && run.plan.total.is_none();
-    if run.plan.turns.is_none() || !is_open {
+    if run.plan.until.is_some() || run.plan.total.is_some() {
         return u32::MAX;
     }
     let rounds = CountedRounds::of(run, cells);
@@ -187,13 +186,13 @@ mod tests {
     #[test]
     fn a_turn_has_as_many_statements_as_a_short_round_has_time_for() {
         let many = |concurrency| plan(&["a", "b", "c"], &["writes", "reads"]).with(|one| one.concurrency = concurrency);
-        let turn = |plan: Plan| plan.with_turns(None).turns().count;
+        let turn = |plan: Plan| plan.with_turns(None).turns.count;
         assert_eq!(turn(many(1_024)), TURN_COUNT);
         let few = turn(many(1));
         assert!((1_000..5_000).contains(&few) && few.is_multiple_of(100), "{few}");
         let delayed = many(8).with(|one| one.serve_arguments = ["--delay", "60s"].map(str::to_owned).to_vec());
         assert_eq!(turn(delayed), 1);
-        assert_eq!(many(1).with_turns(Some(7)).turns().count, 7);
+        assert_eq!(many(1).with_turns(Some(7)).turns.count, 7);
     }
 
     #[test]
@@ -206,7 +205,7 @@ mod tests {
             });
             planned.with_turns(None)
         };
-        let rounds = |seconds, scenarios: &[&str]| within(seconds, scenarios).turns().rounds;
+        let rounds = |seconds, scenarios: &[&str]| within(seconds, scenarios).turns.rounds;
         assert_eq!(rounds(300, &["writes", "reads", "mixed"]), 8);
         assert_eq!(rounds(40, &["writes", "reads", "mixed"]), 2);
         assert!(rounds(70, &["writes"]) > rounds(70, &["writes", "reads"]));
@@ -220,11 +219,8 @@ mod tests {
             let plan = plan(&["a", "b"], &["writes"]).with(|one| one.concurrency = 1_024).with_total(count, turn);
             let issued: Vec<u64> = (1..=plan.blocks).map(|number| plan.issued_in(number)).collect();
             assert_eq!(issued.iter().sum::<u64>(), count);
-            assert!(
-                issued.iter().all(|one| one.div_ceil(plan.turns().rounds.into()) <= plan.turns().count),
-                "{issued:?}"
-            );
-            (plan.blocks, plan.turns().rounds)
+            assert!(issued.iter().all(|one| one.div_ceil(plan.turns.rounds.into()) <= plan.turns.count), "{issued:?}");
+            (plan.blocks, plan.turns.rounds)
         };
         assert_eq!(of(10_000_000, None), (63, 8));
         assert_eq!(of(2_000_000, None), (13, 8));
@@ -235,7 +231,7 @@ mod tests {
         let limited = plan(&["a"], &["connect"]).with_total(100_000, Some(100_000));
         assert_eq!((limited.total, limited.blocks), (Some(limited.scenarios[0].limits.count(100_000)), 1));
         let blocks = plan(&["a"], &["writes"]).with_blocks(3, 20_000);
-        assert_eq!((blocks.total, blocks.issued_in(2), blocks.turns().rounds), (Some(60_000), 20_000, 1));
+        assert_eq!((blocks.total, blocks.issued_in(2), blocks.turns.rounds), (Some(60_000), 20_000, 1));
     }
 
     #[test]

@@ -19,7 +19,6 @@ impl Plan {
         let embedded = self.target.is_embedded();
         PlanInfo {
             counting_count: if self.passes.contains(&Pass::Counting) { self.counted() } else { 0 },
-            most_attempts: 1,
             consistency: self.consistency.to_string(),
             settings: match self.settings {
                 Settings::Equal => "equal".to_owned(),
@@ -102,9 +101,6 @@ impl Plan {
             info: info.clone(),
             ..Plan::new(contenders, scenarios)
         };
-        // An earlier version had no other pass, and did not name it.
-        let counted = (plan.passes.is_empty() && plan.counting_count > 0).then_some(Pass::Counting);
-        let plan = plan.with(|plan| plan.passes.extend(counted));
         Ok((plan, placements))
     }
 }
@@ -174,7 +170,7 @@ mod tests {
             one.counting_count = 77;
             one.noise_share = Some(0.25);
             one.layouts = Some(4);
-            one.turns = Some(TurnsInfo { count: 50_000, rounds: 5 });
+            one.turns = TurnsInfo { count: 50_000, rounds: 5 };
             one.total = Some(1_000_000);
             one.whole = true;
             one.limit(Some(Duration::from_secs(300)));

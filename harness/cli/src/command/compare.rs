@@ -224,7 +224,7 @@ mod tests {
             let plan = planned(turns);
             assert_eq!((within(&plan), plan.total), (Some(300), None), "{turns:?}");
         }
-        assert_eq!(planned(&["--turn", "20k"]).turns().count, 20_000);
+        assert_eq!(planned(&["--turn", "20k"]).turns.count, 20_000);
         for sized in
             [&["--count", "250k"][..], &["-n", "250k"], &["--blocks", "12"], &["--target", "10.0.0.1", "--publish"]]
         {
@@ -253,7 +253,7 @@ mod tests {
         let plan =
             planned_of(&["-c", "1,4,...,64", "--connections", "1,2", "--scenario", "reads", "--scenario", "writes"]);
         assert_eq!((plan.scenarios.len(), plan.concurrency, plan.connections), (16, 64, 2));
-        assert_eq!((plan.blocks, plan.turns().rounds, plan.control, plan.passes.as_slice()), (3, 1, false, &[][..]));
+        assert_eq!((plan.blocks, plan.turns.rounds, plan.control, plan.passes.as_slice()), (3, 1, false, &[][..]));
         assert_eq!(plan.within(), Some(Duration::from_secs(300)));
         let judged = planned_of(&["-c", "1,64", "--blocks", "12", "--counting-count", "1k"]);
         assert_eq!((judged.control, judged.passes.as_slice()), (true, &[Pass::Counting][..]));
@@ -287,9 +287,9 @@ mod tests {
     #[test]
     fn the_command_of_a_run_asks_for_its_turns() {
         let mut run = unusual();
-        run.plan.turns = Some(cqldyno_reports::TurnsInfo { count: 20_000, rounds: 3 });
+        run.plan.turns = cqldyno_reports::TurnsInfo { count: 20_000, rounds: 3 };
         let plan = parsed(&run);
-        assert_eq!((plan.turns().count, plan.total, plan.within_ms.is_some()), (20_000, None, true));
+        assert_eq!((plan.turns.count, plan.total, plan.within_ms.is_some()), (20_000, None, true));
         for words in
             [&["--count", "10M"][..], &["-n", "120001"], &["-n", "2M", "--turn", "30k"], &["-n", "7k", "--blocks", "3"]]
         {
@@ -297,11 +297,11 @@ mod tests {
             let mut sized = unusual();
             (sized.plan.turns, sized.plan.total, sized.plan.blocks) = (asked.turns, asked.total, asked.blocks);
             let again = parsed(&sized);
-            let size = |plan: &Plan| (plan.total, plan.blocks, plan.turns().rounds, plan.whole);
+            let size = |plan: &Plan| (plan.total, plan.blocks, plan.turns.rounds, plan.whole);
             assert_eq!(size(&again), size(&asked), "{words:?}");
         }
         let whole = planned_of(&["--count", "10M", "--whole"]);
-        assert_eq!((whole.total, whole.blocks, whole.turns().rounds, whole.whole), (Some(10_000_000), 1, 1, true));
+        assert_eq!((whole.total, whole.blocks, whole.turns.rounds, whole.whole), (Some(10_000_000), 1, 1, true));
         for share in [0.02, 0.025, 0.07] {
             run.plan.until = Some(share);
             assert_eq!((parsed(&run).until, parsed(&run).within()), (Some(share), Some(Duration::from_millis(90_500))));
@@ -313,13 +313,13 @@ mod tests {
     #[test]
     fn all_releases_are_compared_by_counts_unless_time_is_asked_for() {
         let plan = planned_of(&["scylla@all", "--scenario", "writes"]);
-        assert!(plan.exact && plan.turns().rounds == 1 && !plan.control && plan.within_ms.is_none());
-        assert_eq!((plan.turns().count, plan.blocks, plan.noise_share), (50_000, 3, None));
+        assert!(plan.exact && plan.turns.rounds == 1 && !plan.control && plan.within_ms.is_none());
+        assert_eq!((plan.turns.count, plan.blocks, plan.noise_share), (50_000, 3, None));
         assert_eq!(plan.passes, [Pass::Counting, Pass::Allocations, Pass::Instructions]);
         assert_eq!(plan.arrangements[0].to_string(), "current");
         assert_eq!(plan.reference, plan.contenders.last().map(ToString::to_string), "the newest release");
         let timed = planned_of(&["scylla@all", "--time", "--reference", "scylla@0.3.1"]);
-        assert!(!timed.exact && timed.control && timed.turns().count == 50_000);
+        assert!(!timed.exact && timed.control && timed.turns.count == 50_000);
         assert_eq!(
             (timed.within(), timed.reference.as_deref()),
             (Some(Duration::from_secs(1_200)), Some("scylla@0.3.1"))
@@ -327,7 +327,8 @@ mod tests {
         assert_eq!(timed.arrangements[0].to_string(), "current");
         let mut run = unusual();
         for exact in [true, false] {
-            (run.plan.releases, run.plan.exact, run.plan.turns) = (vec!["scylla@all".to_owned()], exact, None);
+            (run.plan.releases, run.plan.exact) = (vec!["scylla@all".to_owned()], exact);
+            run.plan.turns = cqldyno_reports::TurnsInfo { count: 123_456, rounds: 1 };
             run.plan.reference = None;
             let parsed = parsed(&run);
             assert_eq!((parsed.releases.clone(), parsed.exact), (run.plan.releases.clone(), exact));

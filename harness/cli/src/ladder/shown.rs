@@ -21,7 +21,7 @@ pub fn tables(run: &Run, all: &[(String, Vec<Climbed>)]) -> String {
         "{label}: {} statements per turn, {}; medians of {}",
         run.statements(short_count),
         run.in_flight(),
-        cqldyno_reports::count(plan.blocks.into(), plan.repeated())
+        cqldyno_reports::count(plan.blocks.into(), "generation")
     );
     let tables: String = all.iter().map(|(arrangement, all)| format!("\n{}", table(arrangement, all))).collect();
     let another = match all {

@@ -275,8 +275,8 @@ mod tests {
         run.plan.noise_share = Some(0.1);
         for cell in cells.iter_mut().filter(|cell| cell.pass == cqldyno_reports::Pass::Timing) {
             let (others_s, witness_us) = (if cell.block < 8 { 0.6 } else { 0.0 }, Some(1.0));
-            let (loops, cores, wall_s, steal_s) = (Vec::new(), 2, 1.0, 0.0);
-            let found = cqldyno_reports::RoundCores::Found { loops, cores, wall_s, others_s, steal_s, witness_us };
+            let (cores, wall_s, steal_s) = (2, 1.0, 0.0);
+            let found = cqldyno_reports::RoundCores::Found { cores, wall_s, others_s, steal_s, witness_us };
             (cell.round, cell.cores) = (Some(1), Some(found));
         }
         let judged = |expectation: String| {

@@ -166,7 +166,10 @@ fn what_is_no_run_is_refused_with_its_path() {
 fn a_check_of_a_run_with_one_block_is_refused_because_nothing_can_be_judged() {
     let (_folder, path) = copy();
     let said = refused(&["check", &path, "--contender", "cdrs-tokio"]);
-    assert!(said.contains("needs at least 8 blocks") && said.contains("there is 1; ask for more blocks"), "{said}");
+    assert!(
+        said.contains("needs at least 8 generations") && said.contains("there is 1; ask for more generations"),
+        "{said}"
+    );
     let against_itself = run(&["check", &path, "--against", &path]);
     assert_eq!(against_itself.status.code(), Some(0), "{}", stderr(&against_itself));
     assert!(refused(&["check", &path, "--threshold", "much"]).contains("write a share such as 5% or 0.05"));

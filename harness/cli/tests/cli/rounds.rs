@@ -39,7 +39,7 @@ fn beside_a_busy_loop_on_every_core_no_round_counts_and_there_is_no_verdict() {
         }
         _ => false,
     };
-    assert!(last_of_rounds.iter().all(is_found) && cells.iter().all(|cell| cell.noisy.is_none()), "{cells:?}");
+    assert!(last_of_rounds.iter().all(is_found), "{cells:?}");
     assert!(shown.starts_with(&format!("Warning: {all} of {all} rounds do not count, because the cores")), "{shown}");
     assert!(words(&shown).contains("others used "), "{shown}");
     let is_verdict = |line: &str| {

@@ -22,7 +22,7 @@ fn runs_of_one_plan_have_one_folder_and_the_readme_has_their_combined_table() {
         assert!(
             text.contains("**dearer** |")
                 && !text.contains("3 of 3 |")
-                && text.contains("3 runs of 12 blocks of 500,000"),
+                && text.contains("3 runs of 12, 12 and 12 generations of 1 round, with turns of 500,000"),
             "{text}"
         );
         assert!(text.contains("Measured from 2026-01-02 to 2026-01-04"), "{text}");
@@ -33,7 +33,7 @@ fn runs_of_one_plan_have_one_folder_and_the_readme_has_their_combined_table() {
         );
     }
     assert!(of_date.contains("## All runs together") && of_date.contains("## [blocks-3](blocks-3)"), "{of_date}");
-    assert!(fs::read_to_string(date(&root).join(CHART)).unwrap().contains("3 runs of 12 blocks, lines are"));
+    assert!(fs::read_to_string(date(&root).join(CHART)).unwrap().contains("3 runs, lines are"));
     assert!(front.lines().count() < 60 && front.split_whitespace().count() < 700, "{front}");
     assert!(stale(root.path()).is_empty());
 }

@@ -1,25 +1,12 @@
 //! Counts, judged against an earlier run.
 
 use super::{Check, CheckError, Checked, Judgement, NOT_JUDGED, checked, ids, percent};
-use crate::head::time_limit;
+use crate::conditions::{differing, of_counts};
 use crate::judge::beside;
 use crate::measure::{STATEMENTS, SYSCALLS_PER_STATEMENT, THREADS, margin};
-use crate::quantity::{three_digits, whole};
+use crate::quantity::three_digits;
 use crate::text::{count, plain};
 use crate::{Analysis, Contender, Recorded, Role, Run, SummaryRow, Verdict};
-
-/// What runs must have in common, by what it is called.
-pub(crate) type Conditions = Vec<(String, String)>;
-
-/// The names of which both lists have a value, and not the same one, with both values.
-pub(crate) fn differing<'a>(was: &'a [(String, String)], is: &'a [(String, String)]) -> Vec<[&'a str; 3]> {
-    let mut found = Vec::new();
-    for (name, was) in was {
-        let other = is.iter().find(|(other, _)| other == name);
-        found.extend(other.filter(|(_, is)| is != was).map(|(_, is)| [name.as_str(), was, is]));
-    }
-    found
-}
 
 impl Judgement {
     /// Judges all drivers by their counts against an earlier run. Times are never compared across runs.
@@ -27,7 +14,7 @@ impl Judgement {
     /// # Errors
     /// When the runs were made under other conditions, have nothing in common, or lack a contender that was asked for.
     pub fn against(recorded: &Recorded, baseline: &Recorded, check: &Check) -> Result<Judgement, CheckError> {
-        let (was, is) = (environment(&baseline.run), environment(&recorded.run));
+        let (was, is) = (of_counts(&baseline.run), of_counts(&recorded.run));
         let said = |[what, was, is]: [&str; 3]| format!("{what} was {} then and is {} now", plain(was), plain(is));
         let differences: Vec<String> = differing(&was, &is).into_iter().map(said).collect();
         if !differences.is_empty() {
@@ -138,64 +125,4 @@ fn unsteadiness(row: &SummaryRow, recorded: &Recorded, rows: [&[SummaryRow]; 2])
     };
     let statements = recorded.cells.iter().filter(is_of).filter_map(|cell| cell.get(STATEMENTS));
     Ok(share * least / statements.fold(least, f64::min).max(1.0))
-}
-
-/// What must be equal for the figures of two runs to be comparable, apart from the scenarios.
-pub fn conditions(run: &Run) -> Conditions {
-    let plan = &run.plan;
-    let asked = format!(
-        "{} in flight, {}, {} settings, {}, pages of {}, {}",
-        whole(plan.concurrency as f64),
-        count(plan.connections, "connection"),
-        plan.settings,
-        plan.consistency,
-        count(plan.page_size.unsigned_abs().into(), "row"),
-        time_limit(run),
-    );
-    // A cluster that is not ours says the same of itself wherever it is.
-    let target = if plan.target.embedded { plan.target.about.clone() } else { plan.target.id.clone() };
-    let served = if plan.serve_arguments.is_empty() { "as it does".to_owned() } else { plan.serve_arguments.join(" ") };
-    let all = [
-        ("the processor", run.environment.cpu.clone()),
-        ("the number of cores", run.environment.cores.to_string()),
-        ("the kernel", run.environment.kernel.clone()),
-        ("the profile", run.environment.profile.clone()),
-        ("the target", target),
-        ("what was asked", asked),
-        ("the server's way of answering", served),
-    ];
-    all.map(|(name, value)| (name.to_owned(), value)).into()
-}
-
-/// The same for counts, which must all be equal.
-fn environment(run: &Run) -> Conditions {
-    let mut all = conditions(run);
-    let more = [
-        ("the number of statements", statements(run)),
-        ("the list of scenarios", scenarios(run)),
-        ("the list of arrangements", arrangements(run)),
-        ("the load generator", run.load_generators()),
-    ];
-    all.extend(more.map(|(name, value)| (name.to_owned(), value)));
-    all
-}
-
-fn statements(run: &Run) -> String {
-    let plan = &run.plan;
-    let [timed, counted, before] =
-        [plan.statements(), plan.counting_count, plan.warmup].map(|count| whole(count as f64));
-    format!("{timed} ({counted} in a cell that counts, {before} before the window)")
-}
-
-/// The scenarios with their hashes.
-pub(crate) fn scenarios(run: &Run) -> String {
-    let hashes = run.scenarios.iter().map(|one| format!("{} {}", one.name, one.hash.get(..12).unwrap_or(&one.hash)));
-    hashes.collect::<Vec<_>>().join(", ")
-}
-
-fn arrangements(run: &Run) -> String {
-    let named = run.plan.arrangements.iter().map(|one| {
-        format!("{} with the worker on cores {:?} and the server on {:?}", one.id, one.worker_cores, one.server_cores)
-    });
-    named.collect::<Vec<_>>().join(", ")
 }

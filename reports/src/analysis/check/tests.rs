@@ -79,16 +79,15 @@ fn too_few_blocks_are_no_failed_check_but_one_that_cannot_be_made() {
     let (run, cells) = sample::run();
     let error = Judgement::within(&Recorded { run, cells, notes: Vec::new() }, &asked()).unwrap_err();
     assert!(matches!(error, CheckError::NoInterval(_)), "{error}");
-    let sentence = "the run cannot be judged. An interval needs at least 8 blocks in which every contender ran to its end, and there \
-                    are 3; ask for more blocks";
+    let sentence = "the run cannot be judged. An interval needs at least 8 generations in which every contender ran to its end, and \
+                    there are 3; ask for more generations";
     assert_eq!(error.to_string(), sentence);
 }
 
 #[test]
 fn a_run_that_others_disturbed_is_inconclusive_with_the_reason_unless_power_is_required() {
     let mut found = with_ratio(1.5);
-    found.run.plan.noise_share = Some(0.1);
-    found.cells.iter_mut().for_each(|cell| cell.noisy = Some("Others used 30 %.".to_owned()));
+    crate::rounds::tests::disturb(&mut found.run, &mut found.cells, |_| true);
     let judgement = Judgement::within(&found, &asked()).unwrap();
     let said = "no verdict on it, because others used the cores in too many rounds; the smallest difference";
     assert!(judgement.lines.iter().all(|line| line.sentence.contains(said)), "{judgement:?}");

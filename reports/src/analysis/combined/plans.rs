@@ -1,7 +1,6 @@
 //! Whether runs have one plan: the same question to the same contenders. Machines may differ.
 
-use crate::check::{Conditions, conditions, differing, scenarios};
-use crate::quantity::whole;
+use crate::conditions::{differing, of_plan, short};
 use crate::text::{list, plain};
 use crate::{Analysis, Contender, Run};
 
@@ -23,6 +22,7 @@ pub(super) fn same(named: &[(String, Analysis)]) -> Result<(), String> {
             ));
         }
     }
+    let fields = |one: &Analysis| of_plan(one.run, one.reference);
     let (first, known) = (&named[0].0, fields(&named[0].1));
     for (name, other) in &named[1..] {
         let found = fields(other);
@@ -41,47 +41,6 @@ pub(super) fn same(named: &[(String, Analysis)]) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-/// Everything but the machine, the time, and how much was run of it.
-fn fields(analysis: &Analysis) -> Conditions {
-    let run = analysis.run;
-    let plan = &run.plan;
-    let mut labels: Vec<&str> = run.contenders.iter().map(|one| one.label.as_str()).collect();
-    labels.sort_unstable();
-    let arrangements: Vec<&str> = plan.arrangements.iter().map(|one| one.id.as_str()).collect();
-    let of_what = if plan.turns.is_some() { "turn" } else { "cell" };
-    let own = [
-        ("the contenders", labels.join(", ")),
-        ("the reference", analysis.reference().map_or(String::new(), |one| one.label.clone())),
-        ("the scenarios", scenarios(run)),
-        ("the arrangements", arrangements.join(", ")),
-        ("the count", format!("{} statements per {of_what}", whole(plan.statements() as f64))),
-        ("the statements before the window", whole(plan.warmup as f64)),
-        ("the orders of functions", plan.layouts.unwrap_or_default().to_string()),
-        ("cqldyno's version", run.cqldyno.clone()),
-    ];
-    let mut all: Conditions = own.map(|(name, value)| (name.to_owned(), value)).into();
-    // Of an existing cluster only the kind matters: every machine may have its own.
-    let of_machine = ["the processor", "the number of cores", "the kernel", "the target"];
-    all.extend(conditions(run).into_iter().filter(|(name, _)| !of_machine.contains(&name.as_str())));
-    all.push(("the target".to_owned(), plan.target.about.clone()));
-    all.extend(run.contenders.iter().flat_map(of_contender));
-    all
-}
-
-/// What a contender is made of.
-fn of_contender(one: &Contender) -> Conditions {
-    let libraries = one.libraries.iter().map(|library| format!("{} {}", library.name, library.version));
-    let of = [
-        ("the libraries", libraries.collect::<Vec<_>>().join(", ")),
-        ("the compiler", one.compiler.clone()),
-        ("the load generator", short(&one.build)),
-        ("the build on demand", one.built.as_ref().map_or("none".to_owned(), |built| short(&built.key))),
-        ("the concurrency", one.in_flight.map_or("the run's".to_owned(), |own| whole(own as f64))),
-        ("the availability", if one.unavailable.is_some() { "missing" } else { "there" }.to_owned()),
-    ];
-    of.map(|(what, value)| (format!("{what} of {}", plain(&one.label)), value)).into()
 }
 
 /// The contenders whose executables differ, with both.
@@ -133,9 +92,4 @@ fn is_one_machine(one: &Run, other: &Run) -> bool {
         (machine.cpu.clone(), machine.cores, machine.memory_bytes, machine.kernel.clone())
     };
     of(one) == of(other)
-}
-
-/// The beginning of a hash.
-fn short(hash: &str) -> String {
-    hash.get(..12).unwrap_or(hash).to_owned()
 }

@@ -124,7 +124,10 @@ fn two_runs_are_told_that_a_third_helps() {
 fn runs_of_other_plans_are_refused_with_what_differs_in_both() {
     type Change = fn(&mut Run);
     let cases: [(Change, &str); 14] = [
-        (|run| run.plan.count = 1_000_000, "the count (500,000 statements per cell and 1,000,000 statements per cell)"),
+        (
+            |run| run.plan.turns.count = 1_000_000,
+            "the count (500,000 statements per turn and 1,000,000 statements per turn)",
+        ),
         (|run| run.plan.warmup = 5, "the statements before the window (10,000 and 5)"),
         (
             |run| run.plan.settings = "default".to_owned(),
@@ -186,7 +189,7 @@ fn a_run_without_intervals_is_refused_with_its_reason() {
     let mut all = runs(&[1.0, 1.0]);
     all[1].cells.retain(|cell| cell.block < 4);
     let why = Combined::of(&analyses(&all)).err().unwrap();
-    assert!(why.contains("runs/two has no interval of CPU time. An interval needs at least 8 blocks"), "{why}");
+    assert!(why.contains("runs/two has no interval of CPU time. An interval needs at least 8 generations"), "{why}");
     let mut all = runs(&[1.0, 1.0]);
     for one in &mut all {
         one.run.contenders.retain(|one| one.role != crate::Role::Driver);
@@ -273,8 +276,7 @@ fn noise_in_half_of_the_runs_withholds_the_verdicts_of_its_place() {
     let with = |noisy: usize| {
         let mut all = runs(&[1.0, 1.0, 1.0]);
         for one in &mut all[..noisy] {
-            one.run.plan.noise_share = Some(0.1);
-            cells_of(one, "scylla", "writes").for_each(|cell| cell.noisy = Some("Others.".to_owned()));
+            crate::rounds::tests::disturb(&mut one.run, &mut one.cells, |cell| cell.scenario == "writes");
         }
         let combined = Combined::of(&analyses(&all)).unwrap();
         ["writes", "reads"].map(|scenario| find(&combined, scenario, "cdrs-tokio").row.verdict)

@@ -34,7 +34,7 @@ fn causes() -> Result<Vec<Cause>, toml::de::Error> {
 
 /// Two neighbouring releases with figures, between which the level changes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Change {
+pub struct LevelChange {
     /// The indices of the line's points before and after.
     pub points: [usize; 2],
     /// What of it a changelog or the source tells.
@@ -63,7 +63,7 @@ pub struct Cause {
 }
 
 /// The changes over the points of one run, in order; `None` if there are too few, or nobody knows how far a figure may be off.
-pub(super) fn changes(points: &[Point], meter: &str, run: &Run) -> Option<Vec<Change>> {
+pub(super) fn changes(points: &[Point], meter: &str, run: &Run) -> Option<Vec<LevelChange>> {
     let is_count = run.measure(meter).is_some_and(|known| known.is_exact());
     let there: Vec<usize> = (0..points.len()).filter(|at| points[*at].median.is_some_and(|one| one > 0.0)).collect();
     let share = margin(meter).map_or(UNKNOWN_SHARE, |(share, _)| share);
@@ -92,7 +92,7 @@ pub(super) fn changes(points: &[Point], meter: &str, run: &Run) -> Option<Vec<Ch
                 && cause.release <= is
                 && cause.meters.iter().any(|one| one == meter)
         };
-        Some(Change { points: pair, causes: CAUSES.iter().filter(tells).cloned().collect(), adapter })
+        Some(LevelChange { points: pair, causes: CAUSES.iter().filter(tells).cloned().collect(), adapter })
     };
     Some(change_points(&series).into_iter().filter(is_step).filter_map(change).collect())
 }

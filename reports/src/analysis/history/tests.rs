@@ -67,12 +67,12 @@ fn a_line_goes_by_date_or_by_the_order_of_versions() {
 fn the_rounds_of_a_generation_come_to_one_figure_and_those_that_do_not_count_to_none() {
     let (name, mut recorded) = at(1, "1.0.0");
     let Recorded { run, cells, .. } = &mut recorded;
-    (run.plan.turns, run.plan.noise_share) = (Some(crate::TurnsInfo { count: 50_000, rounds: 3 }), Some(0.1));
+    (run.plan.turns, run.plan.noise_share) = (crate::TurnsInfo { count: 50_000, rounds: 3 }, Some(0.1));
     let turn = |cell: &Cell, round: u32| {
         // The last round of each generation was disturbed, and costs ten times as much.
         let others_s = if round == 3 { 0.5 } else { 0.0 };
-        let (loops, cores, steal_s, witness_us) = (Vec::new(), 1, 0.0, None);
-        let cores = crate::RoundCores::Found { loops, cores, wall_s: 1.0, others_s, steal_s, witness_us };
+        let (cores, steal_s, witness_us) = (1, 0.0, None);
+        let cores = crate::RoundCores::Found { cores, wall_s: 1.0, others_s, steal_s, witness_us };
         let cores = (cell.contender == "noop").then_some(cores);
         let mut turn = Cell { round: Some(round), more: round < 3, cores, ..cell.clone() };
         let cost = f64::from(cell.block) + [0.25, 0.75, 10.0][round as usize - 1];
@@ -104,7 +104,7 @@ fn runs_of_other_conditions_are_never_joined_and_the_sentence_says_why() {
     let mut other = at(2, "1.0.0");
     other.1.run.environment.kernel = "Linux 9".to_owned();
     let mut fewer = at(3, "1.0.0");
-    fewer.1.run.plan.count = 7;
+    fewer.1.run.plan.turns.count = 7;
     let history = History::new(By::Date, &[at(1, "1.0.0"), other, fewer, at(4, "1.0.1")], Vec::new());
     let sizes: Vec<usize> = history.groups.iter().map(|group| group.runs.len()).collect();
     assert_eq!(sizes, [2, 1, 1]);

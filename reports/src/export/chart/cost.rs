@@ -77,11 +77,7 @@ fn heading(run: &Run, runs: usize) -> String {
     match (run.blocks() as usize, reference(run)) {
         (blocks, Some(base)) if blocks >= LEAST_BLOCKS => {
             // Runs in turns differ in how many generations there was time for.
-            let of = match (runs, count(blocks as u64, run.plan.repeated())) {
-                (1, blocks) => blocks,
-                (runs, _) if run.plan.turns.is_some() => format!("{runs} runs"),
-                (runs, blocks) => format!("{runs} runs of {blocks}"),
-            };
+            let of = if runs == 1 { count(blocks as u64, "generation") } else { format!("{runs} runs") };
             format!("{what}: {of}, lines are 95 % intervals of the ratio to {}", short(run, base))
         }
         _ => what.to_owned(),

@@ -4,7 +4,7 @@ use super::svg::{Picture, RIGHT, Scale, Stands, TOP, WIDTH};
 use super::view::colour;
 use crate::export::quantity::{three_digits, whole};
 use crate::measure::THROUGHPUT;
-use crate::{Change, HistoryLine, Panel, PastRun, Point, Role, plain};
+use crate::{HistoryLine, LevelChange, Panel, PastRun, Point, Role, plain};
 
 /// The height of the picture, the room beside the axis and the room below it, in units of a picture.
 const HEIGHT: f64 = 420.0;
@@ -31,7 +31,7 @@ pub fn said(panel: &Panel, point: &Point) -> String {
     }
 }
 
-pub fn story(panel: &Panel, line: &HistoryLine, change: &Change) -> String {
+pub fn story(panel: &Panel, line: &HistoryLine, change: &LevelChange) -> String {
     let [before, after] = change.points.map(|at| &line.points[at]);
     let words = panel.words.replacen(" per statement", "", 1).replace(", ", " ");
     let shown = |point: &Point| point.median.map_or("gap".to_owned(), |median| figure(panel, median));

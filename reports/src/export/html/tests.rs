@@ -228,10 +228,11 @@ fn one_run_each_or_nobody_at_all_is_a_page_too() {
     run.cut_short = Some(CutShort { within_ms: 300_000, blocks: 9, missing_ms: 72_000 });
     let page = html(&run, &cells);
     assert!(
-        page.contains("Cut short.") && page.contains("9 of 12 blocks of every scenario and arrangement ran, because"),
+        page.contains("Cut short.")
+            && page.contains("9 of 12 generations of every scenario and arrangement ran, because"),
         "{page}"
     );
-    assert!(page.contains("1,024 in flight, 9 blocks, against"), "{page}");
+    assert!(page.contains("1,024 in flight, 9 generations of 1 round, against"), "{page}");
 }
 
 #[test]
@@ -393,9 +394,8 @@ fn a_reader_switches_between_five_measures_without_a_script_and_sees_a_bar_per_f
 #[test]
 fn a_noisy_run_says_so_before_anything_else_but_the_findings() {
     let (mut run, mut cells) = rich();
-    run.plan.noise_share = Some(0.1);
-    cells.iter_mut().filter(|cell| cell.block < 3).for_each(|cell| cell.noisy = Some("Others used 30 %.".to_owned()));
+    crate::rounds::tests::disturb(&mut run, &mut cells, |cell| cell.block < 8);
     let page = html(&run, &cells);
-    let banner = page.find("arrangements were disturbed").unwrap();
+    let banner = page.find("do not count, because").unwrap();
     assert!(banner < page.find("<p class=\"lead\">").unwrap(), "{banner}");
 }

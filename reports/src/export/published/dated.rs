@@ -11,7 +11,7 @@ use crate::export::quantity::whole;
 use crate::export::text::{count, escape, plain};
 use crate::export::time::Time;
 use crate::export::{Exporter, Look};
-use crate::{PACKED_CELLS, Recorded, SummaryRow, short};
+use crate::{CELLS, PACKED_CELLS, Recorded, SummaryRow, short};
 
 /// The README of a date's folder, with notes written by hand above all.
 pub fn of_date(date: &str, shown: &[PublishedRun], front: Option<&Front>, notes: &str) -> String {
@@ -30,7 +30,7 @@ pub fn of_date(date: &str, shown: &[PublishedRun], front: Option<&Front>, notes:
 }
 
 fn of_run(one: &PublishedRun, date: &str) -> String {
-    let PublishedRun { name, recorded: Recorded { run, cells, notes }, .. } = one;
+    let PublishedRun { name, folder, recorded: Recorded { run, cells, notes } } = one;
     let analysis = one.analysis();
     let mut out = format!("## [{name}]({name})\n\n{}\n\n", asked(&[run], date));
     notes.iter().for_each(|note| out.push_str(&format!("> {}\n\n", escape(note))));
@@ -40,10 +40,9 @@ fn of_run(one: &PublishedRun, date: &str) -> String {
         let text = Time.one(&analysis, Look::default()).unwrap_or_default();
         out.push_str(&format!("\n{}", fenced(text.trim_end())));
     }
-    let (file, all) = match run.plan.turns {
-        None => ("cells.jsonl", count(cells.len() as u64, "cell")),
-        Some(_) => (PACKED_CELLS, format!("{} turns and cells", whole(cells.len() as f64))),
-    };
+    let is_packed = folder.join(PACKED_CELLS).exists();
+    let file = if is_packed { PACKED_CELLS } else { CELLS };
+    let all = format!("{} turns and cells", whole(cells.len() as f64));
     out.push_str(&format!(
         "\n- [table.md]({name}/table.md): every table, with the notes on each driver\n\
          - [page.html]({name}/page.html): the same with charts, for a browser (GitHub shows its source)\n\

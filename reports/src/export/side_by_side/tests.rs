@@ -56,14 +56,14 @@ fn every_format_has_every_run_and_says_why_there_is_no_ratio_and_what_differs() 
 }
 
 #[test]
-fn a_run_that_was_cut_short_says_how_many_blocks_of_how_many_it_has() {
+fn a_run_that_was_cut_short_says_how_many_generations_it_has() {
     let mut runs = two();
     runs[1].1.run.plan.blocks = 20;
-    runs[1].1.run.cut_short = Some(CutShort { within_ms: 300_000, blocks: 12, missing_ms: 72_000 });
+    runs[1].1.run.cut_short = Some(CutShort { within_ms: 300_000, blocks: 11, missing_ms: 72_000 });
     let named = named(&runs);
     let table = several("table", &named, Look { width: 2_000, ..Look::default() });
     for text in [table, several("markdown", &named, Look::default()), html_of_runs(&named)] {
-        assert!(text.contains("; 12 blocks of ") && text.contains("; 12 of 20 blocks of "), "{text}");
+        assert!(text.contains("; 12 generations of ") && text.contains("; 11 generations of "), "{text}");
     }
 }
 
@@ -187,7 +187,7 @@ fn runs_of_one_plan_are_a_combined_table_in_every_format_that_shows_several() {
     let markdown = several("markdown", &named, Look::default());
     for text in [table.clone(), markdown.clone(), html_of_runs(&named)] {
         for part in [
-            "3 runs of 12 x 500k statements",
+            "3 runs of 12 turns of 500k statements",
             "vs scylla (95 %)",
             "3 of 3",
             "2 of 2 verdicts on CPU time held in all runs.",
@@ -227,10 +227,10 @@ fn the_document_of_runs_of_one_plan_has_the_combined_table_and_csv_stays_as_it_i
 #[test]
 fn runs_of_other_plans_stand_beside_each_other_with_the_field_that_differs() {
     let mut runs = three();
-    runs[2].1.run.plan.count = 1_000_000;
+    runs[2].1.run.plan.turns.count = 1_000_000;
     let named = named(&runs);
-    let expected = "There is no combined table, because runs/monday and runs/server differ in the count (500,000 statements per cell \
-                    and 1,000,000 statements per cell). Only runs of one plan are combined: repeat a run with its own command.";
+    let expected = "There is no combined table, because runs/monday and runs/server differ in the count (500,000 statements per turn \
+                    and 1,000,000 statements per turn). Only runs of one plan are combined: repeat a run with its own command.";
     for format in ["table", "markdown", "html", "json"] {
         let text = several(format, &named, Look { width: 2_000, ..Look::default() });
         assert!(

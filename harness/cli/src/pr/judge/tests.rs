@@ -14,7 +14,7 @@ const USUAL: [f64; 3] = [4_000.0, 0.09, 12.0];
 pub(in crate::pr) fn measured(cpu: [f64; 4], more: impl Fn(usize, usize) -> f64) -> (Run, Vec<Cell>) {
     let (mut run, _) = sample::blocks(12);
     let scylla = run.contender("scylla").unwrap().clone();
-    run.plan.turns = Some(TurnsInfo { count: 50_000, rounds: 3 });
+    run.plan.turns = TurnsInfo { count: 50_000, rounds: 3 };
     run.plan.arrangements[0].id = "current".to_owned();
     run.plan.passes = vec![Pass::Counting, Pass::Allocations, Pass::Instructions];
     run.plan.reference = Some(IDS[0].to_owned());
@@ -125,9 +125,9 @@ fn what_was_not_measured_or_is_void_has_no_verdict_and_says_why() {
 }
 
 #[test]
-fn a_run_without_turns_has_counts_alone() {
+fn a_run_that_no_time_was_asked_for_has_counts_alone() {
     let (mut run, cells) = measured(EQUAL, |_, _| 0.0);
-    run.plan.turns = None;
+    run.plan.total = Some(1_000_000);
     let lines = judge(&Analysis::new(&run, &cells));
     assert_eq!((lines.len(), lines.iter().any(|line| line.figure == &CPU_TIME)), (6, false));
 }
