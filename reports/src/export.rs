@@ -28,8 +28,9 @@ use std::io::{self, Write};
 pub use chart::{Curve, cost_chart, growth_chart};
 pub use html::{PAGE_LIMIT, stand_ins};
 pub use live::{live, live_line};
+pub use markdown::markdown;
 pub use side_by_side::NO_RATIOS;
-pub use table::Look;
+pub use table::{Look, terminal};
 
 use crate::{Analysis, History, Recorded};
 

@@ -8,7 +8,7 @@ use cqldyno_bench::{Arrangement, Contender, Plan};
 use cqldyno_scenarios::{Limits, Operation, Scenario, Submit, builtin};
 
 pub use self::climbed::climbed;
-pub use self::shown::{json, tables};
+pub use self::shown::{json, parts};
 
 /// The scenario that every step changes in one thing.
 const SOUND: &str = "reads";

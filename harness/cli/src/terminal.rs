@@ -3,7 +3,7 @@
 use std::io::{BufWriter, IsTerminal, Write, stderr, stdout};
 
 use anyhow::{Context, Result};
-use cqldyno_reports::{ExportError, Look, plain};
+use cqldyno_reports::{ExportError, Look, Part, plain};
 
 use crate::arguments::heading::OUTPUT;
 
@@ -61,6 +61,25 @@ pub fn has_colours() -> bool {
 /// When it cannot be written, for example because the disk is full.
 pub fn print(text: &str) -> Result<()> {
     write(|out| Ok(out.write_all(text.as_bytes())?))
+}
+
+/// The parts as standard output shows them.
+pub fn set(parts: &[Part]) -> String {
+    cqldyno_reports::terminal(parts, look(&Detail::default()))
+}
+
+/// Writes the parts to standard output.
+///
+/// # Errors
+/// As [`print`].
+pub fn print_parts(parts: &[Part]) -> Result<()> {
+    print(&set(parts))
+}
+
+/// The lines that belong to a name, indented: the first one stands beside it.
+pub fn named(name: &str, lines: impl IntoIterator<Item = String>) -> Vec<(String, String)> {
+    let names = std::iter::once(format!("  {name}")).chain(std::iter::repeat(String::new()));
+    names.zip(lines.into_iter().map(|line| plain(&line))).collect()
 }
 
 /// Writes to standard output what `put` writes.

@@ -4,17 +4,22 @@ use super::quantity::fixed;
 use super::text::plain;
 
 /// A part of a text.
-pub(crate) enum Part {
+pub enum Part {
+    /// What stands over what follows.
     Title(String),
+    /// A paragraph.
     Text(String),
     /// What the reader must not miss.
     Warning(String),
     /// Names with a sentence each.
     Pairs(Vec<(String, String)>),
+    /// Sentences below each other.
     List(Vec<String>),
     /// Sentences, numbered from 1; sheets refer to the numbers.
     Notes(Vec<String>),
+    /// The short tables of a run.
     Short(Short),
+    /// A table.
     Sheet(Sheet),
     /// Details that open on request, where the format can.
     Folded(&'static str, Vec<Part>),
@@ -28,7 +33,7 @@ impl Part {
 }
 
 /// The short tables of a run.
-pub(crate) struct Short {
+pub struct Short {
     /// The columns after the bar.
     pub heads: Vec<Head>,
     /// One per arrangement and scenario.
@@ -38,7 +43,7 @@ pub(crate) struct Short {
 }
 
 /// What stands over a column.
-pub(crate) struct Head {
+pub struct Head {
     pub title: String,
     /// Whether the column continues the one before it, so that a terminal prints no title over it.
     pub continues: bool,
@@ -46,7 +51,7 @@ pub(crate) struct Head {
 }
 
 /// One scenario in one arrangement.
-pub(crate) struct ShortPlace {
+pub struct ShortPlace {
     pub scenario: String,
     /// The arrangement's id and threads; absent if the run has only one.
     pub arrangement: Option<String>,
@@ -55,7 +60,7 @@ pub(crate) struct ShortPlace {
 }
 
 /// One contender.
-pub(crate) struct Line {
+pub struct Line {
     pub label: String,
     /// CPU time per statement in microseconds.
     pub cost: Option<f64>,
@@ -97,7 +102,7 @@ impl Short {
 }
 
 /// Rows and columns.
-pub(crate) struct Sheet {
+pub struct Sheet {
     /// What it shows; empty if the title above says so.
     pub title: String,
     /// The heading over the rows' labels.
@@ -118,7 +123,9 @@ impl Sheet {
     }
 }
 
-pub(crate) struct TableRow {
+/// A row of a sheet.
+pub struct TableRow {
+    /// Its name, in the first column.
     pub label: String,
     /// After the label, what the reader must not miss: `void` or `failed 1/3`; empty if every block counts.
     pub trouble: String,
@@ -135,8 +142,10 @@ impl TableRow {
     }
 }
 
+/// What stands in one column of a row.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Field {
+pub struct Field {
+    /// A figure or words.
     pub text: String,
     /// The number of the note on it, after the text.
     pub note: Option<usize>,
@@ -151,6 +160,7 @@ pub(crate) struct Field {
 }
 
 impl Field {
+    /// The text by itself.
     pub fn of(text: impl Into<String>) -> Field {
         Field { text: text.into(), ..Field::default() }
     }
@@ -176,9 +186,10 @@ impl Field {
 
 /// Numbered sentences, each once.
 #[derive(Default)]
-pub(crate) struct Notes(pub Vec<String>);
+pub struct Notes(pub Vec<String>);
 
 impl Notes {
+    /// The number of the sentence.
     pub fn number(&mut self, sentence: &str) -> usize {
         let sentence = plain(sentence);
         match self.0.iter().position(|known| *known == sentence) {

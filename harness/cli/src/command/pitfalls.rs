@@ -71,12 +71,11 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
     ));
     let climbed = |name: String| Ok((name.clone(), ladder::climbed(&finished.run, &finished.cells, &name)?));
     let climbed = arrangements.into_iter().map(climbed).collect::<Result<Vec<_>>>()?;
-    let text = match arguments.format {
-        true => format!("{:#}\n", ladder::json(&finished.run, &finished.cells, &climbed)),
-        false => ladder::tables(&finished.run, &climbed),
-    };
     Progress::new(arguments.quiet, false).say(&format!("The run is kept in {}.", finished.folder.display()));
-    terminal::print(&text)?;
+    match arguments.format {
+        true => terminal::print(&format!("{:#}\n", ladder::json(&finished.run, &finished.cells, &climbed)))?,
+        false => terminal::print_parts(&ladder::parts(&finished.run, &climbed))?,
+    }
     if let Some(trouble) = finished.trouble {
         anyhow::bail!("{trouble}");
     }

@@ -8,7 +8,7 @@ use clap::builder::PossibleValuesParser;
 use cqldyno_bench::builder::Builder;
 use cqldyno_bench::{Arrangement, Cancel, Contender, Plan, Programs, drivers, run as carry_out};
 use cqldyno_driver_api::Settings;
-use cqldyno_reports::{Analysis, Recorded, escape, plain, wrap};
+use cqldyno_reports::{Analysis, Notes, Part, Recorded, markdown, plain};
 use serde_json::json;
 
 use crate::arguments::heading::{OUTPUT, SIZE, WHAT};
@@ -19,7 +19,7 @@ use crate::measure::{kept, measure};
 use crate::outcome::{Outcome, usage};
 use crate::plan::{NOISE_SHARE, blocks};
 use crate::pr::plan::PASSES;
-use crate::prices::{Prices, WIDTH, absent, settings};
+use crate::prices::{Prices, absent, settings};
 use crate::recorded::read;
 use crate::terminal;
 
@@ -109,28 +109,26 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
         ));
     }
     let warnings = warnings(&analysis);
-    let text = match arguments.format.as_str() {
+    let explains = arguments.format == "markdown";
+    let mut notes = Notes::default();
+    let sheets: Vec<Part> = prices.iter().map(|one| Part::Sheet(one.sheet(explains, &mut notes))).collect();
+    let parts = std::iter::once(Part::Title(title(&analysis)))
+        .chain(warnings.iter().map(|warning| Part::Warning(plain(warning))))
+        .chain(sheets)
+        .chain((!notes.0.is_empty()).then_some(Part::Notes(notes.0)))
+        .chain([Part::Text(measured_on(&recorded))]);
+    match arguments.format.as_str() {
         "json" => {
             let places: Vec<_> = prices.iter().map(Prices::json).collect();
             let value = json!({ "driver": arguments.driver, "warnings": warnings, "places": places });
-            serde_json::to_string_pretty(&value)? + "\n"
+            terminal::print(&(serde_json::to_string_pretty(&value)? + "\n"))?;
         }
-        "markdown" => format!(
-            "## {}\n\n{}{}{}\n",
-            escape(&title(&analysis)),
-            warnings.iter().map(|warning| format!("**{}**\n\n", escape(warning))).collect::<String>(),
-            prices.iter().map(|one| one.markdown() + "\n").collect::<String>(),
-            measured_on(&recorded)
-        ),
-        _ => format!(
-            "{}\n\n{}{}\n`cqldyno drivers {}` explains each setting.\n",
-            title(&analysis),
-            warnings.iter().map(|warning| wrap(&plain(warning), WIDTH, 2) + "\n\n").collect::<String>(),
-            prices.iter().map(Prices::text).collect::<Vec<_>>().join("\n"),
-            base_name
-        ),
-    };
-    terminal::print(&text)?;
+        "markdown" => terminal::print(&markdown(&parts.collect::<Vec<_>>()))?,
+        _ => {
+            let more = Part::Text(format!("`cqldyno drivers {base_name}` explains each setting."));
+            terminal::print_parts(&parts.chain([more]).collect::<Vec<_>>())?;
+        }
+    }
     Ok(if recorded.run.interrupted { Outcome::Interrupted } else { Outcome::Done })
 }
 
@@ -146,16 +144,16 @@ fn warnings(analysis: &Analysis) -> Vec<String> {
     analysis.warnings().iter().cloned().chain(if has_interval { None } else { none() }).collect()
 }
 
-/// The last lines of a page: what it takes to repeat it.
+/// What it takes to repeat it.
 fn measured_on(recorded: &Recorded) -> String {
     let run = &recorded.run;
     format!(
-        "{}, {}, on the embedded cluster; measured on {} on {} cores, {}.\n",
+        "{}, {}, on the embedded cluster; measured on {} on {} cores, {}.",
         run.size(),
         run.in_flight(),
         run.started.strftime("%Y-%m-%d"),
         run.environment.cores,
-        escape(&run.environment.cpu),
+        plain(&run.environment.cpu),
     )
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use cqldyno_bench::{DEFAULT_PARENT, Programs, run as carry_out};
-use cqldyno_reports::{Analysis, Look, Recorded, list, wrap};
+use cqldyno_reports::{Analysis, Part, Recorded, list};
 use cqldyno_scenarios::{Expected, Regression, Trial, regressions, suggestion};
 
 use crate::arguments::heading::OUTPUT;
@@ -63,14 +63,13 @@ fn names() -> Vec<String> {
 }
 
 pub fn run(arguments: &Arguments) -> Result<Outcome> {
-    let width = terminal::width().unwrap_or(Look::default().width).min(80);
     let Some(asked) = &arguments.regression else {
         terminal::print(&text::listed(&regressions()))?;
         return Ok(Outcome::Done);
     };
     let regression = find(asked)?;
     let called = if regressions().contains(&regression) { &regression.name } else { asked };
-    terminal::print(&text::head(&regression, width))?;
+    terminal::print_parts(&text::head(&regression))?;
     if let Some(name) = arguments.run.as_ref().filter(|name| !regression.runs.iter().any(|trial| trial.name == **name))
     {
         let names: Vec<String> = regression.runs.iter().map(|trial| trial.name.clone()).collect();
@@ -91,13 +90,14 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
         let interrupted = recorded.run.interrupted;
         let analysis = Analysis::new(&recorded.run, &recorded.cells);
         let judgements = judged(trial, &analysis, arguments.exact);
-        terminal::print(&text::run(trial, &judgements, width))?;
+        terminal::print(&format!("\n{}", terminal::set(&text::run(trial, &judgements))))?;
         if interrupted {
             return Ok(Outcome::Interrupted);
         }
         all.push(Found { trial, recorded, folder, judgements });
     }
-    terminal::print(&format!("\n{}\n", wrap(&text::verdict(&regression.name, page::judgements(&all)), width, 2)))?;
+    let verdict = Part::Text(text::verdict(&regression.name, page::judgements(&all)));
+    terminal::print(&format!("\n{}", terminal::set(&[verdict])))?;
     if let Some(page) = &arguments.page {
         page::write(page, &regression, &all, &command(called, arguments.run.as_deref(), arguments.exact))?;
     }
