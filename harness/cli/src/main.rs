@@ -6,11 +6,12 @@ mod bisect;
 mod command;
 mod count;
 mod format;
+mod heading;
 mod interrupt;
 mod known;
 mod ladder;
 mod login;
-mod measure;
+mod names;
 mod nodes;
 mod outcome;
 mod plan;
@@ -25,6 +26,7 @@ mod repetition;
 #[path = "../../../reports/tests/sample/mod.rs"]
 mod sample;
 mod terminal;
+mod trial;
 
 use std::io::{Write, stderr};
 use std::process::ExitCode;

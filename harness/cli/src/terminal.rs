@@ -5,7 +5,7 @@ use std::io::{BufWriter, IsTerminal, Write, stderr, stdout};
 use anyhow::{Context, Result};
 use cqldyno_reports::{ExportError, Look, Part, plain};
 
-use crate::arguments::heading::OUTPUT;
+use crate::heading::OUTPUT;
 
 /// Columns of sentences in a pipe.
 const PIPE: usize = 80;

@@ -13,12 +13,12 @@ use cqldyno_scenarios::Scenario;
 
 use super::judge::Beside;
 use super::log::Log;
-use crate::command::scenarios;
-use crate::measure::{ended, kept};
+use crate::names::scenarios;
 use crate::outcome::usage;
 use crate::plan::{EXPLAINING_PASSES, NOISE_SHARE};
 use crate::progress::Progress;
 use crate::terminal;
+use crate::trial::{ended, kept};
 
 /// The narrowest and the widest half interval that a run in turns is asked for, as a share.
 const WIDTHS: (f64, f64) = (0.005, 0.2);

@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use super::judge::Searched;
 use super::search::Seen;
-use crate::arguments::heading::{SIZE, WHAT};
-use crate::command::{drivers, scenarios};
 use crate::count::{count, patience};
+use crate::heading::{SIZE, WHAT};
 use crate::known::Known;
+use crate::names::{drivers, scenarios};
 use crate::outcome::usage;
 
 /// The log's name in the folder of the search.

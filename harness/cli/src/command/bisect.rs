@@ -7,17 +7,17 @@ use cqldyno_bench::builder::{BuildError, Range, Version, Watch};
 use cqldyno_bench::{BenchError, Cancel, Contender, DEFAULT_PARENT, Programs, Workshop};
 use cqldyno_reports::{NOTHING_EXPLAINS, Part};
 
-use crate::arguments::heading::{OUTPUT, WHAT};
 use crate::bisect::bench::{Bench, scenario};
 use crate::bisect::judge::Beside;
 use crate::bisect::log::{Asked, Log, Step, Versions};
 use crate::bisect::search::{Next, Seen, next, steps_left};
 use crate::bisect::text::{Answer, answer, found, table};
-use crate::measure::supervised;
+use crate::heading::{OUTPUT, WHAT};
 use crate::outcome::{Outcome, usage};
 use crate::plan::contender;
 use crate::progress::Progress;
 use crate::terminal;
+use crate::trial::supervised;
 
 const SHORT_EXAMPLES: &str = "\
 Example: cqldyno bisect scylla --good 0.3.1 --bad 0.3.0

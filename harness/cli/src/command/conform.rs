@@ -12,9 +12,9 @@ use cqldyno_bench::{CellFailure, Check, Conformity, Found, Programs, Tried, conf
 use cqldyno_reports::{Part, count, plain};
 
 use crate::count::patience;
-use crate::measure::supervised;
 use crate::outcome::{Outcome, usage};
 use crate::terminal::{self, named};
+use crate::trial::supervised;
 
 const EXAMPLES: &str = "\
 Examples:

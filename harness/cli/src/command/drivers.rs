@@ -3,15 +3,15 @@
 use anyhow::{Context, Result};
 use cqldyno_bench::builder::{Builder, Family, Sources};
 use cqldyno_bench::{
-    BUILDER_KEYS, COMMON_KEYS, COMPARED, Cancel, DriverListing, KNOWN, Programs, WORKERS_VARIABLE, common_keys, drivers,
+    BUILDER_KEYS, COMMON_KEYS, COMPARED, Cancel, DriverListing, KNOWN, Programs, common_keys, drivers,
 };
 use cqldyno_driver_api::{Capability, DriverInfo, Settings};
 use cqldyno_protocol::Hello;
 use cqldyno_reports::{pair, plain};
-use cqldyno_scenarios::suggestion;
 
 use crate::known::Known;
-use crate::outcome::{Outcome, usage};
+use crate::names::drivers;
+use crate::outcome::Outcome;
 use crate::terminal;
 
 const EXAMPLES: &str = "\
@@ -30,7 +30,7 @@ Exit codes: 0 done, even if a driver is missing, 2 wrong usage.";
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// Show the options and releases of these drivers
-    #[arg(value_parser = Known(names), hide_possible_values = true)]
+    #[arg(value_parser = Known(drivers::names), hide_possible_values = true)]
     name: Vec<String>,
     /// Show all that is known of every driver
     #[arg(long, conflicts_with = "name")]
@@ -42,16 +42,6 @@ const COLUMN: usize = 16;
 /// The same where the first one has options with their values.
 const WIDE_COLUMN: usize = 38;
 
-/// The drivers of this project, for completion.
-pub fn names() -> Vec<String> {
-    KNOWN.iter().map(|name| (*name).to_owned()).collect()
-}
-
-/// Those that a comparison without names has.
-pub fn compared() -> Vec<String> {
-    COMPARED.iter().map(|name| (*name).to_owned()).collect()
-}
-
 pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let programs = Programs::find().context("the program does not know where it lies")?;
     let width = terminal::columns();
@@ -61,7 +51,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
         |name: &str| builder.as_ref().ok().and_then(|builder| builder.families(name).ok()).unwrap_or_default();
     let known = |name: &String| listed.iter().any(|driver| driver.name == *name) || !families(name).is_empty();
     if let Some(unknown) = arguments.name.iter().find(|name| !known(name)) {
-        return Err(no_driver(unknown, &programs));
+        return Err(drivers::no_driver(unknown, &programs));
     }
     let of = |driver: &DriverListing| {
         let (families, releases) = (families(&driver.name), programs.releases(&driver.name));
@@ -105,17 +95,6 @@ fn list(lines: Vec<(String, String)>, column: usize, width: usize) -> String {
         name => format!("{}\n", pair(&format!("  {name}"), &plain(&value), column, width)),
     };
     lines.into_iter().map(line).collect()
-}
-
-/// The error of a name that no driver has.
-pub fn no_driver(name: &str, programs: &Programs) -> anyhow::Error {
-    let known = programs.names();
-    usage(format!(
-        "there is no driver {name:?}: there are {}.{} drivers/PROTOCOL.md says how to add one: as an executable cqldyno-driver-NAME \
-         beside cqldyno, or in a folder that {WORKERS_VARIABLE} names",
-        known.join(", "),
-        suggestion(name, known.iter().map(String::as_str))
-    ))
 }
 
 /// The driver's keys, and the releases that can be built; `None` if there is no adapter to build any from.

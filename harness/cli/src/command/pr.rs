@@ -9,11 +9,10 @@ use cqldyno_reports::measure::{CPU_TIME, Figure, SYSTEM_CALLS};
 use cqldyno_reports::{Analysis, Pass, Verdict};
 use cqldyno_scenarios::Scenario;
 
-use crate::arguments::heading::{OUTPUT, SIZE, WHAT};
-use crate::command::scenarios;
 use crate::count::{count_or_none, patience};
+use crate::heading::{OUTPUT, SIZE, WHAT};
 use crate::known::Known;
-use crate::measure::{ended, kept, supervised};
+use crate::names::scenarios;
 use crate::outcome::{Outcome, usage};
 use crate::plan::EXPLAINING_PASSES;
 use crate::pr::comment::Comment;
@@ -21,6 +20,7 @@ use crate::pr::judge::{Judged, confirm, judge, unjudged, why};
 use crate::pr::plan::{self as change, Change};
 use crate::progress::Progress;
 use crate::terminal;
+use crate::trial::{ended, kept, supervised};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -45,7 +45,7 @@ pub struct Arguments {
     #[arg(short = 'C', long, value_name = "DIR", help_heading = WHAT)]
     checkout: Option<PathBuf>,
     /// The driver [default: the one whose crate is here]
-    #[arg(long, value_name = "NAME", value_parser = Known(super::drivers::names), help_heading = WHAT)]
+    #[arg(long, value_name = "NAME", value_parser = Known(crate::names::drivers::names), help_heading = WHAT)]
     #[arg(hide_possible_values = true)]
     driver: Option<String>,
     /// Name or TOML file; several times for several [default: writes, reads]

@@ -11,17 +11,17 @@ use cqldyno_driver_api::Settings;
 use cqldyno_reports::{Analysis, Notes, Part, Recorded, markdown, plain};
 use serde_json::json;
 
-use crate::arguments::heading::{OUTPUT, SIZE, WHAT};
-use crate::command::scenarios;
 use crate::count::{count, patience};
+use crate::heading::{OUTPUT, SIZE, WHAT};
 use crate::known::Known;
-use crate::measure::{kept, measure};
+use crate::names::scenarios;
 use crate::outcome::{Outcome, usage};
 use crate::plan::{NOISE_SHARE, blocks};
 use crate::pr::plan::PASSES;
 use crate::prices::{Prices, absent, settings};
 use crate::recorded::read;
 use crate::terminal;
+use crate::trial::{conduct, kept};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -43,7 +43,7 @@ const TURN_COUNT: u64 = 30_000;
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// A driver as NAME[@VERSION][+KEY=VALUE], such as scylla
-    #[arg(value_parser = Known(super::drivers::names), hide_possible_values = true)]
+    #[arg(value_parser = Known(crate::names::drivers::names), hide_possible_values = true)]
     driver: String,
     /// Name or TOML file; several times for several [default: writes, reads]
     #[arg(long, value_name = "NAME|FILE", help_heading = WHAT)]
@@ -188,7 +188,7 @@ fn measured(
         Some(blocks) => plan.with_blocks(blocks, arguments.count),
         None => plan.with(|plan| plan.limit(Some(arguments.within))).with_turns(Some(TURN_COUNT)),
     };
-    kept(measure(arguments.quiet, |progress, cancel| carry_out(&plan, programs, progress, cancel))?)
+    kept(conduct(arguments.quiet, |progress, cancel| carry_out(&plan, programs, progress, cancel))?)
 }
 
 #[cfg(test)]

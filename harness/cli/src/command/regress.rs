@@ -7,9 +7,8 @@ use cqldyno_bench::{DEFAULT_PARENT, Programs, run as carry_out};
 use cqldyno_reports::{Analysis, Part, Recorded, list};
 use cqldyno_scenarios::{Expected, Regression, Trial, regressions, suggestion};
 
-use crate::arguments::heading::OUTPUT;
+use crate::heading::OUTPUT;
 use crate::known::Known;
-use crate::measure::{kept, measure};
 use crate::outcome::{Outcome, usage};
 use crate::recorded::read;
 use crate::regress::judge::{Judgement, judge, outcome};
@@ -18,6 +17,7 @@ use crate::regress::plan::{is_exact, plan};
 use crate::regress::text;
 use crate::repetition::quoted;
 use crate::terminal;
+use crate::trial::{conduct, kept};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -138,7 +138,7 @@ fn judged<'a>(trial: &'a Trial, analysis: &Analysis, exact: bool) -> Vec<(&'a Ex
 fn run_one(trial: &Trial, called: &str, folder: &Path, arguments: &Arguments) -> Result<Recorded> {
     let programs = Programs::find().context("the program does not know where it lies")?;
     let plan = plan(trial, arguments.exact, folder.to_path_buf())?;
-    let mut finished = measure(arguments.quiet, |progress, cancel| carry_out(&plan, &programs, progress, cancel))?;
+    let mut finished = conduct(arguments.quiet, |progress, cancel| carry_out(&plan, &programs, progress, cancel))?;
     finished.run.command = Some(command(called, Some(&trial.name), arguments.exact));
     kept(finished)
 }

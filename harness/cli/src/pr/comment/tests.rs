@@ -3,7 +3,7 @@ use std::time::Duration;
 use cqldyno_reports::{BuiltOnDemand, Cell, Run};
 
 use super::*;
-use crate::command::scenarios;
+use crate::names::scenarios;
 use crate::pr::judge::tests::measured;
 use crate::pr::judge::{confirm, judge, why};
 

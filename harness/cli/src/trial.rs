@@ -1,4 +1,4 @@
-//! A run from its start to its result: carried out, kept in every format, and shown.
+//! A trial from its start to its result: carried out, kept in every format, and shown.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -23,7 +23,7 @@ const MANY: usize = 5_000;
 const QUEUE_FULL: &str = "queue_full";
 
 /// Carries out a run, with its progress on standard error.
-pub fn measure(
+pub fn conduct(
     quiet: bool,
     carry_out: impl FnOnce(&mut Progress, &Cancel) -> Result<Finished, BenchError>,
 ) -> Result<Finished> {
