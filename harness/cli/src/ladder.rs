@@ -80,7 +80,6 @@ pub const STEPS: [Step; 6] = [
 ];
 
 impl Step {
-    /// The step's scenario.
     fn scenario(&self, sound: &Scenario) -> Scenario {
         let mut scenario = Scenario { name: self.name.to_owned(), submit: self.submit, ..sound.clone() };
         if self.submit == Submit::Sequential {
@@ -93,7 +92,6 @@ impl Step {
     }
 }
 
-/// The scenario of the sound step.
 fn sound() -> Result<Scenario> {
     builtin(SOUND).with_context(|| format!("there is no scenario {SOUND} in this program"))
 }

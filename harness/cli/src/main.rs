@@ -31,8 +31,8 @@ mod trial;
 use std::io::{Write, stderr};
 use std::process::ExitCode;
 
-use clap::Parser;
 use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
 use tracing_subscriber::EnvFilter;
 
 use crate::arguments::{Arguments, Command};
@@ -85,7 +85,7 @@ fn run(command: &Command) -> anyhow::Result<Outcome> {
         Command::Cluster(arguments) => command::cluster::run(arguments),
         Command::Doctor(arguments) => command::doctor::run(arguments),
         Command::Conform(arguments) => command::conform::run(arguments),
-        Command::Completions(arguments) => command::completions::run(arguments),
+        Command::Completions(arguments) => command::completions::run(arguments, Arguments::command()),
     }
 }
 

@@ -94,7 +94,6 @@ pub struct Prices<'a> {
     rows: Vec<Price<'a>>,
 }
 
-/// One row.
 #[derive(Default)]
 struct Price<'a> {
     /// The setting, or the driver's label.
@@ -168,7 +167,6 @@ impl<'a> Prices<'a> {
         Sheet { words: explains.into(), ..Sheet::of(plain(&self.place), "per statement", columns, vec![rows]) }
     }
 
-    /// As data.
     pub fn json(&self) -> Value {
         let row = |price: &Price| {
             let count = |((figure, _), count): (&(&Figure, _), &Result<[f64; 2], String>)| {

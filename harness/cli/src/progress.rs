@@ -24,7 +24,6 @@ use crate::terminal;
 
 /// Narrower terminals have no room for a bar beside the words.
 const LEAST_FOR_BARS: usize = 70;
-/// Columns of a bar.
 const BAR: usize = 20;
 /// The lines of a terminal that the tables so far leave to progress, and to the cursor.
 const BELOW: usize = 4;
@@ -36,7 +35,6 @@ pub struct Progress {
     shown: Shown,
     /// Warnings that were printed although progress is quiet: each is printed once.
     warned: BTreeSet<String>,
-    /// The running cell.
     cell: Running,
     builds: Builds,
     /// Breaks a long silence.
@@ -75,7 +73,6 @@ struct Bar {
     message: String,
 }
 
-/// The running cell.
 struct Running {
     /// `[7/90]`.
     number: String,
@@ -98,7 +95,6 @@ pub struct Voice {
 }
 
 impl Voice {
-    /// A line that stays.
     pub fn say(&self, line: &str) {
         let line = in_lines(line, terminal::size_of_progress().map(|(width, _)| width));
         match &self.canvas {

@@ -56,9 +56,6 @@ pub fn has_colours() -> bool {
 }
 
 /// Writes the result to standard output.
-///
-/// # Errors
-/// When it cannot be written, for example because the disk is full.
 pub fn print(text: &str) -> Result<()> {
     write(|out| Ok(out.write_all(text.as_bytes())?))
 }
@@ -69,9 +66,6 @@ pub fn set(parts: &[Part]) -> String {
 }
 
 /// Writes the parts to standard output.
-///
-/// # Errors
-/// As [`print`].
 pub fn print_parts(parts: &[Part]) -> Result<()> {
     print(&set(parts))
 }
@@ -83,9 +77,6 @@ pub fn named(name: &str, lines: impl IntoIterator<Item = String>) -> Vec<(String
 }
 
 /// Writes to standard output what `put` writes.
-///
-/// # Errors
-/// As [`print`], and those of `put`.
 pub fn write(put: impl FnOnce(&mut dyn Write) -> Result<(), ExportError>) -> Result<()> {
     let mut out = BufWriter::new(stdout().lock());
     match put(&mut out).and_then(|()| Ok(out.flush()?)) {

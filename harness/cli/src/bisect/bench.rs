@@ -35,9 +35,6 @@ pub struct Bench<'a> {
 
 impl Bench<'_> {
     /// Builds the version at `place`, so that a step is not begun in vain; or why it cannot be built, as a sentence.
-    ///
-    /// # Errors
-    /// What is wrong with the machine and not with the version, or that the user ended it.
     pub fn build(&mut self, log: &Log, place: usize) -> Result<Result<(), String>> {
         let order = contender(log, place)?.order;
         let name = format!("build-{place}.log");
@@ -57,9 +54,6 @@ impl Bench<'_> {
 
     /// Measures the versions at these places side by side, in the folder `runs`; or the place of the first one without a figure and the
     /// reason. A run that takes times ends early once intervals tell such a ratio from 1.
-    ///
-    /// # Errors
-    /// When a run cannot be made, or the user ended it.
     pub fn compare(
         &mut self,
         log: &Log,

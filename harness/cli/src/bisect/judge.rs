@@ -10,7 +10,6 @@ use super::search::Seen;
 /// A figure this near to an end's, as a share of the difference between the ends, is the end's.
 const NEAR: f64 = 0.1;
 
-/// What is searched by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Searched {
@@ -35,7 +34,6 @@ impl Searched {
         Some(self.figure().pass).filter(|pass| *pass != Pass::Timing)
     }
 
-    /// Its words.
     pub fn words(self) -> String {
         format!("{}{} per statement", if self == Searched::Cpu { "us of " } else { "" }, self.figure().name)
     }

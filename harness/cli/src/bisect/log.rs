@@ -16,10 +16,8 @@ use crate::known::Known;
 use crate::names::{drivers, scenarios};
 use crate::outcome::usage;
 
-/// The log's name in the folder of the search.
 const FILE: &str = "steps.jsonl";
 
-/// What is searched.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, clap::Args)]
 pub struct Asked {
     /// Driver, such as scylla; for commits scylla@path:DIR
@@ -94,7 +92,6 @@ pub struct Step {
     pub runs: Option<String>,
 }
 
-/// A line of the log.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Entry {
@@ -103,7 +100,6 @@ enum Entry {
     Step(Step),
 }
 
-/// The log of a search in its folder.
 pub struct Log {
     folder: PathBuf,
     file: File,
@@ -114,9 +110,6 @@ pub struct Log {
 
 impl Log {
     /// Begins the log in `folder`, which is made.
-    ///
-    /// # Errors
-    /// When the folder has a search or cannot be written.
     pub fn begin(folder: &Path, asked: Asked, range: Versions) -> Result<Log> {
         let shown = folder.display();
         let path = folder.join(FILE);
@@ -134,9 +127,6 @@ impl Log {
     }
 
     /// Opens the log in `folder`. A last line that was cut off is dropped: its step is taken again.
-    ///
-    /// # Errors
-    /// When there is none, or it is damaged.
     pub fn open(folder: &Path) -> Result<Log> {
         let (shown, path) = (folder.display(), folder.join(FILE));
         let text = std::fs::read_to_string(&path).map_err(|error| {
@@ -171,16 +161,12 @@ impl Log {
     }
 
     /// Keeps a step.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn add(&mut self, step: Step) -> Result<()> {
         self.write(&Entry::Step(step.clone()))?;
         self.steps.push(step);
         Ok(())
     }
 
-    /// Where the search is kept.
     pub fn folder(&self) -> &Path {
         &self.folder
     }

@@ -23,9 +23,7 @@ pub enum Seen {
 /// An end of the range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The end with place 0.
     Older,
-    /// The end with the last place.
     Newer,
 }
 
@@ -75,7 +73,6 @@ pub fn standing(place: usize, seen: &[(usize, Seen)]) -> Standing {
     }
 }
 
-/// What is to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// Measure the version at this place.

@@ -73,7 +73,6 @@ fn like(log: &Log, seen: Seen) -> String {
     }
 }
 
-/// The answer in sentences.
 pub fn answer(log: &Log, answer: &Answer) -> String {
     let asked = &log.asked;
     let driver = asked.driver.split(['@', '+']).next().unwrap_or_default();

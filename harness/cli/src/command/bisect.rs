@@ -17,7 +17,7 @@ use crate::outcome::{Outcome, usage};
 use crate::plan::contender;
 use crate::progress::Progress;
 use crate::terminal;
-use crate::trial::supervised;
+use crate::trial::{stamp, supervised};
 
 const SHORT_EXAMPLES: &str = "\
 Example: cqldyno bisect scylla --good 0.3.1 --bad 0.3.0
@@ -141,8 +141,7 @@ fn began(
         return Err(usage(format!("--good {} and --bad {} are the same version; name two", asked.good, asked.bad)));
     }
     let versions = points.into_iter().map(|point| (point.version.to_string(), point.name)).collect();
-    let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%SZ");
-    let folder = arguments.out.clone().unwrap_or_else(|| Path::new(DEFAULT_PARENT).join(format!("bisect-{now}")));
+    let folder = arguments.out.clone().unwrap_or_else(|| Path::new(DEFAULT_PARENT).join(format!("bisect-{}", stamp())));
     let log = Log::begin(&folder, asked, Versions { versions, good_is_newer: reversed })?;
     let between = cqldyno_reports::count(log.range.versions.len() as u64 - 2, "version");
     progress.say(&format!("Between the ends: {between}."));

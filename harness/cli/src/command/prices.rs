@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow};
 use clap::builder::PossibleValuesParser;
 use cqldyno_bench::builder::Builder;
-use cqldyno_bench::{Arrangement, Cancel, Contender, Plan, Programs, drivers, run as carry_out};
+use cqldyno_bench::{Arrangement, Cancel, Contender, Plan, Programs, drivers};
 use cqldyno_driver_api::Settings;
 use cqldyno_reports::{Analysis, Notes, Part, Recorded, markdown, plain};
 use serde_json::json;
@@ -21,7 +21,7 @@ use crate::pr::plan::PASSES;
 use crate::prices::{Prices, absent, settings};
 use crate::recorded::read;
 use crate::terminal;
-use crate::trial::{conduct, kept};
+use crate::trial::carried_out;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -188,7 +188,7 @@ fn measured(
         Some(blocks) => plan.with_blocks(blocks, arguments.count),
         None => plan.with(|plan| plan.limit(Some(arguments.within))).with_turns(Some(TURN_COUNT)),
     };
-    kept(conduct(arguments.quiet, |progress, cancel| carry_out(&plan, programs, progress, cancel))?)
+    carried_out(&plan, programs, arguments.quiet, None)
 }
 
 #[cfg(test)]

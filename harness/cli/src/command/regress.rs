@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use cqldyno_bench::{DEFAULT_PARENT, Programs, run as carry_out};
+use cqldyno_bench::{DEFAULT_PARENT, Programs};
 use cqldyno_reports::{Analysis, Part, Recorded, list};
 use cqldyno_scenarios::{Expected, Regression, Trial, regressions, suggestion};
 
@@ -17,7 +17,7 @@ use crate::regress::plan::{is_exact, plan};
 use crate::regress::text;
 use crate::repetition::quoted;
 use crate::terminal;
-use crate::trial::{conduct, kept};
+use crate::trial::{carried_out, stamp};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -138,9 +138,8 @@ fn judged<'a>(trial: &'a Trial, analysis: &Analysis, exact: bool) -> Vec<(&'a Ex
 fn run_one(trial: &Trial, called: &str, folder: &Path, arguments: &Arguments) -> Result<Recorded> {
     let programs = Programs::find().context("the program does not know where it lies")?;
     let plan = plan(trial, arguments.exact, folder.to_path_buf())?;
-    let mut finished = conduct(arguments.quiet, |progress, cancel| carry_out(&plan, &programs, progress, cancel))?;
-    finished.run.command = Some(command(called, Some(&trial.name), arguments.exact));
-    kept(finished)
+    let command = command(called, Some(&trial.name), arguments.exact);
+    carried_out(&plan, &programs, arguments.quiet, Some(command))
 }
 
 /// The command that repeats the regression of that name or file, or one run of it.
@@ -155,6 +154,5 @@ fn of(folder: &Path, regression: &Regression, trial: &Trial) -> PathBuf {
 }
 
 fn default(regression: &Regression) -> PathBuf {
-    let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%SZ");
-    Path::new(DEFAULT_PARENT).join(format!("{}-{now}", regression.name))
+    Path::new(DEFAULT_PARENT).join(format!("{}-{}", regression.name, stamp()))
 }

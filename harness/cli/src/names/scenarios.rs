@@ -13,9 +13,6 @@ pub fn names() -> Vec<String> {
 }
 
 /// The scenarios of these names, `writes` and `reads` if there are none.
-///
-/// # Errors
-/// Those of [`find`].
 pub fn named(names: &[String]) -> Result<Vec<Scenario>> {
     let usual = ["writes", "reads"].map(str::to_owned);
     let names = if names.is_empty() { &usual } else { names };
@@ -24,9 +21,6 @@ pub fn named(names: &[String]) -> Result<Vec<Scenario>> {
 
 /// The built-in scenario `name`, the ones whose names begin with it (`payload`), or the one in the TOML file of that path. A way of
 /// submitting may follow after `+`, as in the names that results have.
-///
-/// # Errors
-/// When there is no such scenario, file or way, or the file holds no scenario.
 pub fn find(name: &str) -> Result<Vec<Scenario>> {
     match name.rsplit_once('+').filter(|_| !Path::new(name).is_file()) {
         None => found(name),

@@ -17,7 +17,6 @@ const MOST_ROWS: usize = 12;
 /// Findings that the first line names.
 const NAMED: usize = 2;
 
-/// What a comment is written from.
 pub struct Comment<'a> {
     pub change: &'a Change,
     /// The first run.
@@ -31,7 +30,6 @@ pub struct Comment<'a> {
 }
 
 impl Comment<'_> {
-    /// The comment.
     pub fn text(&self) -> String {
         let run = self.analysis.run();
         let (table, left_out) = self.table(run).unwrap_or_default();
@@ -39,7 +37,6 @@ impl Comment<'_> {
         parts.into_iter().filter(|part| !part.trim().is_empty()).collect::<Vec<_>>().join("\n")
     }
 
-    /// The first line.
     fn finding(&self) -> String {
         let (driver, head, base) = (&self.change.driver, said(&self.change.head), escape(&self.change.base.name));
         let those = |is: &dyn Fn(&Judged) -> bool| self.all.iter().filter(|one| is(one)).collect::<Vec<_>>();
@@ -194,7 +191,6 @@ fn statement(scenario: &str) -> String {
     }
 }
 
-/// The same in a sentence.
 fn per(scenario: &str) -> String {
     escape(&statement(scenario))
 }

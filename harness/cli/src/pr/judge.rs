@@ -8,10 +8,8 @@ use cqldyno_reports::{Analysis, Contender, Difference, Place, Run, Verdict, expl
 /// Counts, the steadiest first.
 pub const COUNTS: [&Figure; 3] = [&INSTRUCTIONS, &SYSTEM_CALLS, &ALLOCATIONS];
 
-/// One figure of base and head.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
-    /// The scenario's name.
     pub scenario: String,
     pub figure: &'static Figure,
     /// Head's figure beside base's, if both have one.

@@ -26,7 +26,6 @@ struct State {
 }
 
 impl Canvas {
-    /// On standard error.
     pub fn new() -> Canvas {
         Canvas::on(Box::new(stderr()), terminal::size_of_progress)
     }

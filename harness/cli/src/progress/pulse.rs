@@ -16,7 +16,6 @@ struct State {
     doing: Option<Doing>,
 }
 
-/// What goes on.
 struct Doing {
     /// The beginning of a sentence.
     what: String,
@@ -54,7 +53,6 @@ impl Pulse {
         locked(&self.0).doing = Some(Doing { what, since, ends });
     }
 
-    /// Nothing goes on.
     pub fn rests(&self) {
         locked(&self.0).doing = None;
     }

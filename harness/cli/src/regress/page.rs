@@ -21,15 +21,10 @@ const END: &str = "<!-- end of what is measured -->";
 /// What a cell calls its flame graph.
 const FLAMES: &str = "flamegraph";
 
-/// A run of the regression with what was found.
 pub struct Found<'a> {
-    /// What was asked.
     pub trial: &'a Trial,
-    /// What was measured.
     pub recorded: Recorded,
-    /// The run's folder.
     pub folder: PathBuf,
-    /// For each expectation.
     pub judgements: Vec<(&'a Expected, Judgement)>,
 }
 
@@ -39,9 +34,6 @@ pub fn judgements<'a>(all: &'a [Found]) -> impl Iterator<Item = &'a Judgement> +
 }
 
 /// Puts the measured part into the page, with the command that measured it, and its pictures beside it.
-///
-/// # Errors
-/// When there is no page with a place for it, or it cannot be written.
 pub fn write(page: &Path, regression: &Regression, all: &[Found], command: &str) -> Result<()> {
     let shown = page.display();
     let text = std::fs::read_to_string(page).map_err(|error| {

@@ -8,7 +8,6 @@ use super::plan::in_flight;
 use crate::outcome::Outcome;
 use crate::terminal::named;
 
-/// The regressions, one line each.
 pub fn listed(all: &[Regression]) -> String {
     let width = all.iter().map(|one| one.name.len()).max().unwrap_or(0);
     all.iter().map(|one| format!("{:<width$}  {}\n", one.name, one.title)).collect()
@@ -104,7 +103,6 @@ pub fn found(expected: &Expected, judgement: &Judgement) -> String {
     }
 }
 
-/// What was expected.
 pub fn bounds(expected: &Expected) -> String {
     match expected.claim.bounds() {
         [least, most] if most.is_infinite() => format!("at least {}", number(least)),
