@@ -124,15 +124,6 @@ impl<'a> Bench<'a> {
         WorkerAtGate::start(launch, self.bounds(Some(self.transcript)))?.open()
     }
 
-    /// A stage with its tables and rows, which floor makes.
-    fn stage(&self, scenario: &Scenario, load: Load, is_offline: bool) -> Result<Stage, CellFailure> {
-        let stage = Stage::new(scenario, load, is_offline)?;
-        if stage.node.is_some() {
-            self.floor(&stage, Mode::Load)?;
-        }
-        Ok(stage)
-    }
-
     fn floor(&self, stage: &Stage, mode: Mode) -> Result<cqldyno_protocol::Done, CellFailure> {
         let floor = self.programs.worker(FLOOR).map_err(|error| CellFailure::Unavailable(error.to_string()))?;
         let launch = Launch::new(&self.programs.cqldyno, &floor, None);
@@ -266,9 +257,14 @@ impl<'a> Play<'a> {
         self.stage_of(&scenario, count, warmup, shape)
     }
 
+    /// A stage with its tables and rows, which floor makes.
     fn stage_of(&self, scenario: &Scenario, count: u64, warmup: u64, shape: Shape) -> Result<Stage, Ends> {
         let load = Load { count, warmup, concurrency: self.concurrency(), shape };
-        self.bench.stage(scenario, load, self.is_offline()).map_err(Ends::All)
+        let stage = Stage::new(scenario, load, self.is_offline()).map_err(Ends::All)?;
+        if stage.node.is_some() {
+            self.bench.floor(&stage, Mode::Load).map_err(Ends::All)?;
+        }
+        Ok(stage)
     }
 
     fn is_offline(&self) -> bool {
