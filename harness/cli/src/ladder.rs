@@ -64,7 +64,7 @@ pub const STEPS: [Step; 6] = [
     },
     Step {
         name: "spawn-all",
-        title: "a task for every statement",
+        title: "a task per statement",
         wrong: "All tasks exist at once, so memory grows with the number of statements.",
         submit: Submit::SpawnAll,
         ..RIGHT

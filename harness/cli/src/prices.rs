@@ -162,9 +162,10 @@ impl<'a> Prices<'a> {
             }
             TableRow::of(&price.setting, fields)
         };
+        let first = if explains { "setting" } else { "per statement" };
         let rows = self.rows.iter().enumerate().map(row).collect();
         let columns = heads.map(|head| vec![head.to_owned()]).collect();
-        Sheet { words: explains.into(), ..Sheet::of(plain(&self.place), "per statement", columns, vec![rows]) }
+        Sheet { words: explains.into(), ..Sheet::of(plain(&self.place), first, columns, vec![rows]) }
     }
 
     pub fn json(&self) -> Value {

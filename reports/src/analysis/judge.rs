@@ -163,7 +163,7 @@ impl Analysis<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::{ALLOCATIONS, CALLGRIND_INSTRUCTIONS, INSTRUCTIONS, PROCESSOR_INSTRUCTIONS};
+    use crate::measure::{ALLOCATIONS, CALLGRIND_INSTRUCTIONS, INSTRUCTIONS, PROCESSOR_INSTRUCTIONS, SYSTEM_CALLS};
     use crate::{Cell, Measure, Pass, Unit, sample};
 
     #[test]
@@ -195,6 +195,23 @@ mod tests {
         // The second one lacks callgrind's count only, and the third one both.
         let (at, _) = analysis.figures(place, &[who[0], who[1], other], &INSTRUCTIONS).unwrap_err();
         assert_eq!(at, 2);
+    }
+
+    #[test]
+    fn a_count_must_change_by_three_times_the_spread_of_one_build_and_a_time_with_all_of_its_interval() {
+        let of = |after: f64, spread: f64, interval| {
+            let (before, spread, verdict) = (1.0, Some(spread), Ok(Verdict::Same));
+            Difference { before, after, spread, interval, verdict }
+        };
+        let verdicts = [of(1.2, 0.1, None), of(1.4, 0.1, None), of(1.005, 0.0, None), of(0.9, 0.0, None)]
+            .map(|one| (one.beyond(0.01), one.is_exact(&SYSTEM_CALLS)));
+        let (noisy, exact) = (|verdict| (verdict, false), |verdict| (verdict, true));
+        assert_eq!(
+            verdicts,
+            [noisy(Verdict::Same), noisy(Verdict::Dearer), exact(Verdict::Same), exact(Verdict::Cheaper)]
+        );
+        let timed = |interval| of(1.05, 0.5, Some(interval)).beyond(0.02);
+        assert_eq!([timed([1.03, 1.1]), timed([1.01, 1.1])], [Verdict::Dearer, Verdict::Inconclusive]);
     }
 
     #[test]

@@ -179,7 +179,7 @@ mod tests {
         assert!(line("not prepared").eq(["not", "prepared", "n/a", "n/a"]), "{text}");
         let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(flat.contains("does not declare the capability"), "{text}");
-        assert!(line("a task").eq(["a", "task", "for", "every", "statement", "n/a", "n/a"]), "{text}");
+        assert!(line("a task").eq(["a", "task", "per", "statement", "n/a", "n/a"]), "{text}");
         assert!(flat.contains("The run ended before this step."), "{text}");
         assert!(flat.contains("Peak memory: 400 MiB instead of 20."), "{text}");
         assert!(flat.contains("Failed: 67,233 queue_full of 100,000 statements"), "{text}");

@@ -12,7 +12,7 @@ use cqldyno_scenarios::{Expected, Regression, Trial};
 
 use super::judge::Judgement;
 use super::plan::{declared, scenario};
-use super::text::{asked, bounds, found, meter, number, verdict, word};
+use super::text::{asked, bounds, figures, found, meter, number, verdict, word};
 use crate::outcome::usage;
 
 /// What stands around the measured part.
@@ -103,12 +103,6 @@ fn block(regression: &Regression, all: &[Found], command: &str) -> (String, BTre
         }
     }
     (text, pictures)
-}
-
-fn figures(judgement: &Judgement) -> String {
-    let figures: Vec<String> =
-        judgement.figures.iter().map(|(_, figure)| figure.map_or("n/a".to_owned(), number)).collect();
-    figures.join(" → ")
 }
 
 /// Labels with the libraries that shape their figures.

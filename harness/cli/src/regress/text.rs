@@ -79,7 +79,8 @@ pub fn meter(expected: &Expected) -> String {
     if place.is_empty() { expected.meter.clone() } else { format!("{} ({})", expected.meter, place.join(", ")) }
 }
 
-fn figures(judgement: &Judgement) -> String {
+/// The figures, each with its contender.
+pub fn figures(judgement: &Judgement) -> String {
     let figure = |(name, figure): &(String, Option<f64>)| format!("{} {name}", figure.map_or("n/a".to_owned(), number));
     judgement.figures.iter().map(figure).collect::<Vec<_>>().join(" -> ")
 }
