@@ -29,9 +29,10 @@ use std::io::{self, Write};
 pub use chart::{Curve, growth_chart};
 pub use html::{PAGE_LIMIT, stand_ins};
 pub use live::{live, live_line};
+pub use markdown::markdown;
 pub use published::{Front, PublishedRun, is_of_a_plan, of_date, plan_name, unnumbered};
 pub use side_by_side::NO_RATIOS;
-pub use table::Look;
+pub use table::{Look, terminal};
 
 use crate::{Analysis, History, Recorded};
 

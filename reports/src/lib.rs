@@ -37,7 +37,7 @@ pub use analysis::combined::{Agreement, Combined, CombinedRow, InRun};
 pub use analysis::cut_short::{CutShort, why_cut_short, why_passes_left_out};
 pub use analysis::explain::{NOTHING_EXPLAINS, explanation, more_calls};
 pub use analysis::history::{By, Cause, Group, History, HistoryLine, LeftOut, LevelChange, Panel, PastRun, Point};
-pub use analysis::judge::{judged, judged_change, same_time};
+pub use analysis::judge::{Difference, judged};
 pub use analysis::ranking::whose;
 pub use analysis::rounds::CountedRounds;
 pub use analysis::servers::Carried;
@@ -45,12 +45,13 @@ pub use analysis::short_label::short;
 pub use analysis::summary::{Place, SummaryRow, Verdict, median, reference};
 pub use analysis::sweep::{Axis, Sweep, Swept, SweptFigures, SweptPoint};
 
-pub use cqldyno_statistics::{Growth, LEAST_BLOCKS, growth, student_quantile};
+pub use cqldyno_statistics::{Growth, LEAST_BLOCKS, growth};
+pub use export::part::{Field, Notes, Part, Sheet, TableRow};
 pub use export::quantity::{lasting, memory, percent, rate, short_count, three_digits, whole};
 pub use export::text::{capital, count, cut, escape, grouped, list, pair, plain, sentence, width_of, wrap};
 pub use export::{
     Curve, EXPORTERS, ExportError, Exporter, Front, Look, NO_RATIOS, PAGE_LIMIT, PublishedRun, exporter, growth_chart,
-    is_of_a_plan, live, live_line, of_date, plan_name, stand_ins, unnumbered,
+    is_of_a_plan, live, live_line, markdown, of_date, plan_name, stand_ins, terminal, unnumbered,
 };
 pub use measure::{Better, ByName, Declaration, Measure, MeasureInfo, Unit};
 pub use model::cell::{Cell, ErrorLine, Latency, Pass, RoundCores};

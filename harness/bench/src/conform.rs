@@ -124,15 +124,6 @@ impl<'a> Bench<'a> {
         WorkerAtGate::start(launch, self.bounds(Some(self.transcript)))?.open()
     }
 
-    /// A stage with its tables and rows, which floor makes.
-    fn stage(&self, scenario: &Scenario, load: Load, is_offline: bool) -> Result<Stage, CellFailure> {
-        let stage = Stage::new(scenario, load, is_offline)?;
-        if stage.node.is_some() {
-            self.floor(&stage, Mode::Load)?;
-        }
-        Ok(stage)
-    }
-
     fn floor(&self, stage: &Stage, mode: Mode) -> Result<cqldyno_protocol::Done, CellFailure> {
         let floor = self.programs.worker(FLOOR).map_err(|error| CellFailure::Unavailable(error.to_string()))?;
         let launch = Launch::new(&self.programs.cqldyno, &floor, None);
@@ -207,8 +198,7 @@ impl<'a> Play<'a> {
 
     /// `hello`, and a message that is not the one that is due.
     fn introduction(&mut self) -> Result<(), Ends> {
-        let opened = self.bench.open("`go` in the place of `job`");
-        let (mut worker, hello) = self.of(Check::Hello, opened)?;
+        let (mut worker, hello) = self.of(Check::Hello, self.bench.open("`go` in the place of `job`"))?;
         let is_offline = hello.driver.capabilities.contains(&Capability::Offline);
         let only_noop = (is_offline && hello.driver.name != NOOP).then(|| {
             "The worker declares that it sends nothing (capability `offline`), and only noop may: no server could count its statements."
@@ -240,8 +230,7 @@ impl<'a> Play<'a> {
         let mut worker = self.open(Check::Refusal, "An option that no driver has")?;
         let mut job = self.job(&stage, 1);
         job.options.insert(UNKNOWN_OPTION.to_owned(), "1".to_owned());
-        let offered = worker.offer(job, &mut || None);
-        let deviation = match self.of(Check::Refusal, offered)? {
+        let deviation = match self.of(Check::Refusal, worker.offer(job, &mut || None))? {
             Ok(_) => Some(format!(
                 "The job has the option `{UNKNOWN_OPTION}`, and the worker said `ready`; refuse unknown options with `failed` of kind \
                  `job`."
@@ -258,8 +247,7 @@ impl<'a> Play<'a> {
 
     /// A worker with its `hello`.
     fn open(&mut self, check: Check, title: &str) -> Result<Worker<'a>, Ends> {
-        let opened = self.bench.open(title);
-        self.of(check, opened).map(|(worker, _)| worker)
+        self.of(check, self.bench.open(title)).map(|(worker, _)| worker)
     }
 
     /// A stage of a built-in scenario.
@@ -269,9 +257,14 @@ impl<'a> Play<'a> {
         self.stage_of(&scenario, count, warmup, shape)
     }
 
+    /// A stage with its tables and rows, which floor makes.
     fn stage_of(&self, scenario: &Scenario, count: u64, warmup: u64, shape: Shape) -> Result<Stage, Ends> {
         let load = Load { count, warmup, concurrency: self.concurrency(), shape };
-        self.bench.stage(scenario, load, self.is_offline()).map_err(Ends::All)
+        let stage = Stage::new(scenario, load, self.is_offline()).map_err(Ends::All)?;
+        if stage.node.is_some() {
+            self.bench.floor(&stage, Mode::Load).map_err(Ends::All)?;
+        }
+        Ok(stage)
     }
 
     fn is_offline(&self) -> bool {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use cqldyno_driver_api::{ClientCertificate, Tls};
 
-use crate::arguments::heading::CLUSTER;
+use crate::heading::CLUSTER;
 use crate::login::Login;
 use crate::outcome::usage;
 

@@ -11,7 +11,7 @@ use crate::command::{
     report, run, scenarios, serve,
 };
 
-use self::heading::{CLUSTER, LIMITS, SETUP};
+use crate::heading::{CLUSTER, LIMITS, SETUP};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -31,22 +31,6 @@ const STYLES: Styles = Styles::styled()
     .usage(AnsiColor::Green.on_default().bold())
     .literal(AnsiColor::Cyan.on_default().bold())
     .placeholder(AnsiColor::Cyan.on_default());
-
-/// Headings of the options in a help text.
-pub mod heading {
-    /// What every contender executes, and where.
-    pub const WHAT: &str = "What runs";
-    /// How many statements and how often.
-    pub const SIZE: &str = "How much";
-    /// How drivers and server are set up.
-    pub const SETUP: &str = "Drivers and server";
-    /// Login, TLS and keyspaces on an existing cluster.
-    pub const CLUSTER: &str = "Your own cluster (--target)";
-    /// What ends a worker or repeats a block.
-    pub const LIMITS: &str = "Limits and noise";
-    /// Where the result goes and how much of it is shown.
-    pub const OUTPUT: &str = "Output";
-}
 
 /// A dynamometer for CQL drivers: the same load for each, and what it costs.
 #[derive(Parser)]

@@ -11,9 +11,6 @@ const FILE_SIZE: i32 = 25;
 
 /// Raises `cancel` at the first Ctrl-C or SIGTERM, and says what becomes of the work in the sentence `ending`. A second one ends the
 /// program at once; the system then ends its children.
-///
-/// # Errors
-/// When the system gives no thread or no signals.
 pub fn on_interrupt(cancel: &Cancel, voice: Voice, ending: &'static str) -> Result<()> {
     let cancel = cancel.clone();
     let runtime = tokio::runtime::Builder::new_current_thread()

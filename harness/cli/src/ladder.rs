@@ -8,7 +8,7 @@ use cqldyno_bench::{Arrangement, Contender, Plan};
 use cqldyno_scenarios::{Limits, Operation, Scenario, Submit, builtin};
 
 pub use self::climbed::climbed;
-pub use self::shown::{json, tables};
+pub use self::shown::{json, parts};
 
 /// The scenario that every step changes in one thing.
 const SOUND: &str = "reads";
@@ -64,7 +64,7 @@ pub const STEPS: [Step; 6] = [
     },
     Step {
         name: "spawn-all",
-        title: "a task for every statement",
+        title: "a task per statement",
         wrong: "All tasks exist at once, so memory grows with the number of statements.",
         submit: Submit::SpawnAll,
         ..RIGHT
@@ -80,7 +80,6 @@ pub const STEPS: [Step; 6] = [
 ];
 
 impl Step {
-    /// The step's scenario.
     fn scenario(&self, sound: &Scenario) -> Scenario {
         let mut scenario = Scenario { name: self.name.to_owned(), submit: self.submit, ..sound.clone() };
         if self.submit == Submit::Sequential {
@@ -93,7 +92,6 @@ impl Step {
     }
 }
 
-/// The scenario of the sound step.
 fn sound() -> Result<Scenario> {
     builtin(SOUND).with_context(|| format!("there is no scenario {SOUND} in this program"))
 }

@@ -6,11 +6,12 @@ mod bisect;
 mod command;
 mod count;
 mod format;
+mod heading;
 mod interrupt;
 mod known;
 mod ladder;
 mod login;
-mod measure;
+mod names;
 mod nodes;
 mod outcome;
 mod plan;
@@ -25,12 +26,13 @@ mod repetition;
 #[path = "../../../reports/tests/sample/mod.rs"]
 mod sample;
 mod terminal;
+mod trial;
 
 use std::io::{Write, stderr};
 use std::process::ExitCode;
 
-use clap::Parser;
 use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
 use tracing_subscriber::EnvFilter;
 
 use crate::arguments::{Arguments, Command};
@@ -83,7 +85,7 @@ fn run(command: &Command) -> anyhow::Result<Outcome> {
         Command::Cluster(arguments) => command::cluster::run(arguments),
         Command::Doctor(arguments) => command::doctor::run(arguments),
         Command::Conform(arguments) => command::conform::run(arguments),
-        Command::Completions(arguments) => command::completions::run(arguments),
+        Command::Completions(arguments) => command::completions::run(arguments, Arguments::command()),
     }
 }
 

@@ -3,8 +3,8 @@
 use anyhow::Result;
 use cqldyno_cluster::Topology;
 
-use crate::arguments::heading::SETUP;
 use crate::count::count_or_none;
+use crate::heading::SETUP;
 use crate::outcome::usage;
 
 /// The ring of the embedded cluster.

@@ -34,7 +34,6 @@ impl From<Outcome> for ExitCode {
 #[derive(Debug)]
 struct Coded(u8, String);
 
-/// The code of wrong usage.
 const USAGE: u8 = 2;
 /// The code of what leaves a question open where code 1 is an answer.
 const OPEN: u8 = 3;
@@ -47,7 +46,6 @@ impl fmt::Display for Coded {
 
 impl std::error::Error for Coded {}
 
-/// An error of wrong usage with this text.
 pub fn usage(what: impl fmt::Display) -> anyhow::Error {
     anyhow::Error::new(Coded(USAGE, what.to_string()))
 }
@@ -58,7 +56,6 @@ pub fn leaves_open(error: anyhow::Error, what: &str) -> anyhow::Error {
     if is_ended || error.is::<Coded>() { error } else { error.context(Coded(OPEN, what.to_owned())) }
 }
 
-/// The exit code of an error.
 pub fn exit_code(error: &anyhow::Error) -> ExitCode {
     match error.downcast_ref() {
         Some(BenchError::Ended) => Outcome::Interrupted.into(),

@@ -16,13 +16,13 @@ use cqldyno_reports::{LEAST_BLOCKS, Pass, PlanInfo};
 use cqldyno_scenarios::{Replication, Scenario, Submit};
 
 use crate::access::Access;
-use crate::arguments::heading::{CLUSTER, LIMITS, OUTPUT, SETUP, SIZE, WHAT};
-use crate::command::drivers::no_driver;
-use crate::command::scenarios;
 use crate::count::{
     DAY, Limit, Numbers, bytes, count, count_or_none, duration, nonempty, numbers, or_none, parts, patience, pause,
 };
+use crate::heading::{CLUSTER, LIMITS, OUTPUT, SETUP, SIZE, WHAT};
 use crate::known::Known;
+use crate::names::drivers::no_driver;
+use crate::names::scenarios;
 use crate::nodes::Nodes;
 use crate::outcome::usage;
 use crate::plan::releases::{Named, is_all, named};

@@ -3,7 +3,9 @@
 use cqldyno_bench::{BUILDER_KEYS, COMMON_KEYS};
 use cqldyno_driver_api::{Capability, DriverInfo};
 use cqldyno_reports::measure::{ALLOCATIONS, CPU_PER_STATEMENT, Figure, INSTRUCTIONS, SYSTEM_CALLS};
-use cqldyno_reports::{Analysis, Contender, Place, SummaryRow, escape, list, plain, three_digits, whole, wrap};
+use cqldyno_reports::{
+    Analysis, Contender, Field, Notes, Place, Sheet, SummaryRow, TableRow, plain, sentence, three_digits, whole,
+};
 use serde_json::{Value, json};
 
 /// The rows of every list in their order, each with the words for it; a driver's other options follow.
@@ -29,11 +31,6 @@ const NO_SETTING: &str = "the driver has no setting for it";
 
 /// What is counted, with its heading in a terminal.
 const COUNTED: [(&Figure, &str); 3] = [(&SYSTEM_CALLS, "calls"), (&ALLOCATIONS, "allocs"), (&INSTRUCTIONS, "instr.")];
-/// Columns of a terminal.
-pub const WIDTH: usize = 80;
-/// Columns of its first two.
-const NAME: usize = 22;
-const CPU: usize = 29;
 
 /// The settings that a driver can be tried with, each written `KEY=VALUE`. `is_ours` says that cqldyno builds its workers.
 pub fn settings(driver: &DriverInfo, is_ours: bool) -> Vec<String> {
@@ -97,7 +94,6 @@ pub struct Prices<'a> {
     rows: Vec<Price<'a>>,
 }
 
-/// One row.
 #[derive(Default)]
 struct Price<'a> {
     /// The setting, or the driver's label.
@@ -146,55 +142,32 @@ impl<'a> Prices<'a> {
         (0..COUNTED.len()).filter(has).collect()
     }
 
-    /// For a terminal of 80 columns.
-    pub fn text(&self) -> String {
+    /// As a table, perhaps with what each setting changes; reasons become `notes`.
+    pub fn sheet(&self, explains: bool, notes: &mut Notes) -> Sheet {
         let counted = self.counted();
-        let line = |name: &str, cpu: &str, counts: &[String]| {
-            let name = if name.chars().count() > NAME { format!("{name}\n") } else { name.to_owned() };
-            let lead = name.rsplit('\n').next().map_or(0, |last| last.chars().count());
-            let counts: String = counts.iter().map(|count| format!("{count:>9}")).collect();
-            format!("{name}{}{cpu:<CPU$}{counts}", " ".repeat(NAME + 1 - lead)).trim_end().to_owned() + "\n"
-        };
-        let heads: Vec<String> = counted.iter().map(|at| COUNTED[*at].1.to_owned()).collect();
-        let mut text = format!("{}\n{}", self.place, line("per statement", "    CPU time", &heads));
-        for (nth, row) in self.rows.iter().enumerate() {
-            let name = plain(&row.setting);
-            text += &match &row.missing {
+        let heads = explains.then_some("what it changes").into_iter().chain(["CPU time", "95 %"]);
+        let heads = heads.chain(counted.iter().map(|at| COUNTED[*at].1));
+        let row = |(nth, price): (usize, &Price)| {
+            let words = explains.then(|| Field::of(plain(&price.words)));
+            let mut fields: Vec<Field> = words.into_iter().collect();
+            match &price.missing {
                 Some(why) => {
-                    let why = wrap(&plain(&format!("n/a: {why}")), WIDTH - NAME - 3, 0);
-                    line(&name, &why.replace('\n', &format!("\n{}", " ".repeat(NAME + 3))), &[])
-                        .replacen("n/a", "  n/a", 1)
+                    fields.push(Field::missing(notes.number(&sentence(why))));
+                    fields.resize_with(1 + counted.len() + fields.len(), Field::default);
                 }
-                None => line(&name, &row.cpu_text(nth == 0), &row.count_texts(&counted, nth == 0)),
-            };
-        }
-        self.notes().iter().fold(text, |text, note| format!("{text}{}\n", wrap(&plain(note), WIDTH, 2)))
+                None => {
+                    fields.extend(price.cpu_fields(nth == 0));
+                    fields.extend(counted.iter().map(|at| price.count_field(*at, nth == 0, notes)));
+                }
+            }
+            TableRow::of(&price.setting, fields)
+        };
+        let first = if explains { "setting" } else { "per statement" };
+        let rows = self.rows.iter().enumerate().map(row).collect();
+        let columns = heads.map(|head| vec![head.to_owned()]).collect();
+        Sheet { words: explains.into(), ..Sheet::of(plain(&self.place), first, columns, vec![rows]) }
     }
 
-    /// As a table of a page.
-    pub fn markdown(&self) -> String {
-        let counted = self.counted();
-        let heads: String = counted.iter().map(|at| format!(" {} |", COUNTED[*at].0.name)).collect();
-        let rule = " ---: |".repeat(counted.len());
-        let place = escape(&self.place);
-        let mut text =
-            format!("### {place}\n\n| setting | what it changes | CPU time |{heads}\n| --- | --- | ---: |{rule}\n");
-        for (nth, row) in self.rows.iter().enumerate() {
-            let cpu = match &row.missing {
-                Some(why) => format!("n/a: {}", escape(why)),
-                None => row.cpu_text(nth == 0).split_whitespace().collect::<Vec<_>>().join(" "),
-            };
-            let counts = match row.missing {
-                Some(_) => vec![String::new(); counted.len()],
-                None => row.count_texts(&counted, nth == 0),
-            };
-            let counts: String = counts.iter().map(|count| format!(" {count} |")).collect();
-            text += &format!("| `{}` | {} | {cpu} |{counts}\n", row.setting, escape(&row.words));
-        }
-        self.notes().iter().fold(text, |text, note| format!("{text}\n{}\n", escape(note)))
-    }
-
-    /// As data.
     pub fn json(&self) -> Value {
         let row = |price: &Price| {
             let count = |((figure, _), count): (&(&Figure, _), &Result<[f64; 2], String>)| {
@@ -211,22 +184,6 @@ impl<'a> Prices<'a> {
         let mut rows = self.rows.iter().map(row);
         json!({ "place": self.place, "base": rows.next(), "changed": rows.collect::<Vec<_>>() })
     }
-
-    /// Why counts are missing, each reason once.
-    fn notes(&self) -> Vec<String> {
-        let mut notes: Vec<(String, Vec<String>)> = Vec::new();
-        for (at, (Figure { name, .. }, _)) in COUNTED.iter().enumerate() {
-            for row in self.rows.iter().filter(|row| row.missing.is_none()) {
-                let Some(Err(why)) = row.counts.get(at) else { continue };
-                match notes.iter_mut().find(|(known, _)| known == why) {
-                    Some((_, all)) if all.iter().any(|one| one == name) => {}
-                    Some((_, all)) => all.push((*name).to_owned()),
-                    None => notes.push((why.clone(), vec![(*name).to_owned()])),
-                }
-            }
-        }
-        notes.into_iter().map(|(why, names)| format!("n/a in {}: {why}", list(&names))).collect()
-    }
 }
 
 impl<'a> Price<'a> {
@@ -241,23 +198,27 @@ impl<'a> Price<'a> {
         Price { cpu, counts, missing: cpu.and_then(|row| row.figure().err()), ..Price::default() }
     }
 
-    /// The CPU time, or what it costs or saves in hundredths; a number ends in the same column on every row.
-    fn cpu_text(&self, is_base: bool) -> String {
+    /// The CPU time, or what it costs or saves in hundredths, and its interval.
+    fn cpu_fields(&self, is_base: bool) -> [Field; 2] {
         let share = |ratio: f64| format!("{:+.1}", (ratio - 1.0) * 100.0);
-        match self.cpu {
-            Some(SummaryRow { level: Some(us), .. }) if is_base => format!("{:>7} us", three_digits(*us)),
+        let fields = match self.cpu {
+            Some(SummaryRow { level: Some(us), .. }) if is_base => [format!("{} us", three_digits(*us)), String::new()],
             Some(SummaryRow { ratio: Some(ratio), interval: Some([low, high]), .. }) => {
-                format!("{:>7} %  ({} to {})", share(*ratio), share(*low), share(*high))
+                [format!("{} %", share(*ratio)), format!("{} to {}", share(*low), share(*high))]
             }
             // Without an interval a share would look like a result.
-            _ => format!("{:>7}", "n/a"),
-        }
+            _ => ["n/a".to_owned(), String::new()],
+        };
+        fields.map(Field::of)
     }
 
-    /// The counts of the base, or how others differ from them.
-    fn count_texts(&self, counted: &[usize], is_base: bool) -> Vec<String> {
-        let text = |[base, own]: [f64; 2]| if is_base { figure(own) } else { difference(own - base, base) };
-        counted.iter().map(|at| self.counts[*at].clone().map_or_else(|_| "n/a".to_owned(), text)).collect()
+    /// A count of the base, or how others differ from it.
+    fn count_field(&self, at: usize, is_base: bool, notes: &mut Notes) -> Field {
+        match &self.counts[at] {
+            Ok([_, own]) if is_base => Field::of(figure(*own)),
+            Ok([base, own]) => Field::of(difference(own - base, *base)),
+            Err(why) => Field::missing(notes.number(why)),
+        }
     }
 }
 
@@ -290,7 +251,7 @@ fn difference(by: f64, base: f64) -> String {
 mod tests {
     use cqldyno_driver_api::DriverOption;
     use cqldyno_reports::measure::SYSCALLS_PER_STATEMENT;
-    use cqldyno_reports::{Cell, Measure, Pass, Run, Unit};
+    use cqldyno_reports::{Cell, Look, Measure, Part, Pass, Run, Unit, markdown, terminal};
 
     use super::*;
     use crate::sample;
@@ -338,22 +299,33 @@ mod tests {
         (run, cells)
     }
 
+    fn shown(prices: &[Prices], explains: bool, set: impl Fn(&[Part]) -> String) -> String {
+        let mut notes = Notes::default();
+        let sheet = Part::Sheet(prices[0].sheet(explains, &mut notes));
+        set(&[sheet, Part::Notes(notes.0)])
+    }
+
+    fn terminal_of_80(parts: &[Part]) -> String {
+        terminal(parts, Look { width: 80, all_columns: false, ..Look::default() })
+    }
+
     #[test]
     fn a_setting_costs_what_it_takes_more_than_the_driver_as_it_is() {
         let (run, cells) = priced();
         let analysis = Analysis::new(&run, &cells);
         let prices = Prices::of(&analysis, None, &[("coalescing=off", NO_SETTING)]);
-        let text = prices[0].text();
+        let text = shown(&prices, false, terminal_of_80);
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         let line = text.lines().find(|line| line.starts_with("timeout=30s")).unwrap();
-        assert!(line.contains(" %  (+") && line.ends_with("+0.023"), "{line}");
-        assert!(text.contains("coalescing=off           n/a: the driver has no setting for it"), "{text}");
-        assert!(text.contains("n/a in allocations and instructions: This was not measured in this run."), "{text}");
+        assert!(line.contains(" %  +") && line.contains(" to +") && line.ends_with("+0.023"), "{line}");
+        assert!(text.lines().any(|line| line.starts_with("coalescing=off ") && line.ends_with(" n/a [1]")), "{text}");
+        assert!(text.contains("[1] The driver has no setting for it."), "{text}");
+        assert!(!text.contains("allocs"), "what no row has is no column: {text}");
         let data = prices[0].json();
         assert_eq!(data["changed"][0]["setting"], "timeout=30s");
         assert_eq!(data["base"]["per_statement"]["system_calls"], 0.1);
-        let page = prices[0].markdown();
-        assert!(page.contains("| `timeout=30s` | a time limit per statement | +"), "{page}");
+        let page = shown(&prices, true, markdown);
+        assert!(page.contains("| timeout=30s | a time limit per statement | +"), "{page}");
     }
 
     #[test]
@@ -362,8 +334,8 @@ mod tests {
         cells.retain(|cell| cell.contender != "scylla+timeout=30s");
         let who = run.contenders.iter_mut().find(|one| one.id == "scylla+timeout=30s").unwrap();
         who.unavailable = Some("It cannot be built.".to_owned());
-        let text = Prices::of(&Analysis::new(&run, &cells), None, &[])[0].text();
-        assert!(text.contains("timeout=30s              n/a: It cannot be built."), "{text}");
+        let text = shown(&Prices::of(&Analysis::new(&run, &cells), None, &[]), false, terminal_of_80);
+        assert!(text.contains("[1] It cannot be built."), "{text}");
     }
 
     #[test]

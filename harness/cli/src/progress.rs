@@ -8,6 +8,7 @@ mod pulse;
 
 use std::collections::BTreeSet;
 use std::io::{Write, stderr};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use cqldyno_bench::{Building, CellStart, Observer, Outlook, SoFar, Stage};
@@ -24,7 +25,6 @@ use crate::terminal;
 
 /// Narrower terminals have no room for a bar beside the words.
 const LEAST_FOR_BARS: usize = 70;
-/// Columns of a bar.
 const BAR: usize = 20;
 /// The lines of a terminal that the tables so far leave to progress, and to the cursor.
 const BELOW: usize = 4;
@@ -32,11 +32,11 @@ const BELOW: usize = 4;
 const PART_FOR_TABLES: u32 = 100;
 
 /// Shows the progress of a run.
+#[derive(Default)]
 pub struct Progress {
     shown: Shown,
     /// Warnings that were printed although progress is quiet: each is printed once.
     warned: BTreeSet<String>,
-    /// The running cell.
     cell: Running,
     builds: Builds,
     /// Breaks a long silence.
@@ -52,13 +52,16 @@ pub struct Progress {
     promised: Option<(Instant, Duration)>,
 }
 
+#[derive(Default)]
 enum Shown {
+    #[default]
     Nothing,
     Lines,
     Bars(Bars),
 }
 
 /// The tables so far, the run, the cell and the last result.
+#[derive(Default)]
 struct Bars {
     canvas: Canvas,
     tables: Vec<String>,
@@ -75,7 +78,6 @@ struct Bar {
     message: String,
 }
 
-/// The running cell.
 struct Running {
     /// `[7/90]`.
     number: String,
@@ -98,7 +100,6 @@ pub struct Voice {
 }
 
 impl Voice {
-    /// A line that stays.
     pub fn say(&self, line: &str) {
         let line = in_lines(line, terminal::size_of_progress().map(|(width, _)| width));
         match &self.canvas {
@@ -120,21 +121,9 @@ impl Progress {
         let shown = match (quiet, draws) {
             (true, _) => Shown::Nothing,
             (false, false) => Shown::Lines,
-            (false, true) => Shown::Bars(Bars::new()),
+            (false, true) => Shown::Bars(Bars::default()),
         };
-        let (cell, builds) = (Running::none(), Builds::default());
-        Progress {
-            shown,
-            warned: BTreeSet::new(),
-            cell,
-            builds,
-            pulse: None,
-            watches: false,
-            generation: 0,
-            generations: 0,
-            watched: None,
-            promised: None,
-        }
+        Progress { shown, ..Progress::default() }
     }
 
     /// Shows the tables so far after each generation.
@@ -208,11 +197,6 @@ fn differs_much(total: Duration, promised: Duration) -> bool {
 }
 
 impl Bars {
-    fn new() -> Bars {
-        let (run, cell) = Default::default();
-        Bars { canvas: Canvas::new(), tables: Vec::new(), run, cell, last: String::new() }
-    }
-
     /// Draws all lines as they are now.
     fn draw(&self) {
         let width = terminal::size_of_progress().map_or(usize::MAX, |(width, _)| width);
@@ -244,11 +228,13 @@ impl Bar {
     }
 }
 
-impl Running {
-    fn none() -> Running {
+impl Default for Running {
+    fn default() -> Running {
         Running::new(String::new(), String::new(), "", Duration::ZERO, Duration::ZERO)
     }
+}
 
+impl Running {
     fn new(number: String, who: String, doing: &str, left: Duration, behind: Duration) -> Running {
         Running {
             number,
@@ -532,6 +518,11 @@ fn in_lines(text: &str, width: Option<usize>) -> String {
 
 fn number(number: u64) -> String {
     whole(number as f64)
+}
+
+/// A thread that panicked leaves nothing half done in such a state.
+fn locked<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A duration in the unit that fits.

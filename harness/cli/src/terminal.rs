@@ -3,9 +3,9 @@
 use std::io::{BufWriter, IsTerminal, Write, stderr, stdout};
 
 use anyhow::{Context, Result};
-use cqldyno_reports::{ExportError, Look, plain};
+use cqldyno_reports::{ExportError, Look, Part, plain};
 
-use crate::arguments::heading::OUTPUT;
+use crate::heading::OUTPUT;
 
 /// Columns of sentences in a pipe.
 const PIPE: usize = 80;
@@ -56,17 +56,27 @@ pub fn has_colours() -> bool {
 }
 
 /// Writes the result to standard output.
-///
-/// # Errors
-/// When it cannot be written, for example because the disk is full.
 pub fn print(text: &str) -> Result<()> {
     write(|out| Ok(out.write_all(text.as_bytes())?))
 }
 
+/// The parts as standard output shows them.
+pub fn set(parts: &[Part]) -> String {
+    cqldyno_reports::terminal(parts, look(&Detail::default()))
+}
+
+/// Writes the parts to standard output.
+pub fn print_parts(parts: &[Part]) -> Result<()> {
+    print(&set(parts))
+}
+
+/// The lines that belong to a name, indented: the first one stands beside it.
+pub fn named(name: &str, lines: impl IntoIterator<Item = String>) -> Vec<(String, String)> {
+    let names = std::iter::once(format!("  {name}")).chain(std::iter::repeat(String::new()));
+    names.zip(lines.into_iter().map(|line| plain(&line))).collect()
+}
+
 /// Writes to standard output what `put` writes.
-///
-/// # Errors
-/// As [`print`], and those of `put`.
 pub fn write(put: impl FnOnce(&mut dyn Write) -> Result<(), ExportError>) -> Result<()> {
     let mut out = BufWriter::new(stdout().lock());
     match put(&mut out).and_then(|()| Ok(out.flush()?)) {

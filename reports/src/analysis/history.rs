@@ -29,8 +29,8 @@ const METERS: [(&str, &str); 8] = [
     (THROUGHPUT, "statements/s"),
     (SYSCALLS_PER_STATEMENT, "system calls per statement"),
     (ALLOCATIONS_PER_STATEMENT, "allocations per statement"),
-    (PROCESSOR_INSTRUCTIONS, "instructions per statement"),
     (CALLGRIND_INSTRUCTIONS, "instructions per statement, under callgrind"),
+    (PROCESSOR_INSTRUCTIONS, "instructions per statement"),
     ("bytes_sent_per_statement", "bytes sent per statement"),
     ("bytes_received_per_statement", "bytes received per statement"),
 ];

@@ -41,7 +41,8 @@ impl Exporter for Markdown {
     }
 }
 
-pub(crate) fn markdown(parts: &[Part]) -> String {
+/// The parts below each other, as GitHub shows them.
+pub fn markdown(parts: &[Part]) -> String {
     parts.iter().map(part).filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
 }
 

@@ -3,15 +3,21 @@
 use super::text::plain;
 use crate::{Contender, Role};
 
-pub(crate) enum Part {
+/// A part of a text.
+pub enum Part {
+    /// What stands over what follows.
     Title(String),
+    /// A paragraph.
     Text(String),
     Warning(String),
     Pairs(Vec<(String, String)>),
+    /// Sentences below each other.
     List(Vec<String>),
     /// Sentences, numbered from 1; sheets refer to the numbers.
     Notes(Vec<String>),
+    /// The short tables of a run.
     Short(Short),
+    /// A table.
     Sheet(Sheet),
     /// Details that open on request, where the format can.
     Folded(&'static str, Vec<Part>),
@@ -24,19 +30,21 @@ impl Part {
 }
 
 /// The short tables of a run: one row per arrangement, scenario and contender, which a terminal sets in a table each, with bars.
-pub(crate) struct Short {
+pub struct Short {
     /// The contender's column is the last of words; CPU time per statement comes next, or why there is none.
     pub sheet: Sheet,
     pub heads: Vec<Head>,
 }
 
-pub(crate) struct Head {
+/// What stands over a column.
+pub struct Head {
     /// Whether it continues the column before it, so that no title stands over it.
     pub continues: bool,
     pub right: bool,
 }
 
-pub(crate) struct Sheet {
+/// Rows and columns.
+pub struct Sheet {
     /// What it shows; empty if the title above says so.
     pub title: String,
     pub first: String,
@@ -78,7 +86,9 @@ pub(crate) fn by_role<'a>(
     vec![rows, apart]
 }
 
-pub(crate) struct TableRow {
+/// A row of a sheet.
+pub struct TableRow {
+    /// Its name, in the first column.
     pub label: String,
     /// After the label, what the reader must not miss: `void` or `failed 1/3`; empty if every block counts.
     pub trouble: String,
@@ -94,8 +104,10 @@ impl TableRow {
     }
 }
 
+/// What stands in one column of a row.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Field {
+pub struct Field {
+    /// A figure or words.
     pub text: String,
     /// The number of the note on it, after the text.
     pub note: Option<usize>,
@@ -110,6 +122,7 @@ pub(crate) struct Field {
 }
 
 impl Field {
+    /// The text by itself.
     pub fn of(text: impl Into<String>) -> Field {
         Field { text: text.into(), ..Field::default() }
     }
@@ -134,9 +147,10 @@ impl Field {
 
 /// Numbered sentences, each once.
 #[derive(Default)]
-pub(crate) struct Notes(pub Vec<String>);
+pub struct Notes(pub Vec<String>);
 
 impl Notes {
+    /// The number of the sentence.
     pub fn number(&mut self, sentence: &str) -> usize {
         let sentence = plain(sentence);
         match self.0.iter().position(|known| *known == sentence) {

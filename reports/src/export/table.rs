@@ -106,7 +106,8 @@ impl Exporter for Table {
     }
 }
 
-pub(crate) fn terminal(parts: &[Part], look: Look) -> String {
+/// The parts below each other, for a terminal.
+pub fn terminal(parts: &[Part], look: Look) -> String {
     let mut out = String::new();
     let mut before: Option<&Part> = None;
     for part in parts {

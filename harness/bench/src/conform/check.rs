@@ -2,70 +2,46 @@
 
 use std::collections::BTreeMap;
 
-/// One thing that the worker protocol asks for, in the order in which it is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Check {
-    /// `hello`, in time and of this version.
-    Hello,
-    /// A message out of order is answered with `failed`.
-    Order,
-    /// An unknown option is refused by name.
-    Refusal,
-    /// Connects, prepares, warms up, and says `ready`.
-    Ready,
-    /// `end` after the last answer.
-    Window,
-    /// `done` after `ack`.
-    Done,
-    /// As many statements as asked for, for the worker and for the server.
-    Count,
-    /// Rows are right, and rows that are not are found.
-    Rows,
-    /// Data connections are as many as asked for.
-    Connections,
-    /// The histogram can be read and has every answer.
-    Histogram,
-    /// Operations besides `execute` that the worker declares.
-    Operations,
-    /// `stop` ends a turn.
-    Stop,
-    /// Times fit those that server and system saw.
-    Time,
-    /// An open loop keeps its account.
-    Rate,
-    /// Every turn of several is a turn of its own.
-    Turns,
-    /// The exit code is 0 after `done`.
-    Exit,
-    /// It ends when the parent is gone.
-    Parent,
-}
+use cqldyno_driver_api::words;
 
-impl Check {
-    /// All of them, in their order, each with its name in a word.
-    pub const ALL: [(Check, &'static str); 17] = [
-        (Check::Hello, "hello"),
-        (Check::Order, "order"),
-        (Check::Refusal, "refusal"),
-        (Check::Ready, "ready"),
-        (Check::Window, "window"),
-        (Check::Done, "done"),
-        (Check::Count, "count"),
-        (Check::Rows, "rows"),
-        (Check::Connections, "connections"),
-        (Check::Histogram, "histogram"),
-        (Check::Operations, "operations"),
-        (Check::Stop, "stop"),
-        (Check::Time, "time"),
-        (Check::Rate, "rate"),
-        (Check::Turns, "turns"),
-        (Check::Exit, "exit"),
-        (Check::Parent, "parent"),
-    ];
-
-    /// Its name in a word.
-    pub fn name(self) -> &'static str {
-        Check::ALL[self as usize].1
+words! {
+    /// One thing that the worker protocol asks for, in the order in which it is shown.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Check {
+        /// `hello`, in time and of this version.
+        Hello = "hello",
+        /// A message out of order is answered with `failed`.
+        Order = "order",
+        /// An unknown option is refused by name.
+        Refusal = "refusal",
+        /// Connects, prepares, warms up, and says `ready`.
+        Ready = "ready",
+        /// `end` after the last answer.
+        Window = "window",
+        /// `done` after `ack`.
+        Done = "done",
+        /// As many statements as asked for, for the worker and for the server.
+        Count = "count",
+        /// Rows are right, and rows that are not are found.
+        Rows = "rows",
+        /// Data connections are as many as asked for.
+        Connections = "connections",
+        /// The histogram can be read and has every answer.
+        Histogram = "histogram",
+        /// Operations besides `execute` that the worker declares.
+        Operations = "operations",
+        /// `stop` ends a turn.
+        Stop = "stop",
+        /// Times fit those that server and system saw.
+        Time = "time",
+        /// An open loop keeps its account.
+        Rate = "rate",
+        /// Every turn of several is a turn of its own.
+        Turns = "turns",
+        /// The exit code is 0 after `done`.
+        Exit = "exit",
+        /// It ends when the parent is gone.
+        Parent = "parent",
     }
 }
 
@@ -112,7 +88,7 @@ impl Findings {
 
     /// Every check with what was found.
     pub(super) fn into_all(mut self) -> Vec<(Check, Found)> {
-        Check::ALL.into_iter().map(|(check, _)| (check, self.0.remove(&check).unwrap_or(Found::NotReached))).collect()
+        Check::ALL.into_iter().map(|check| (check, self.0.remove(&check).unwrap_or(Found::NotReached))).collect()
     }
 }
 

@@ -55,8 +55,7 @@ struct Waiting<'a> {
 impl<'a> Play<'a> {
     fn waiting(&mut self, check: Check, title: &str, stage: &Stage, turns: u32) -> Result<Waiting<'a>, Ends> {
         let mut worker = self.open(check, title)?;
-        let ready = worker.job(self.job(stage, turns), &mut || None);
-        let Ready { connections, .. } = self.of(check, ready)?;
+        let Ready { connections, .. } = self.of(check, worker.job(self.job(stage, turns), &mut || None))?;
         Ok(Waiting { worker, connections: connections.unwrap_or(stage.connections), before: stage.snapshot() })
     }
 
@@ -70,11 +69,13 @@ impl<'a> Play<'a> {
     /// A window, and the worker's account of it.
     fn window(&mut self, check: Check, title: &str, stage: &Stage) -> Result<(Waiting<'a>, End, Done), Ends> {
         let mut waiting = self.waiting(check, title, stage, 1)?;
-        let end = waiting.worker.go(&mut || None, |_| ());
-        let end = self.of(check, end)?;
-        let done = waiting.worker.ack();
-        let done = self.of(check, done)?;
+        let (end, done) = self.ran(check, &mut waiting.worker)?;
         Ok((waiting, end, done))
+    }
+
+    fn ran(&mut self, check: Check, worker: &mut Worker<'_>) -> Result<(End, Done), Ends> {
+        let end = self.of(check, worker.go(&mut || None, |_| ()))?;
+        Ok((end, self.of(check, worker.ack())?))
     }
 
     /// One window of inserts and selects, in which each step is a check of its own.
@@ -83,12 +84,10 @@ impl<'a> Play<'a> {
         let Waiting { mut worker, connections, before } =
             self.waiting(Check::Ready, "A window of inserts and selects", &stage, 1)?;
         self.findings.judge(Check::Ready, None);
-        let end = worker.go(&mut || None, |_| ());
-        let end = self.of(Check::Window, end)?;
+        let end = self.of(Check::Window, worker.go(&mut || None, |_| ()))?;
         let idle = (end.wall_ns == 0).then(|| "The window took no time at all (`wall_ns` of `end` is 0).".to_owned());
         self.findings.judge(Check::Window, idle);
-        let done = worker.ack();
-        let done = self.of(Check::Done, done)?;
+        let done = self.of(Check::Done, worker.ack())?;
         let by_second: u64 = done.per_second.iter().sum();
         let series = (!done.per_second.is_empty() && by_second != done.answered).then(|| {
             format!(
@@ -201,11 +200,9 @@ impl<'a> Play<'a> {
         };
         let mut clocks = [WALL, CPU_TIME].map(|meter| meter.attach(&subject));
         clocks.iter_mut().for_each(|clock| clock.at_go());
-        let end = worker.go_and_stop(STOP_AFTER);
-        let end = self.of(Check::Stop, end)?;
+        let end = self.of(Check::Stop, worker.go_and_stop(STOP_AFTER))?;
         let seen: Vec<Seen> = clocks.iter_mut().map(|clock| clock.at_end()).collect();
-        let done = worker.ack();
-        let done = self.of(Check::Stop, done)?;
+        let done = self.of(Check::Stop, worker.ack())?;
         let counted = stage.counted(before.as_ref());
         let mut found = stage.deviations(done.issued, (&done, end.wall_ns), counted.as_ref(), connections);
         if done.issued == 0 || done.issued == ENDLESS {
@@ -222,19 +219,12 @@ impl<'a> Play<'a> {
     pub(super) fn paced(&mut self) -> Result<(), Ends> {
         let stage = self.stage("writes", RATE, WARMUP, Shape::AtRate(RATE))?;
         let mut worker = self.open(Check::Rate, "A window with a rate")?;
-        let offered = worker.offer(self.job(&stage, 1), &mut || None);
-        let ready = match self.of(Check::Rate, offered)? {
-            Ok(ready) => ready,
-            Err(_) => {
-                self.findings.leave_out(Check::Rate, "It refuses a rate, which is optional.");
-                return Ok(());
-            }
+        let Ok(ready) = self.of(Check::Rate, worker.offer(self.job(&stage, 1), &mut || None))? else {
+            self.findings.leave_out(Check::Rate, "It refuses a rate, which is optional.");
+            return Ok(());
         };
         let before = stage.snapshot();
-        let end = worker.go(&mut || None, |_| ());
-        let end = self.of(Check::Rate, end)?;
-        let done = worker.ack();
-        let done = self.of(Check::Rate, done)?;
+        let (end, done) = self.ran(Check::Rate, &mut worker)?;
         let counted = stage.counted(before.as_ref());
         let due = ready.connections.unwrap_or(stage.connections);
         let mut found = stage.deviations(RATE, (&done, end.wall_ns), counted.as_ref(), due);

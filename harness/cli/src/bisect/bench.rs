@@ -11,20 +11,17 @@ use cqldyno_bench::{
 use cqldyno_reports::{Analysis, explanation, sentence};
 use cqldyno_scenarios::Scenario;
 
+use super::judge::Beside;
 use super::log::Log;
-use super::meter::{Compared, LOOKS, Searched};
-use crate::command::scenarios;
-use crate::measure::{ended, kept};
+use crate::names::scenarios;
 use crate::outcome::usage;
 use crate::plan::{EXPLAINING_PASSES, NOISE_SHARE};
 use crate::progress::Progress;
 use crate::terminal;
+use crate::trial::{ended, kept};
 
 /// The narrowest and the widest half interval that a run in turns is asked for, as a share.
 const WIDTHS: (f64, f64) = (0.005, 0.2);
-
-/// What versions side by side came to, or the place of the first one without a figure and the reason.
-pub type Compares = Result<Compared, (usize, String)>;
 
 /// What measures the versions of a log.
 pub struct Bench<'a> {
@@ -38,9 +35,6 @@ pub struct Bench<'a> {
 
 impl Bench<'_> {
     /// Builds the version at `place`, so that a step is not begun in vain; or why it cannot be built, as a sentence.
-    ///
-    /// # Errors
-    /// What is wrong with the machine and not with the version, or that the user ended it.
     pub fn build(&mut self, log: &Log, place: usize) -> Result<Result<(), String>> {
         let order = contender(log, place)?.order;
         let name = format!("build-{place}.log");
@@ -58,42 +52,28 @@ impl Bench<'_> {
         }
     }
 
-    /// Measures the versions at these places side by side, in the folder `runs`. A run that takes times ends early once intervals tell
-    /// such a ratio from 1.
-    ///
-    /// # Errors
-    /// When a run cannot be made, or the user ended it.
-    pub fn compare(&mut self, log: &Log, places: &[usize], runs: &str, ratio: Option<f64>) -> Result<Compares> {
-        let meter = log.asked.meter;
-        if meter == Searched::Cpu {
-            let mut plan = plan(log, places, runs)?;
+    /// Measures the versions at these places side by side, in the folder `runs`; or the place of the first one without a figure and the
+    /// reason. A run that takes times ends early once intervals tell such a ratio from 1.
+    pub fn compare(
+        &mut self,
+        log: &Log,
+        places: &[usize],
+        runs: &str,
+        ratio: Option<f64>,
+    ) -> Result<Result<Beside, (usize, String)>> {
+        let searched = log.asked.meter;
+        let mut plan = plan(log, places, searched.names(), runs)?;
+        if searched.pass().is_none() {
             plan.limit(Some(Duration::from_secs(log.asked.within_s)));
-            let mut plan = plan.with_turns(None);
+            plan = plan.with_turns(None);
             plan.until = ratio.map(|ratio| ((ratio - 1.0).abs() / 3.0).clamp(WIDTHS.0, WIDTHS.1));
-            return self.run(&plan, |analysis| Ok(Compared::of_times(analysis, meter.figures(analysis)?)));
         }
-        let mut rows = Vec::new();
-        for look in LOOKS {
-            while rows.len() < look {
-                let plan = plan(log, places, &format!("{runs}/{}", rows.len() + 1))?;
-                match self.run(&plan, |analysis| meter.figures(analysis))? {
-                    Ok(row) => rows.push(row),
-                    Err(missing) => return Ok(Err(missing)),
-                }
-            }
-            let compared = meter.compared(&rows);
-            let is_told = |one: usize, other: usize| compared.rises(one, other).is_some();
-            let (last, ends_are_told) = (places.len() - 1, places.len() == 2 || is_told(0, 1));
-            if compared.exact || (ends_are_told && (0..last).any(|other| is_told(other, last))) {
-                break;
-            }
-        }
-        Ok(Ok(meter.compared(&rows)))
+        self.run(&plan, |analysis| searched.beside(analysis))
     }
 
     /// What the second of two versions has more of than the first, as a sentence; `None` if it cannot be measured.
     pub fn explain(&mut self, log: &Log, pair: [usize; 2], runs: &str) -> Result<Option<String>> {
-        let plan = plan(log, &pair, runs)?.with(|plan| plan.passes = EXPLAINING_PASSES.to_vec());
+        let plan = plan(log, &pair, 1, runs)?.with(|plan| plan.passes = EXPLAINING_PASSES.to_vec());
         let told = self.run(&plan, |analysis| {
             let [cheaper, dearer] = analysis.run().contenders.as_slice() else { return Ok(None) };
             Ok(analysis.places().find_map(|place| explanation(analysis, place, dearer, cheaper)))
@@ -138,10 +118,11 @@ fn contender(log: &Log, place: usize) -> Result<Contender> {
     Ok(contender)
 }
 
-/// The run of the versions at these places; the first one is the reference.
-fn plan(log: &Log, places: &[usize], runs: &str) -> Result<Plan> {
+/// The run of the versions at these places, each under so many names; the first one is the reference.
+fn plan(log: &Log, places: &[usize], names: usize, runs: &str) -> Result<Plan> {
     let asked = &log.asked;
-    let contenders = places.iter().map(|place| contender(log, *place)).collect::<Result<Vec<_>>>()?;
+    let named = places.iter().flat_map(|place| std::iter::repeat_n(*place, names));
+    let contenders = named.map(|place| contender(log, place)).collect::<Result<Vec<_>>>()?;
     let reference = contenders.first().map(ToString::to_string);
     let mut plan = Plan::new(contenders, vec![scenario(&asked.scenario)?]);
     plan.arrangements = vec![asked.arrangement.parse().map_err(usage)?];

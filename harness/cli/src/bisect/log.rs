@@ -5,28 +5,54 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use cqldyno_bench::Arrangement;
 use serde::{Deserialize, Serialize};
 
-use super::meter::Searched;
+use super::judge::Searched;
 use super::search::Seen;
+use crate::count::{count, patience};
+use crate::heading::{SIZE, WHAT};
+use crate::known::Known;
+use crate::names::{drivers, scenarios};
 use crate::outcome::usage;
 
-/// The log's name in the folder of the search.
 const FILE: &str = "steps.jsonl";
 
-/// What is searched.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, clap::Args)]
 pub struct Asked {
-    /// The driver, perhaps with a checkout and settings.
+    /// Driver, such as scylla; for commits scylla@path:DIR
+    #[arg(value_parser = Known(drivers::names), hide_possible_values = true, requires = "good", requires = "bad")]
+    #[arg(required = false, required_unless_present = "resume")]
     pub driver: String,
+    /// The good end: a release, or a commit, tag or branch
+    #[arg(long, value_name = "VERSION", required = false, requires = "driver", help_heading = WHAT)]
     pub good: String,
+    /// The bad end
+    #[arg(long, value_name = "VERSION", required = false, requires = "driver", help_heading = WHAT)]
     pub bad: String,
+    /// syscalls, allocations, instructions or cpu
+    #[arg(long, value_name = "METER", default_value = "syscalls", help_heading = WHAT, hide_possible_values = true)]
+    #[arg(requires = "driver")]
     pub meter: Searched,
+    /// Name or TOML file
+    #[arg(long, value_name = "NAME|FILE", default_value = "writes", help_heading = WHAT, requires = "driver")]
+    #[arg(value_parser = Known(scenarios::names), hide_possible_values = true)]
     pub scenario: String,
+    /// Runtime: current or multi:N
+    #[arg(long, value_name = "NAME", default_value = "current", help_heading = WHAT, requires = "driver")]
+    #[arg(value_parser = |text: &str| text.parse::<Arrangement>().map(|one| one.to_string()))]
     pub arrangement: String,
+    /// Statements per cell that counts
+    #[arg(short = 'n', long, value_name = "N", value_parser = count, default_value = "100k", help_heading = SIZE)]
+    #[arg(requires = "driver")]
     pub count: u64,
+    /// Statements in flight
+    #[arg(short, long, value_name = "N", value_parser = count, default_value = "1024", help_heading = SIZE)]
+    #[arg(requires = "driver")]
     pub concurrency: u64,
-    /// Seconds of a step that takes time.
+    /// Time of each step that measures CPU time
+    #[arg(id = "within", long, value_name = "TIME", default_value = "5min", help_heading = SIZE)]
+    #[arg(value_parser = |text: &str| patience(text).map(|time| time.as_secs()), requires = "driver")]
     pub within_s: u64,
 }
 
@@ -66,7 +92,6 @@ pub struct Step {
     pub runs: Option<String>,
 }
 
-/// A line of the log.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Entry {
@@ -75,7 +100,6 @@ enum Entry {
     Step(Step),
 }
 
-/// The log of a search in its folder.
 pub struct Log {
     folder: PathBuf,
     file: File,
@@ -86,9 +110,6 @@ pub struct Log {
 
 impl Log {
     /// Begins the log in `folder`, which is made.
-    ///
-    /// # Errors
-    /// When the folder has a search or cannot be written.
     pub fn begin(folder: &Path, asked: Asked, range: Versions) -> Result<Log> {
         let shown = folder.display();
         let path = folder.join(FILE);
@@ -106,9 +127,6 @@ impl Log {
     }
 
     /// Opens the log in `folder`. A last line that was cut off is dropped: its step is taken again.
-    ///
-    /// # Errors
-    /// When there is none, or it is damaged.
     pub fn open(folder: &Path) -> Result<Log> {
         let (shown, path) = (folder.display(), folder.join(FILE));
         let text = std::fs::read_to_string(&path).map_err(|error| {
@@ -143,16 +161,12 @@ impl Log {
     }
 
     /// Keeps a step.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn add(&mut self, step: Step) -> Result<()> {
         self.write(&Entry::Step(step.clone()))?;
         self.steps.push(step);
         Ok(())
     }
 
-    /// Where the search is kept.
     pub fn folder(&self) -> &Path {
         &self.folder
     }

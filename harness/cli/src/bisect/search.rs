@@ -23,9 +23,7 @@ pub enum Seen {
 /// An end of the range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The end with place 0.
     Older,
-    /// The end with the last place.
     Newer,
 }
 
@@ -75,7 +73,6 @@ pub fn standing(place: usize, seen: &[(usize, Seen)]) -> Standing {
     }
 }
 
-/// What is to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// Measure the version at this place.
@@ -86,15 +83,10 @@ pub enum Next {
 
 /// What is to be done in a range of `count` versions.
 pub fn next(count: usize, seen: &[(usize, Seen)]) -> Next {
-    let (mut older, mut newer) = (0, count - 1);
-    for (place, _) in seen {
-        match standing(*place, seen) {
-            Standing::Again => return Next::Try(*place),
-            Standing::On(Side::Older) => older = older.max(*place),
-            Standing::On(Side::Newer) => newer = newer.min(*place),
-            Standing::Open | Standing::Out => {}
-        }
+    if let Some((place, _)) = seen.iter().find(|(place, _)| standing(*place, seen) == Standing::Again) {
+        return Next::Try(*place);
     }
+    let (older, newer) = nearest(count, seen);
     // The middle of the widest gap: who cannot be built often has neighbours that cannot be built, either.
     let known: Vec<usize> = (older..=newer)
         .filter(|place| [older, newer].contains(place) || standing(*place, seen) == Standing::Out)
@@ -106,10 +98,17 @@ pub fn next(count: usize, seen: &[(usize, Seen)]) -> Next {
 
 /// How many versions are measured at most, without those that are skipped or measured again.
 pub fn steps_left(count: usize, seen: &[(usize, Seen)]) -> u32 {
-    let side = |wanted: Side| move |place: &usize| standing(*place, seen) == Standing::On(wanted);
-    let older = (1..count).rev().find(side(Side::Older)).unwrap_or(0);
-    let newer = (older + 1..count).find(side(Side::Newer)).unwrap_or(count - 1);
-    (newer - older).next_power_of_two().ilog2()
+    let (older, newer) = nearest(count, seen);
+    newer.saturating_sub(older).next_power_of_two().ilog2()
+}
+
+/// The version nearest to the change on either side.
+fn nearest(count: usize, seen: &[(usize, Seen)]) -> (usize, usize) {
+    let on = |side: Side| {
+        let is_on = move |place: &usize| standing(*place, seen) == Standing::On(side);
+        seen.iter().map(|(place, _)| *place).filter(is_on)
+    };
+    (on(Side::Older).max().unwrap_or(0), on(Side::Newer).min().unwrap_or(count - 1))
 }
 
 #[cfg(test)]

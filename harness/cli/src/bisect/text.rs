@@ -1,6 +1,6 @@
 //! A search on a terminal: what a step found, the answer, and the steps as a table.
 
-use cqldyno_reports::{plain, wrap};
+use cqldyno_reports::{Field, Part, Sheet, TableRow, plain};
 
 use super::log::{Log, Step};
 use super::search::Seen;
@@ -73,8 +73,7 @@ fn like(log: &Log, seen: Seen) -> String {
     }
 }
 
-/// The answer in sentences.
-pub fn answer(log: &Log, answer: &Answer, width: usize) -> String {
+pub fn answer(log: &Log, answer: &Answer) -> String {
     let asked = &log.asked;
     let driver = asked.driver.split(['@', '+']).next().unwrap_or_default();
     let (words, place) = (asked.meter.words(), format!("{} on {}", asked.scenario, asked.arrangement));
@@ -83,7 +82,7 @@ pub fn answer(log: &Log, answer: &Answer, width: usize) -> String {
         log.pairs([before, after]).last().map(|step| step.figures.clone()).unwrap_or_default()
     };
     let (name, ends) = (|place: usize| name(log, place), pair(0, last));
-    let text = match *answer {
+    match *answer {
         Answer::NoFigure(place, ref why) => {
             format!("{driver} {} has no figure for {words}, so nothing can be searched: {}", name(place), plain(why))
         }
@@ -125,8 +124,7 @@ pub fn answer(log: &Log, answer: &Answer, width: usize) -> String {
             name(after),
             change(&pair(before, after))
         ),
-    };
-    wrap(&text, width, 0) + "\n"
+    }
 }
 
 /// That the second one has another adapter, if so.
@@ -154,28 +152,22 @@ fn rest(log: &Log, figures: &[f64], ends: &[f64]) -> String {
 }
 
 /// The steps, one line each; their reasons below.
-pub fn table(log: &Log, width: usize) -> String {
-    let mut rows = vec![["step", "version", "per statement", "like", "runs"].map(str::to_owned)];
-    let mut reasons = Vec::new();
-    for (number, step) in (1..).zip(&log.steps) {
+pub fn table(log: &Log) -> Vec<Part> {
+    let row = |(number, step): (usize, &Step)| {
         let (figures, like) = match (step.beside, step.figures.last()) {
             (_, None) => ("n/a".to_owned(), like(log, step.seen)),
             (None, Some(here)) => (figure(*here), like(log, step.seen)),
             (Some(_), Some(_)) => (change(&step.figures), format!("they {}", differ(step))),
         };
-        rows.push([number.to_string(), names_of(log, step), figures, like, step.runs.clone().unwrap_or_default()]);
-        reasons.extend(step.why.iter().map(|why| wrap(&format!("{number}: {}", plain(why)), width, 2) + "\n"));
-    }
-    let widths =
-        [0, 1, 2, 3, 4].map(|column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0));
-    let cell = |(at, text): (usize, &String)| match at {
-        0 | 2 => format!("{text:>width$}", width = widths[at]),
-        _ => format!("{text:<width$}", width = widths[at]),
+        let fields = [names_of(log, step), figures, like, step.runs.clone().unwrap_or_default()];
+        TableRow::of(&number.to_string(), fields.map(Field::of).into())
     };
-    let line = |row: &[String; 5]| {
-        row.iter().enumerate().map(cell).collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
-    };
-    rows.iter().map(line).chain(reasons).collect()
+    let columns = ["version", "per statement", "like", "runs"].map(|head| vec![head.to_owned()]);
+    let rows = (1..).zip(&log.steps).map(row).collect();
+    let sheet = Sheet { words: 1, ..Sheet::of(String::new(), "step", columns.into(), vec![rows]) };
+    let why = |(number, step): (usize, &Step)| Some(format!("{number}: {}", plain(step.why.as_ref()?)));
+    let reasons = Part::list((1..).zip(&log.steps).filter_map(why).collect());
+    std::iter::once(Part::Sheet(sheet)).chain(reasons).collect()
 }
 
 /// Who was measured, as short as a column needs it.
@@ -193,6 +185,8 @@ fn names_of(log: &Log, step: &Step) -> String {
 
 #[cfg(test)]
 mod tests {
+    use cqldyno_reports::{Look, terminal};
+
     use super::*;
     use crate::bisect::log::tests::{sample, step};
 
@@ -201,7 +195,7 @@ mod tests {
         let mut log = sample(dir.path());
         log.add(step(3, Some(0), Seen::Newer, &[3.3, 0.43])).unwrap();
         change(&mut log);
-        answer(&log, &by, 1_000)
+        answer(&log, &by)
     }
 
     #[test]
@@ -211,7 +205,7 @@ mod tests {
         assert_eq!(
             found,
             "a 1.2.0 is the first with fewer system calls per statement: 3.30 -> 0.430 (writes on current). The version before it is \
-             1.1.0.\n"
+             1.1.0."
         );
         let other = |log: &mut Log| {
             let adapter = Some("drivers/a".to_owned());
@@ -221,7 +215,7 @@ mod tests {
         assert!(other.contains("adapter is another one from 1.2.0 on (drivers/a), so a part"), "{other}");
         let part = |log: &mut Log| log.add(step(2, Some(1), Seen::Newer, &[3.3, 1.2])).unwrap();
         assert!(said(part, Answer::Found(1, 2)).ends_with(
-            "From 1.0.0 (good) to 1.3.0 (bad) it is 3.30 -> 0.430, so other versions between them change it, too.\n"
+            "From 1.0.0 (good) to 1.3.0 (bad) it is 3.30 -> 0.430, so other versions between them change it, too."
         ));
         let more = |log: &mut Log| log.add(step(2, Some(1), Seen::Newer, &[1.0, 2.0])).unwrap();
         assert!(said(more, Answer::Found(1, 2)).contains("is the first with more system calls"));
@@ -256,14 +250,14 @@ mod tests {
         log.add(Step { why, ..step(1, None, Seen::Skipped, &[]) }).unwrap();
         log.add(Step { runs: Some("03-1.2.0".to_owned()), ..step(2, None, Seen::NearerNewer, &[3.3, 0.43, 0.9]) })
             .unwrap();
-        assert_eq!(
-            table(&log, 80),
-            "step  version                                   per statement  like                    runs\n\
-             \x20  1  1.0.0, 1.3.0                              3.30 -> 0.430  they differ\n\
-             \x20  2  0123456789 A subject that is much lon...            n/a  skipped\n\
-             \x20  3  1.2.0                                             0.900  neither, nearer to bad  03-1.2.0\n\
-             2: It could not be built.\n"
-        );
+        let text = terminal(&table(&log), Look { width: 80, ..Look::default() });
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('─') && !line.is_empty()).collect();
+        assert_eq!(words(lines[0]), words("step version per statement like runs"), "{text}");
+        assert_eq!(words(lines[1]), words("1 1.0.0, 1.3.0 3.30 -> 0.430 they differ"), "{text}");
+        assert_eq!(words(lines[2]), words("2 0123456789 A subject that is much lon... n/a skipped"), "{text}");
+        assert_eq!(words(lines[3]), words("3 1.2.0 0.900 neither, nearer to bad 03-1.2.0"), "{text}");
+        assert_eq!(lines[4], "2: It could not be built.", "{text}");
         assert_eq!(found(&log, &log.steps[2]), "1.2.0: 0.900, neither, nearer to bad");
         assert_eq!(found(&log, &log.steps[0]), "1.0.0 (good) and 1.3.0 (bad) differ: 3.30 -> 0.430");
         log.range.good_is_newer = true;

@@ -1,27 +1,23 @@
 //! `cqldyno bisect`: which version changed a meter.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use cqldyno_bench::builder::{BuildError, Range, Version, Watch};
-use cqldyno_bench::{Arrangement, BenchError, Cancel, Contender, DEFAULT_PARENT, Programs, Workshop};
-use cqldyno_reports::{Look, NOTHING_EXPLAINS, wrap};
+use cqldyno_bench::{BenchError, Cancel, Contender, DEFAULT_PARENT, Programs, Workshop};
+use cqldyno_reports::{NOTHING_EXPLAINS, Part};
 
-use crate::arguments::heading::{OUTPUT, SIZE, WHAT};
 use crate::bisect::bench::{Bench, scenario};
+use crate::bisect::judge::Beside;
 use crate::bisect::log::{Asked, Log, Step, Versions};
-use crate::bisect::meter::{Compared, Searched};
 use crate::bisect::search::{Next, Seen, next, steps_left};
 use crate::bisect::text::{Answer, answer, found, table};
-use crate::command::{drivers, scenarios};
-use crate::count::{count, patience};
-use crate::known::Known;
-use crate::measure::supervised;
+use crate::heading::{OUTPUT, WHAT};
 use crate::outcome::{Outcome, usage};
 use crate::plan::contender;
 use crate::progress::Progress;
 use crate::terminal;
+use crate::trial::{stamp, supervised};
 
 const SHORT_EXAMPLES: &str = "\
 Example: cqldyno bisect scylla --good 0.3.1 --bad 0.3.0
@@ -45,43 +41,11 @@ versions hide the change), 2 wrong usage, 3 cannot be measured here, 130 Ctrl-C.
 #[derive(clap::Args)]
 #[command(after_help = SHORT_EXAMPLES, after_long_help = EXAMPLES)]
 pub struct Arguments {
-    /// Driver, such as scylla; for commits scylla@path:DIR
-    #[arg(value_parser = Known(drivers::names), hide_possible_values = true, requires = "good", requires = "bad")]
-    #[arg(required_unless_present = "resume")]
-    driver: Option<String>,
-    /// The good end: a release, or a commit, tag or branch
-    #[arg(long, value_name = "VERSION", requires = "driver", help_heading = WHAT)]
-    good: Option<String>,
-    /// The bad end
-    #[arg(long, value_name = "VERSION", requires = "driver", help_heading = WHAT)]
-    bad: Option<String>,
-    /// syscalls, allocations, instructions or cpu
-    #[arg(long, value_name = "METER", default_value = "syscalls", help_heading = WHAT, hide_possible_values = true)]
-    #[arg(requires = "driver")]
-    meter: Searched,
-    /// Name or TOML file
-    #[arg(long, value_name = "NAME|FILE", default_value = "writes", help_heading = WHAT, requires = "driver")]
-    #[arg(value_parser = Known(scenarios::names), hide_possible_values = true)]
-    scenario: String,
-    /// Runtime: current or multi:N
-    #[arg(long, value_name = "NAME", default_value = "current", help_heading = WHAT, requires = "driver")]
-    #[arg(value_parser = str::parse::<Arrangement>)]
-    arrangement: Arrangement,
+    #[command(flatten)]
+    asked: Option<Asked>,
     /// Name what the dearer version does more of
     #[arg(long, help_heading = WHAT)]
     explain: bool,
-    /// Statements per cell that counts
-    #[arg(short = 'n', long, value_name = "N", value_parser = count, default_value = "100k", help_heading = SIZE)]
-    #[arg(requires = "driver")]
-    count: u64,
-    /// Statements in flight
-    #[arg(short, long, value_name = "N", value_parser = count, default_value = "1024", help_heading = SIZE)]
-    #[arg(requires = "driver")]
-    concurrency: u64,
-    /// Time of each step that measures CPU time
-    #[arg(long, value_name = "TIME", value_parser = patience, default_value = "5min", help_heading = SIZE)]
-    #[arg(requires = "driver")]
-    within: Duration,
     /// Continue the search in this folder
     #[arg(long, value_name = "DIR", conflicts_with = "out", help_heading = OUTPUT)]
     resume: Option<PathBuf>,
@@ -93,28 +57,10 @@ pub struct Arguments {
     quiet: bool,
 }
 
-impl Arguments {
-    /// What is asked; `None` if only a search is to go on.
-    fn asked(&self) -> Option<Asked> {
-        Some(Asked {
-            driver: self.driver.clone()?,
-            good: self.good.clone()?,
-            bad: self.bad.clone()?,
-            meter: self.meter,
-            scenario: self.scenario.clone(),
-            arrangement: self.arrangement.to_string(),
-            count: self.count,
-            concurrency: self.concurrency,
-            within_s: self.within.as_secs(),
-        })
-    }
-}
-
 pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let programs = Programs::find().context("the program does not know where it lies")?;
-    let width = terminal::width().unwrap_or(Look::default().width).min(100);
     let mut log = match &arguments.resume {
-        Some(folder) => Some(resumed(folder, arguments.asked())?),
+        Some(folder) => Some(resumed(folder, arguments.asked.as_ref())?),
         None => None,
     };
     let ended =
@@ -136,9 +82,9 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
     }
     let (by, explained) = ended?;
     let log = log.context("a search has a log")?;
-    let explained = explained.map(|one| wrap(&one, width, 0) + "\n").unwrap_or_default();
-    let steps = if log.steps.is_empty() { String::new() } else { format!("\n{}", table(&log, width)) };
-    terminal::print(&format!("{}{explained}{steps}", answer(&log, &by, width)))?;
+    let steps = if log.steps.is_empty() { Vec::new() } else { table(&log) };
+    let sentences = std::iter::once(answer(&log, &by)).chain(explained).map(Part::Text);
+    terminal::print_parts(&sentences.chain(steps).collect::<Vec<_>>())?;
     if !arguments.quiet {
         terminal::say(&format!("The search and its runs are kept in {}.", log.folder().display()));
     }
@@ -150,11 +96,11 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
 }
 
 /// The search in `folder`. What is asked again must be what was asked.
-fn resumed(folder: &Path, asked: Option<Asked>) -> Result<Log> {
+fn resumed(folder: &Path, asked: Option<&Asked>) -> Result<Log> {
     let log = Log::open(folder)?;
-    if let Some(asked) = asked.filter(|asked| *asked != log.asked) {
+    if let Some(asked) = asked.filter(|asked| **asked != log.asked) {
         let text = |asked: &Asked| serde_json::to_value(asked);
-        let (now, then) = (text(&asked)?, text(&log.asked)?);
+        let (now, then) = (text(asked)?, text(&log.asked)?);
         let fields = now.as_object().into_iter().flatten();
         let other = fields.map(|(name, now)| (name, now, &then[name])).find(|(_, now, then)| now != then);
         let (name, now, then) = other.context("the searches differ in nothing that has a name")?;
@@ -174,7 +120,7 @@ fn began(
     progress: &Progress,
     cancel: &Cancel,
 ) -> Result<Log> {
-    let asked = arguments.asked().context("clap lets nobody through without a driver and both ends")?;
+    let asked = arguments.asked.clone().context("clap lets nobody through without a driver and both ends")?;
     let driver = contender(&asked.driver, programs)?;
     scenario(&asked.scenario)?;
     let [good, bad] = ends(&driver, [&asked.good, &asked.bad])?;
@@ -195,8 +141,7 @@ fn began(
         return Err(usage(format!("--good {} and --bad {} are the same version; name two", asked.good, asked.bad)));
     }
     let versions = points.into_iter().map(|point| (point.version.to_string(), point.name)).collect();
-    let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%SZ");
-    let folder = arguments.out.clone().unwrap_or_else(|| Path::new(DEFAULT_PARENT).join(format!("bisect-{now}")));
+    let folder = arguments.out.clone().unwrap_or_else(|| Path::new(DEFAULT_PARENT).join(format!("bisect-{}", stamp())));
     let log = Log::begin(&folder, asked, Versions { versions, good_is_newer: reversed })?;
     let between = cqldyno_reports::count(log.range.versions.len() as u64 - 2, "version");
     progress.say(&format!("Between the ends: {between}."));
@@ -293,7 +238,7 @@ impl Search<'_> {
             Ok(compared) => compared,
             Err((at, why)) => return Ok(Err(([before, after][at], why))),
         };
-        let rises = compared.rises(0, 1);
+        let rises = compared.rises();
         let differ = rises.is_some() && (is_ends || rises == Some(self.rises([0, last])));
         let seen = if differ { Seen::Newer } else { Seen::Unclear };
         self.add(after, Some(before), seen, Ok(compared), Some(runs)).map(Ok)
@@ -324,16 +269,16 @@ impl Search<'_> {
         at: usize,
         beside: Option<usize>,
         seen: Seen,
-        compared: Result<Compared, String>,
+        compared: Result<Beside, String>,
         runs: Option<String>,
     ) -> Result<()> {
-        let exact = compared.as_ref().is_ok_and(|compared| compared.exact);
+        let exact = compared.as_ref().is_ok_and(Beside::is_exact);
         let (figures, why) = match compared {
-            Ok(compared) => (compared.figures, None),
+            Ok(compared) => (compared.figures(), None),
             Err(why) => (Vec::new(), Some(why)),
         };
         let adapter = match (beside, self.bench.adapters.as_slice()) {
-            (Some(_), [before, after]) if before != after => after.clone(),
+            (Some(_), [before, .., after]) if before != after => after.clone(),
             _ => None,
         };
         let step = Step { at, beside, seen, figures, exact, adapter, why, runs };

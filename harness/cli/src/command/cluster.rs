@@ -7,10 +7,10 @@ use cqldyno_builder::cache;
 use cqldyno_cassandra::{CassandraError, Condition, Kept, KeptNode, Order};
 use cqldyno_reports::count;
 
-use crate::measure::supervised;
 use crate::outcome::Outcome;
 use crate::progress::Progress;
 use crate::terminal;
+use crate::trial::supervised;
 
 const EXAMPLES: &str = "\
 Examples:

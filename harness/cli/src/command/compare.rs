@@ -6,15 +6,15 @@ use anyhow::{Context, Result};
 use clap::{Args, Id};
 use cqldyno_bench::{Programs, resume, run as carry_out};
 
-use crate::arguments::heading::{OUTPUT, WHAT};
-use crate::command::drivers;
 use crate::format::{Format, explained, formats, names};
+use crate::heading::{OUTPUT, WHAT};
 use crate::known::Known;
-use crate::measure::{measure, show};
+use crate::names::drivers;
 use crate::outcome::{Outcome, usage};
 use crate::plan::{Asked, Conditions};
 use crate::recorded::path_of;
 use crate::terminal::{self, Detail};
+use crate::trial::{conduct, show};
 
 const SHORT_EXAMPLES: &str = "\
 Example: cqldyno compare scylla cdrs-tokio --scenario reads --quick
@@ -73,7 +73,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let finished = match &arguments.resume {
         Some(given) => {
             let (folder, access) = (path_of(given)?, conditions.access.read()?);
-            measure(conditions.quiet, |progress, cancel| {
+            conduct(conditions.quiet, |progress, cancel| {
                 progress.watch();
                 resume(&folder, access.clone(), conditions.within(), &programs, progress, cancel)
             })?
@@ -94,7 +94,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
                     "--format time was given, and NAME@all is compared by counts; add --time, or choose another format",
                 ));
             }
-            measure(conditions.quiet, |progress, cancel| {
+            conduct(conditions.quiet, |progress, cancel| {
                 progress.watch();
                 asked.remark().into_iter().for_each(|remark| progress.say(remark));
                 carry_out(&plan, &programs, progress, cancel)
@@ -184,7 +184,7 @@ mod tests {
             labels(&["--scenario", "reads+spawn", "--scenario", "payload+sequential"]),
             ["reads+spawn", "payload-1k+sequential", "payload-16k+sequential"]
         );
-        let error = crate::command::scenarios::find("reads+threads").unwrap_err().to_string();
+        let error = crate::names::scenarios::find("reads+threads").unwrap_err().to_string();
         assert!(error.starts_with("there is no way of submitting \"threads\""), "{error}");
     }
 

@@ -1,7 +1,6 @@
 //! `cqldyno completions`: completions for a shell.
 
 use anyhow::Result;
-use clap::CommandFactory;
 use clap_complete::{Shell, generate};
 
 use crate::outcome::Outcome;
@@ -23,9 +22,10 @@ pub struct Arguments {
     shell: Shell,
 }
 
-pub fn run(arguments: &Arguments) -> Result<Outcome> {
+/// Prints the completions of the whole program's `command`.
+pub fn run(arguments: &Arguments, mut command: clap::Command) -> Result<Outcome> {
     let mut script = Vec::new();
-    generate(arguments.shell, &mut crate::arguments::Arguments::command(), "cqldyno", &mut script);
+    generate(arguments.shell, &mut command, "cqldyno", &mut script);
     print(&String::from_utf8_lossy(&script))?;
     Ok(Outcome::Done)
 }

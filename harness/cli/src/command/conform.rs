@@ -9,12 +9,12 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use cqldyno_bench::{CellFailure, Check, Conformity, Found, Programs, Tried, conform};
-use cqldyno_reports::{count, pair, plain};
+use cqldyno_reports::{Part, count, plain};
 
 use crate::count::patience;
-use crate::measure::supervised;
 use crate::outcome::{Outcome, usage};
-use crate::terminal;
+use crate::terminal::{self, named};
+use crate::trial::supervised;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -46,9 +46,6 @@ pub struct Arguments {
     transcript: Option<PathBuf>,
 }
 
-/// Where the second column begins.
-const COLUMN: usize = 14;
-
 pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let programs = Programs::find().context("the program does not know where it lies")?;
     let tried = Tried {
@@ -68,37 +65,34 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
     if let Some(file) = &arguments.transcript {
         fs::write(file, &found.transcript).with_context(|| format!("{} cannot be written", file.display()))?;
     }
-    terminal::print(&shown(&arguments.executable, &found, terminal::columns()))?;
+    terminal::print_parts(&shown(&arguments.executable, &found))?;
     Ok(if found.deviations() == 0 { Outcome::Done } else { Outcome::Failed })
 }
 
-fn shown(executable: &Path, found: &Conformity, width: usize) -> String {
+fn shown(executable: &Path, found: &Conformity) -> Vec<Part> {
     let name = executable.file_name().unwrap_or_default().to_string_lossy();
     let label = found.label.as_ref().map(|label| format!(": {label}")).unwrap_or_default();
-    let mut text = format!("{name}{label}\n");
-    for (check, found) in &found.checks {
+    let said = |(check, found): &(Check, Found)| {
         let lines = match found {
             Found::Holds => vec!["ok".to_owned()],
             Found::LeftOut(why) => vec![format!("left out: {why}")],
             Found::Deviates(deviations) => deviations.clone(),
             Found::NotReached => vec!["not reached".to_owned()],
         };
-        for (nth, line) in lines.iter().enumerate() {
-            let name = if nth == 0 { check.name() } else { "" };
-            text += &pair(&format!("  {name}"), &plain(line), COLUMN, width);
-            text.push('\n');
-        }
-    }
-    text + &match found.deviations() {
-        0 => "It conforms.\n".to_owned(),
-        failed => format!("It does not conform: {failed} of {} failed.\n", count(found.checks.len() as u64, "check")),
-    }
+        named(check.name(), lines)
+    };
+    let verdict = match found.deviations() {
+        0 => "It conforms.".to_owned(),
+        failed => format!("It does not conform: {failed} of {} failed.", count(found.checks.len() as u64, "check")),
+    };
+    let checks = found.checks.iter().flat_map(said).collect();
+    vec![Part::Text(plain(&format!("{name}{label}"))), Part::Pairs(checks), Part::Text(verdict)]
 }
 
 /// Takes the name of a check.
 fn check() -> impl TypedValueParser<Value = Check> {
-    let named = |name: String| Check::ALL.into_iter().find_map(|(check, known)| (known == name).then_some(check));
-    PossibleValuesParser::new(Check::ALL.map(|(_, name)| name))
+    let named = |name: String| Check::ALL.into_iter().find(|check| check.name() == name);
+    PossibleValuesParser::new(Check::ALL.map(Check::name))
         .try_map(move |name| named(name).ok_or("there is no such check"))
 }
 

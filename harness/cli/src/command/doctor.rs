@@ -7,10 +7,10 @@ use cqldyno_bench::builder::Builder;
 use cqldyno_bench::{Cancel, Programs, Topology, drivers};
 use cqldyno_meter::{Environment, crowding, in_words};
 use cqldyno_protocol::Hello;
-use cqldyno_reports::{memory, pair, plain};
+use cqldyno_reports::{Part, count, memory};
 
 use crate::outcome::Outcome;
-use crate::terminal;
+use crate::terminal::{self, named};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -28,9 +28,6 @@ pub struct Arguments {
     #[arg(long)]
     all: bool,
 }
-
-/// Where the second column begins.
-const COLUMN: usize = 20;
 
 /// Something that was looked at.
 struct Finding {
@@ -50,35 +47,29 @@ impl Finding {
 
 pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let rooms = [("machine", machine()), ("meters", meters()), ("drivers", workers()?)];
-    let width = terminal::columns();
     let section = |title: &str, findings: &[&Finding]| {
-        let mut out = format!("{title}\n");
-        for finding in findings {
+        let lines = |finding: &&Finding| {
             let further = finding.further.iter().filter(|_| arguments.all);
-            let lines = finding.says.iter().chain(further).enumerate();
-            for (nth, line) in lines {
-                let name = if nth == 0 { finding.name.as_str() } else { "" };
-                out += &pair(&format!("  {name}"), &plain(line), COLUMN, width);
-                out.push('\n');
-            }
-        }
-        out
+            named(&finding.name, finding.says.iter().chain(further).cloned())
+        };
+        [Part::Title(title.to_owned()), Part::Pairs(findings.iter().flat_map(lines).collect())]
     };
     let (missing, fine): (Vec<&Finding>, Vec<&Finding>) =
         rooms.iter().flat_map(|(_, findings)| findings).partition(|finding| finding.is_missing);
-    let mut parts = vec![match missing.is_empty() {
-        true => "Nothing is missing.\n".to_owned(),
-        false => section("Missing, or to change", &missing),
-    }];
+    let mut parts = match missing.is_empty() {
+        true => vec![Part::Text("Nothing is missing.".to_owned())],
+        false => section("Missing, or to change", &missing).into(),
+    };
     if arguments.all {
         for (title, findings) in &rooms {
             let fine: Vec<&Finding> = findings.iter().filter(|finding| !finding.is_missing).collect();
-            parts.push(section(title, &fine));
+            parts.extend(section(title, &fine));
         }
     } else {
-        parts.push(format!("{} other checks are in order; `cqldyno doctor --all` shows them.\n", fine.len()));
+        let others = count(fine.len() as u64, "other check");
+        parts.push(Part::Text(format!("{others} are in order; `cqldyno doctor --all` shows them.")));
     }
-    terminal::print(&parts.join("\n"))?;
+    terminal::print_parts(&parts)?;
     Ok(Outcome::Done)
 }
 

@@ -3,15 +3,15 @@
 use anyhow::{Context, Result};
 use cqldyno_bench::builder::{Builder, Family, Sources};
 use cqldyno_bench::{
-    BUILDER_KEYS, COMMON_KEYS, COMPARED, Cancel, DriverListing, KNOWN, Programs, WORKERS_VARIABLE, common_keys, drivers,
+    BUILDER_KEYS, COMMON_KEYS, COMPARED, Cancel, DriverListing, KNOWN, Programs, common_keys, drivers,
 };
 use cqldyno_driver_api::{Capability, DriverInfo, Settings};
 use cqldyno_protocol::Hello;
 use cqldyno_reports::{pair, plain};
-use cqldyno_scenarios::suggestion;
 
 use crate::known::Known;
-use crate::outcome::{Outcome, usage};
+use crate::names::drivers;
+use crate::outcome::Outcome;
 use crate::terminal;
 
 const EXAMPLES: &str = "\
@@ -30,7 +30,7 @@ Exit codes: 0 done, even if a driver is missing, 2 wrong usage.";
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// Show the options and releases of these drivers
-    #[arg(value_parser = Known(names), hide_possible_values = true)]
+    #[arg(value_parser = Known(drivers::names), hide_possible_values = true)]
     name: Vec<String>,
     /// Show all that is known of every driver
     #[arg(long, conflicts_with = "name")]
@@ -42,16 +42,6 @@ const COLUMN: usize = 16;
 /// The same where the first one has options with their values.
 const WIDE_COLUMN: usize = 38;
 
-/// The drivers of this project, for completion.
-pub fn names() -> Vec<String> {
-    KNOWN.iter().map(|name| (*name).to_owned()).collect()
-}
-
-/// Those that a comparison without names has.
-pub fn compared() -> Vec<String> {
-    COMPARED.iter().map(|name| (*name).to_owned()).collect()
-}
-
 pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let programs = Programs::find().context("the program does not know where it lies")?;
     let width = terminal::columns();
@@ -61,29 +51,23 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
         |name: &str| builder.as_ref().ok().and_then(|builder| builder.families(name).ok()).unwrap_or_default();
     let known = |name: &String| listed.iter().any(|driver| driver.name == *name) || !families(name).is_empty();
     if let Some(unknown) = arguments.name.iter().find(|name| !known(name)) {
-        return Err(no_driver(unknown, &programs));
+        return Err(drivers::no_driver(unknown, &programs));
     }
+    let of = |driver: &DriverListing| {
+        let (families, releases) = (families(&driver.name), programs.releases(&driver.name));
+        list(lines(driver, &families, &releases, arguments.all), COLUMN, width)
+    };
     let text = match arguments.name.as_slice() {
         [] if !arguments.all => {
-            let (known, others): (Vec<&DriverListing>, Vec<&DriverListing>) =
-                listed.iter().partition(|driver| KNOWN.contains(&&*driver.name) || driver.hello.is_err());
-            let of = |driver: &&DriverListing| {
-                list(briefly(driver, &families(&driver.name), &programs.releases(&driver.name)), COLUMN, width)
-            };
+            let is_known = |driver: &&DriverListing| KNOWN.contains(&&*driver.name) || driver.hello.is_err();
+            let (known, others): (Vec<&DriverListing>, Vec<&DriverListing>) = listed.iter().partition(is_known);
             let others: Vec<String> = others.into_iter().map(DriverListing::label).collect();
             let others =
                 (!others.is_empty()).then(|| pair("Others here", &plain(&others.join(", ")), COLUMN, width) + "\n");
             let more = "`cqldyno drivers NAME` explains options; --all says what each driver can.\n";
-            known.iter().map(of).chain(others).chain([more.to_owned()]).collect::<String>()
+            known.into_iter().map(of).chain(others).chain([more.to_owned()]).collect::<String>()
         }
-        [] => listed
-            .iter()
-            .map(|driver| {
-                let releases = programs.releases(&driver.name);
-                list(lines(driver, &families(&driver.name), &releases), COLUMN, width)
-            })
-            .collect::<Vec<_>>()
-            .join("\n"),
+        [] => listed.iter().map(of).collect::<Vec<_>>().join("\n"),
         names => names
             .iter()
             .map(|name| {
@@ -111,17 +95,6 @@ fn list(lines: Vec<(String, String)>, column: usize, width: usize) -> String {
         name => format!("{}\n", pair(&format!("  {name}"), &plain(&value), column, width)),
     };
     lines.into_iter().map(line).collect()
-}
-
-/// The error of a name that no driver has.
-pub fn no_driver(name: &str, programs: &Programs) -> anyhow::Error {
-    let known = programs.names();
-    usage(format!(
-        "there is no driver {name:?}: there are {}.{} drivers/PROTOCOL.md says how to add one: as an executable cqldyno-driver-NAME \
-         beside cqldyno, or in a folder that {WORKERS_VARIABLE} names",
-        known.join(", "),
-        suggestion(name, known.iter().map(String::as_str))
-    ))
 }
 
 /// The driver's keys, and the releases that can be built; `None` if there is no adapter to build any from.
@@ -156,32 +129,6 @@ fn described_in_full(
     lines
 }
 
-/// What fits a screen with all drivers: the label without a name, then options, and which releases there are.
-fn briefly(driver: &DriverListing, families: &[Family], releases: &[String]) -> Vec<(String, String)> {
-    let mut lines = vec![(String::new(), driver.label())];
-    let mut line = |name: &str, value: String| lines.push((name.to_owned(), value));
-    match &driver.hello {
-        Ok(hello) => {
-            let options: Vec<&str> = hello.driver.options.iter().flatten().map(|option| &*option.name).collect();
-            if !options.is_empty() {
-                line("options", options.join(", "));
-            }
-        }
-        Err(why) => line("not available", why.clone()),
-    }
-    let tested = || families.iter().filter(|family| family.library.is_some()).flat_map(|family| &family.tested);
-    if let (Some(first), Some(last)) = (tested().min(), tested().max()) {
-        line("releases", format!("{first} to {last}, built on demand"));
-    }
-    if !releases.is_empty() {
-        line("releases", format!("{} here", releases.join(", ")));
-    }
-    if !COMPARED.contains(&&*driver.name) {
-        line("compared", "only if it is named".to_owned());
-    }
-    lines
-}
-
 /// The releases that each adapter speaks.
 fn releases(families: &[Family], sources: &Sources) -> Vec<(String, String)> {
     let ours = families.iter().filter(|family| family.library.is_some());
@@ -195,22 +142,36 @@ fn releases(families: &[Family], sources: &Sources) -> Vec<(String, String)> {
     .collect()
 }
 
-/// The label without a name, then names and values.
-fn lines(driver: &DriverListing, families: &[Family], releases: &[String]) -> Vec<(String, String)> {
-    let owned = |(name, value): (&str, String)| (name.to_owned(), value);
-    let worker = driver.worker.as_ref().map(|worker| ("worker", worker.display().to_string()));
-    let spoken: Vec<&str> =
-        families.iter().filter(|one| one.library.is_some()).map(|family| family.versions.as_str()).collect();
-    let spoken = (!spoken.is_empty()).then(|| ("can be built", spoken.join(" or ")));
-    let of = match &driver.hello {
-        Ok(hello) => described(hello),
-        Err(why) => vec![("not available", why.clone())],
-    };
-    let built = (!releases.is_empty()).then(|| ("other releases here", releases.join(", ")));
-    let named = (KNOWN.contains(&&*driver.name) && !COMPARED.contains(&&*driver.name))
-        .then(|| ("compared", "only if it is named".to_owned()));
-    let title = ("", driver.label());
-    std::iter::once(title).chain(of).chain(spoken).chain(built).chain(named).chain(worker).map(owned).collect()
+/// The label without a name, then names and values: `all` that is known, or what fits a screen with all drivers.
+fn lines(driver: &DriverListing, families: &[Family], releases: &[String], all: bool) -> Vec<(String, String)> {
+    let mut lines = vec![("", driver.label())];
+    match &driver.hello {
+        Ok(hello) if all => lines.extend(described(hello)),
+        Ok(hello) => lines.extend(options(hello)),
+        Err(why) => lines.push(("not available", why.clone())),
+    }
+    let ours: Vec<&Family> = families.iter().filter(|family| family.library.is_some()).collect();
+    let tested = || ours.iter().flat_map(|family| &family.tested);
+    let here = (!releases.is_empty()).then(|| releases.join(", "));
+    if all {
+        let spoken: Vec<&str> = ours.iter().map(|family| family.versions.as_str()).collect();
+        lines.extend((!spoken.is_empty()).then(|| ("can be built", spoken.join(" or "))));
+        lines.extend(here.map(|here| ("other releases here", here)));
+    } else {
+        let range = tested().min().zip(tested().max());
+        lines.extend(range.map(|(first, last)| ("releases", format!("{first} to {last}, built on demand"))));
+        lines.extend(here.map(|here| ("releases", format!("{here} here"))));
+    }
+    let is_left_out = KNOWN.contains(&&*driver.name) && !COMPARED.contains(&&*driver.name);
+    lines.extend(is_left_out.then(|| ("compared", "only if it is named".to_owned())));
+    lines.extend(driver.worker.iter().filter(|_| all).map(|worker| ("worker", worker.display().to_string())));
+    lines.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// The names of the driver's options, if it has any.
+fn options(hello: &Hello) -> Option<(&'static str, String)> {
+    let options: Vec<&str> = hello.driver.options.iter().flatten().map(|option| &*option.name).collect();
+    (!options.is_empty()).then(|| ("options", options.join(", ")))
 }
 
 fn described(hello: &Hello) -> Vec<(&'static str, String)> {
@@ -224,11 +185,10 @@ fn described(hello: &Hello) -> Vec<(&'static str, String)> {
         })
         .collect();
     let can: Vec<&str> = driver.capabilities.iter().copied().map(words).collect();
-    let options: Vec<&str> = driver.options.iter().flatten().map(|option| &*option.name).collect();
     let mut lines = vec![("runs on", libraries.join(", ")), ("can", can.join(", "))];
     let lacks: Vec<&str> = driver.lacks_types.iter().map(|name| &**name).collect();
     lines.extend((!lacks.is_empty()).then(|| ("cannot", format!("bind or decode {}", lacks.join(", ")))));
-    lines.extend((!options.is_empty()).then(|| ("options", options.join(", "))));
+    lines.extend(options(hello));
     lines.extend(driver.caveats.iter().map(|caveat| ("caveat", caveat.clone())));
     for (settings, most) in &driver.most_in_flight {
         let settings = match settings {

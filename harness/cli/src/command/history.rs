@@ -6,8 +6,8 @@ use anyhow::{Context, Result, bail};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use cqldyno_reports::{By, History, LeftOut};
 
-use crate::arguments::heading::OUTPUT;
 use crate::format::{Format, formats};
+use crate::heading::OUTPUT;
 use crate::outcome::{Outcome, usage};
 use crate::recorded::read;
 use crate::terminal::{self, Detail};

@@ -7,15 +7,15 @@ use clap::ArgAction;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use cqldyno_bench::{Arrangement, Programs, run as carry_out};
 
-use crate::arguments::heading::{OUTPUT, SIZE};
 use crate::count::count;
+use crate::heading::{OUTPUT, SIZE};
 use crate::known::Known;
 use crate::ladder;
-use crate::measure::measure;
 use crate::outcome::Outcome;
 use crate::plan::{blocks, contender};
 use crate::progress::Progress;
 use crate::terminal;
+use crate::trial::conduct;
 
 /// Statements per cell: more than the stream ids of a connection, so that without a limit they do not all fit.
 const COUNT: &str = "100k";
@@ -33,7 +33,7 @@ Exit codes: 0 done, 1 the driver is missing, 2 wrong usage, 130 Ctrl-C.";
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// A driver as NAME[@VERSION][+KEY=VALUE], such as scylla
-    #[arg(value_name = "DRIVER", value_parser = Known(super::drivers::names), hide_possible_values = true)]
+    #[arg(value_name = "DRIVER", value_parser = Known(crate::names::drivers::names), hide_possible_values = true)]
     contender: String,
     /// Runtimes, such as multi:2,current: a table for each
     #[arg(long, value_name = "NAME,...", default_value = "multi:2", value_delimiter = ',', help_heading = SIZE)]
@@ -62,7 +62,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let contender = contender(&arguments.contender, &programs)?;
     let mut plan = ladder::plan(contender, arguments.arrangement.clone(), arguments.count, arguments.blocks)?;
     plan.out = arguments.out.clone();
-    let mut finished = measure(arguments.quiet, |progress, cancel| carry_out(&plan, &programs, progress, cancel))?;
+    let mut finished = conduct(arguments.quiet, |progress, cancel| carry_out(&plan, &programs, progress, cancel))?;
     let Arguments { contender, count, blocks, .. } = arguments;
     let arrangements: Vec<String> = arguments.arrangement.iter().map(ToString::to_string).collect();
     finished.run.command = Some(format!(
@@ -71,12 +71,11 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
     ));
     let climbed = |name: String| Ok((name.clone(), ladder::climbed(&finished.run, &finished.cells, &name)?));
     let climbed = arrangements.into_iter().map(climbed).collect::<Result<Vec<_>>>()?;
-    let text = match arguments.format {
-        true => format!("{:#}\n", ladder::json(&finished.run, &finished.cells, &climbed)),
-        false => ladder::tables(&finished.run, &climbed),
-    };
     Progress::new(arguments.quiet, false).say(&format!("The run is kept in {}.", finished.folder.display()));
-    terminal::print(&text)?;
+    match arguments.format {
+        true => terminal::print(&format!("{:#}\n", ladder::json(&finished.run, &finished.cells, &climbed)))?,
+        false => terminal::print_parts(&ladder::parts(&finished.run, &climbed))?,
+    }
     if let Some(trouble) = finished.trouble {
         anyhow::bail!("{trouble}");
     }

@@ -4,16 +4,15 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use cqldyno_bench::{Arrangement, Cancel, Plan, Programs, run as carry_out};
+use cqldyno_bench::{Arrangement, Plan, Programs};
 use cqldyno_reports::measure::{CPU_TIME, Figure, SYSTEM_CALLS};
 use cqldyno_reports::{Analysis, Pass, Verdict};
 use cqldyno_scenarios::Scenario;
 
-use crate::arguments::heading::{OUTPUT, SIZE, WHAT};
-use crate::command::scenarios;
 use crate::count::{count_or_none, patience};
+use crate::heading::{OUTPUT, SIZE, WHAT};
 use crate::known::Known;
-use crate::measure::{ended, kept, supervised};
+use crate::names::scenarios;
 use crate::outcome::{Outcome, usage};
 use crate::plan::EXPLAINING_PASSES;
 use crate::pr::comment::Comment;
@@ -21,6 +20,7 @@ use crate::pr::judge::{Judged, confirm, judge, unjudged, why};
 use crate::pr::plan::{self as change, Change};
 use crate::progress::Progress;
 use crate::terminal;
+use crate::trial::carried_out;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -45,7 +45,7 @@ pub struct Arguments {
     #[arg(short = 'C', long, value_name = "DIR", help_heading = WHAT)]
     checkout: Option<PathBuf>,
     /// The driver [default: the one whose crate is here]
-    #[arg(long, value_name = "NAME", value_parser = Known(super::drivers::names), help_heading = WHAT)]
+    #[arg(long, value_name = "NAME", value_parser = Known(crate::names::drivers::names), help_heading = WHAT)]
     #[arg(hide_possible_values = true)]
     driver: Option<String>,
     /// Name or TOML file; several times for several [default: writes, reads]
@@ -108,13 +108,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let plan = |scenarios, time, seed, part: &str| {
         change.plan(scenarios, arguments.arrangement, time, seed).with(|plan| plan.out = Some(out.join(part)))
     };
-    // An interrupted run has no comment.
-    let ending = "Ending: what is finished is kept and not judged.";
-    let run_one = |plan: &Plan| {
-        let carried_out =
-            |progress: &mut Progress, cancel: &Cancel| ended(carry_out(plan, &programs, progress, cancel));
-        kept(supervised(arguments.quiet, ending, carried_out)?)
-    };
+    let run_one = |plan: &Plan| carried_out(plan, &programs, arguments.quiet, None);
     let first = run_one(&plan(scenarios.clone(), time, arguments.seed, "first"))?;
     let analysis = Analysis::new(&first.run, &first.cells);
     let mut all = judge(&analysis);
@@ -137,6 +131,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
         interrupted = again.run.interrupted;
     }
     Progress::new(arguments.quiet, false).say(&format!("The runs are kept in {}.", out.display()));
+    // An interrupted run has no comment.
     if interrupted {
         return Ok(Outcome::Interrupted);
     }

@@ -6,22 +6,22 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow};
 use clap::builder::PossibleValuesParser;
 use cqldyno_bench::builder::Builder;
-use cqldyno_bench::{Arrangement, Cancel, Contender, Plan, Programs, drivers, run as carry_out};
+use cqldyno_bench::{Arrangement, Cancel, Contender, Plan, Programs, drivers};
 use cqldyno_driver_api::Settings;
-use cqldyno_reports::{Analysis, Recorded, escape, plain, wrap};
+use cqldyno_reports::{Analysis, Notes, Part, Recorded, markdown, plain};
 use serde_json::json;
 
-use crate::arguments::heading::{OUTPUT, SIZE, WHAT};
-use crate::command::scenarios;
 use crate::count::{count, patience};
+use crate::heading::{OUTPUT, SIZE, WHAT};
 use crate::known::Known;
-use crate::measure::{kept, measure};
+use crate::names::scenarios;
 use crate::outcome::{Outcome, usage};
 use crate::plan::{NOISE_SHARE, blocks};
 use crate::pr::plan::PASSES;
-use crate::prices::{Prices, WIDTH, absent, settings};
+use crate::prices::{Prices, absent, settings};
 use crate::recorded::read;
 use crate::terminal;
+use crate::trial::carried_out;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -43,7 +43,7 @@ const TURN_COUNT: u64 = 30_000;
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// A driver as NAME[@VERSION][+KEY=VALUE], such as scylla
-    #[arg(value_parser = Known(super::drivers::names), hide_possible_values = true)]
+    #[arg(value_parser = Known(crate::names::drivers::names), hide_possible_values = true)]
     driver: String,
     /// Name or TOML file; several times for several [default: writes, reads]
     #[arg(long, value_name = "NAME|FILE", help_heading = WHAT)]
@@ -109,28 +109,26 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
         ));
     }
     let warnings = warnings(&analysis);
-    let text = match arguments.format.as_str() {
+    let explains = arguments.format == "markdown";
+    let mut notes = Notes::default();
+    let sheets: Vec<Part> = prices.iter().map(|one| Part::Sheet(one.sheet(explains, &mut notes))).collect();
+    let parts = std::iter::once(Part::Title(title(&analysis)))
+        .chain(warnings.iter().map(|warning| Part::Warning(plain(warning))))
+        .chain(sheets)
+        .chain((!notes.0.is_empty()).then_some(Part::Notes(notes.0)))
+        .chain([Part::Text(measured_on(&recorded))]);
+    match arguments.format.as_str() {
         "json" => {
             let places: Vec<_> = prices.iter().map(Prices::json).collect();
             let value = json!({ "driver": arguments.driver, "warnings": warnings, "places": places });
-            serde_json::to_string_pretty(&value)? + "\n"
+            terminal::print(&(serde_json::to_string_pretty(&value)? + "\n"))?;
         }
-        "markdown" => format!(
-            "## {}\n\n{}{}{}\n",
-            escape(&title(&analysis)),
-            warnings.iter().map(|warning| format!("**{}**\n\n", escape(warning))).collect::<String>(),
-            prices.iter().map(|one| one.markdown() + "\n").collect::<String>(),
-            measured_on(&recorded)
-        ),
-        _ => format!(
-            "{}\n\n{}{}\n`cqldyno drivers {}` explains each setting.\n",
-            title(&analysis),
-            warnings.iter().map(|warning| wrap(&plain(warning), WIDTH, 2) + "\n\n").collect::<String>(),
-            prices.iter().map(Prices::text).collect::<Vec<_>>().join("\n"),
-            base_name
-        ),
-    };
-    terminal::print(&text)?;
+        "markdown" => terminal::print(&markdown(&parts.collect::<Vec<_>>()))?,
+        _ => {
+            let more = Part::Text(format!("`cqldyno drivers {base_name}` explains each setting."));
+            terminal::print_parts(&parts.chain([more]).collect::<Vec<_>>())?;
+        }
+    }
     Ok(if recorded.run.interrupted { Outcome::Interrupted } else { Outcome::Done })
 }
 
@@ -146,16 +144,16 @@ fn warnings(analysis: &Analysis) -> Vec<String> {
     analysis.warnings().iter().cloned().chain(if has_interval { None } else { none() }).collect()
 }
 
-/// The last lines of a page: what it takes to repeat it.
+/// What it takes to repeat it.
 fn measured_on(recorded: &Recorded) -> String {
     let run = &recorded.run;
     format!(
-        "{}, {}, on the embedded cluster; measured on {} on {} cores, {}.\n",
+        "{}, {}, on the embedded cluster; measured on {} on {} cores, {}.",
         run.size(),
         run.in_flight(),
         run.started.strftime("%Y-%m-%d"),
         run.environment.cores,
-        escape(&run.environment.cpu),
+        plain(&run.environment.cpu),
     )
 }
 
@@ -190,7 +188,7 @@ fn measured(
         Some(blocks) => plan.with_blocks(blocks, arguments.count),
         None => plan.with(|plan| plan.limit(Some(arguments.within))).with_turns(Some(TURN_COUNT)),
     };
-    kept(measure(arguments.quiet, |progress, cancel| carry_out(&plan, programs, progress, cancel))?)
+    carried_out(&plan, programs, arguments.quiet, None)
 }
 
 #[cfg(test)]

@@ -3,13 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use cqldyno_bench::{DEFAULT_PARENT, Programs, run as carry_out};
-use cqldyno_reports::{Analysis, Look, Recorded, list, wrap};
+use cqldyno_bench::{DEFAULT_PARENT, Programs};
+use cqldyno_reports::{Analysis, Part, Recorded, list};
 use cqldyno_scenarios::{Expected, Regression, Trial, regressions, suggestion};
 
-use crate::arguments::heading::OUTPUT;
+use crate::heading::OUTPUT;
 use crate::known::Known;
-use crate::measure::{kept, measure};
 use crate::outcome::{Outcome, usage};
 use crate::recorded::read;
 use crate::regress::judge::{Judgement, judge, outcome};
@@ -18,6 +17,7 @@ use crate::regress::plan::{is_exact, plan};
 use crate::regress::text;
 use crate::repetition::quoted;
 use crate::terminal;
+use crate::trial::{carried_out, stamp};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -63,14 +63,13 @@ fn names() -> Vec<String> {
 }
 
 pub fn run(arguments: &Arguments) -> Result<Outcome> {
-    let width = terminal::width().unwrap_or(Look::default().width).min(80);
     let Some(asked) = &arguments.regression else {
         terminal::print(&text::listed(&regressions()))?;
         return Ok(Outcome::Done);
     };
     let regression = find(asked)?;
     let called = if regressions().contains(&regression) { &regression.name } else { asked };
-    terminal::print(&text::head(&regression, width))?;
+    terminal::print_parts(&text::head(&regression))?;
     if let Some(name) = arguments.run.as_ref().filter(|name| !regression.runs.iter().any(|trial| trial.name == **name))
     {
         let names: Vec<String> = regression.runs.iter().map(|trial| trial.name.clone()).collect();
@@ -91,13 +90,14 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
         let interrupted = recorded.run.interrupted;
         let analysis = Analysis::new(&recorded.run, &recorded.cells);
         let judgements = judged(trial, &analysis, arguments.exact);
-        terminal::print(&text::run(trial, &judgements, width))?;
+        terminal::print(&format!("\n{}", terminal::set(&text::run(trial, &judgements))))?;
         if interrupted {
             return Ok(Outcome::Interrupted);
         }
         all.push(Found { trial, recorded, folder, judgements });
     }
-    terminal::print(&format!("\n{}\n", wrap(&text::verdict(&regression.name, page::judgements(&all)), width, 2)))?;
+    let verdict = Part::Text(text::verdict(&regression.name, page::judgements(&all)));
+    terminal::print(&format!("\n{}", terminal::set(&[verdict])))?;
     if let Some(page) = &arguments.page {
         page::write(page, &regression, &all, &command(called, arguments.run.as_deref(), arguments.exact))?;
     }
@@ -138,9 +138,8 @@ fn judged<'a>(trial: &'a Trial, analysis: &Analysis, exact: bool) -> Vec<(&'a Ex
 fn run_one(trial: &Trial, called: &str, folder: &Path, arguments: &Arguments) -> Result<Recorded> {
     let programs = Programs::find().context("the program does not know where it lies")?;
     let plan = plan(trial, arguments.exact, folder.to_path_buf())?;
-    let mut finished = measure(arguments.quiet, |progress, cancel| carry_out(&plan, &programs, progress, cancel))?;
-    finished.run.command = Some(command(called, Some(&trial.name), arguments.exact));
-    kept(finished)
+    let command = command(called, Some(&trial.name), arguments.exact);
+    carried_out(&plan, &programs, arguments.quiet, Some(command))
 }
 
 /// The command that repeats the regression of that name or file, or one run of it.
@@ -155,6 +154,5 @@ fn of(folder: &Path, regression: &Regression, trial: &Trial) -> PathBuf {
 }
 
 fn default(regression: &Regression) -> PathBuf {
-    let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%SZ");
-    Path::new(DEFAULT_PARENT).join(format!("{}-{now}", regression.name))
+    Path::new(DEFAULT_PARENT).join(format!("{}-{}", regression.name, stamp()))
 }

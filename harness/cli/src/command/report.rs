@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use anyhow::Result;
 use cqldyno_reports::{Analysis, Recorded, plain};
 
-use crate::arguments::heading::OUTPUT;
 use crate::format::{Format, explained, formats, names, print};
+use crate::heading::OUTPUT;
 use crate::outcome::{Outcome, usage};
 use crate::recorded::{LATEST, path_of, read};
 use crate::terminal::{self, Detail};
@@ -36,7 +36,7 @@ pub struct Arguments {
     run: Vec<PathBuf>,
     /// Take ratios against this contender [default: the run's own reference]
     #[arg(long, value_name = "CONTENDER")]
-    #[arg(value_parser = crate::known::Known(super::drivers::names), hide_possible_values = true)]
+    #[arg(value_parser = crate::known::Known(crate::names::drivers::names), hide_possible_values = true)]
     reference: Option<String>,
     #[command(flatten)]
     detail: Detail,

@@ -3,13 +3,13 @@
 use anyhow::{Context, Result};
 use cqldyno_bench::{Programs, run as carry_out};
 
-use crate::arguments::heading::OUTPUT;
 use crate::format::{Format, explained, formats, names};
+use crate::heading::OUTPUT;
 use crate::known::Known;
-use crate::measure::{measure, show};
 use crate::outcome::Outcome;
 use crate::plan::{Asked, Conditions};
 use crate::terminal::{self, Detail};
+use crate::trial::{conduct, show};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -25,7 +25,7 @@ Exit codes: 0 done, 1 the contender failed, is void or is missing, 2 wrong usage
 #[command(after_help = "All options: cqldyno run --help", after_long_help = format!("{EXAMPLES}\n\n{}", explained()))]
 pub struct Arguments {
     /// A driver as NAME[@VERSION][+KEY=VALUE], such as scylla
-    #[arg(value_parser = Known(super::drivers::names), hide_possible_values = true)]
+    #[arg(value_parser = Known(crate::names::drivers::names), hide_possible_values = true)]
     contender: String,
     #[command(flatten)]
     asked: Asked,
@@ -43,7 +43,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let programs = Programs::find().context("the program does not know where it lies")?;
     let mut plan = asked.plan(std::slice::from_ref(contender), None, conditions, &programs, false)?;
     plan.named = true;
-    let finished = measure(conditions.quiet, |progress, cancel| {
+    let finished = conduct(conditions.quiet, |progress, cancel| {
         asked.remark().into_iter().for_each(|remark| progress.say(remark));
         carry_out(&plan, &programs, progress, cancel)
     })?;

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use cqldyno_reports::pair;
-use cqldyno_scenarios::{Scenario, Submit, builtin, builtin_toml, builtins, suggestion};
+use cqldyno_scenarios::{Scenario, builtin_toml, builtins};
 
+use crate::names::scenarios;
 use crate::outcome::{Outcome, usage};
 use crate::recorded::read;
 use crate::terminal::{self, print};
@@ -30,7 +31,7 @@ const EXAMPLE: &str = include_str!("../../../../scenarios/example.toml");
 #[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
 pub struct Arguments {
     /// Print this scenario as TOML
-    #[arg(value_parser = crate::known::Known(names), hide_possible_values = true)]
+    #[arg(value_parser = crate::known::Known(scenarios::names), hide_possible_values = true)]
     name: Option<String>,
     /// Print the one that this run holds, as JSON that --scenario takes: a run folder, a result in JSON, or `latest`
     #[arg(long, value_name = "RUN", requires = "name")]
@@ -54,7 +55,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
         (Some(Action::New { file }), _) => new(file)?,
         (None, Some(name)) => match &arguments.run {
             Some(run) => held(name, run)?,
-            None => builtin_toml(name).ok_or_else(|| usage(unprintable(name)))?.to_owned(),
+            None => builtin_toml(name).ok_or_else(|| usage(scenarios::unprintable(name)))?.to_owned(),
         },
         (None, None) => {
             let all = builtins();
@@ -109,85 +110,4 @@ fn new(file: &Path) -> Result<String> {
     })?;
     made.write_all(text.as_bytes()).with_context(|| format!("the scenario could not be written to {shown}"))?;
     Ok(format!("{shown} is written. Edit it, then run `cqldyno compare --scenario {shown}`.\n"))
-}
-
-/// The names of the built-in scenarios.
-pub fn names() -> Vec<String> {
-    builtins().into_iter().map(|scenario| scenario.name).collect()
-}
-
-/// The scenarios of these names, `writes` and `reads` if there are none.
-///
-/// # Errors
-/// Those of [`find`].
-pub fn named(names: &[String]) -> Result<Vec<Scenario>> {
-    let usual = ["writes", "reads"].map(str::to_owned);
-    let names = if names.is_empty() { &usual } else { names };
-    Ok(names.iter().map(|name| find(name)).collect::<Result<Vec<_>>>()?.concat())
-}
-
-/// The built-in scenario `name`, the ones whose names begin with it (`payload`), or the one in the TOML file of that path. A way of
-/// submitting may follow after `+`, as in the names that results have.
-///
-/// # Errors
-/// When there is no such scenario, file or way, or the file holds no scenario.
-pub fn find(name: &str) -> Result<Vec<Scenario>> {
-    match name.rsplit_once('+').filter(|_| !Path::new(name).is_file()) {
-        None => found(name),
-        Some((name, way)) => {
-            let submit = way.parse::<Submit>().map_err(usage)?;
-            Ok(found(name)?.into_iter().map(|scenario| Scenario { submit, ..scenario }).collect())
-        }
-    }
-}
-
-fn found(name: &str) -> Result<Vec<Scenario>> {
-    if let Some(scenario) = builtin(name) {
-        return Ok(vec![scenario]);
-    }
-    let family = family(name);
-    if !family.is_empty() {
-        return Ok(family);
-    }
-    let is_json = name.ends_with(".json");
-    if !(name.contains('/') || name.ends_with(".toml") || is_json || Path::new(name).is_file()) {
-        return Err(usage(unknown(name)));
-    }
-    let text = std::fs::read_to_string(name).map_err(|error| {
-        usage(format!(
-            "the scenario file {name} cannot be read: {error}; give the path of a TOML file, or of JSON from `cqldyno scenarios NAME --run RUN`"
-        ))
-    })?;
-    if is_json {
-        let scenario: Scenario = serde_json::from_str(&text).map_err(|error| {
-            usage(format!(
-                "the scenario file {name} is no scenario in JSON: {error}; write it with `cqldyno scenarios NAME --run RUN`"
-            ))
-        })?;
-        scenario.validate(name).map_err(usage)?;
-        return Ok(vec![scenario]);
-    }
-    Ok(vec![Scenario::from_toml(&text, name).map_err(usage)?])
-}
-
-/// The built-in scenarios `NAME-...`.
-fn family(name: &str) -> Vec<Scenario> {
-    let is_of = |scenario: &Scenario| scenario.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('-'));
-    builtins().into_iter().filter(is_of).collect()
-}
-
-fn unprintable(name: &str) -> String {
-    match family(name).iter().map(|scenario| scenario.name.clone()).collect::<Vec<_>>() {
-        names if names.is_empty() => unknown(name),
-        names => format!("{name} stands for several scenarios; print one of {}", names.join(", ")),
-    }
-}
-
-fn unknown(name: &str) -> String {
-    let known = names();
-    format!(
-        "there is no scenario {name:?}: there are {}, and any TOML file by its path, for example ./mine.toml.{}",
-        known.join(", "),
-        suggestion(name, known.iter().map(String::as_str))
-    )
 }

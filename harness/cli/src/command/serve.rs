@@ -8,8 +8,8 @@ use cqldyno_cluster::{Answers, Credentials, NodeOptions, ServeOptions, serve};
 use cqldyno_meter::available_memory;
 use cqldyno_reports::{memory, whole};
 
-use crate::arguments::heading::SETUP;
 use crate::count::{count, count_or_none, duration, pause};
+use crate::heading::SETUP;
 use crate::login::Login;
 use crate::nodes::Nodes;
 use crate::outcome::{Outcome, usage};

@@ -5,9 +5,7 @@ use cqldyno_reports::{Cell, ErrorLine, Pass, Run, measure, median};
 
 use super::{RIGHT, STEPS, Step, sound};
 
-/// A step with its figures.
 pub struct Climbed {
-    /// The step.
     pub step: &'static Step,
     /// Medians of the generations, or why there are none.
     pub figures: Result<Figures, String>,
@@ -31,9 +29,6 @@ pub struct Figures {
 }
 
 /// Every step of the ladder in its order, from the run's cells in one arrangement.
-///
-/// # Errors
-/// When the program lacks the scenario that all steps begin with.
 pub fn climbed(run: &Run, cells: &[Cell], arrangement: &str) -> Result<Vec<Climbed>> {
     let sound = sound()?;
     let climbed = STEPS.iter().map(|step| {
@@ -78,7 +73,6 @@ impl Climbed {
         all.iter().find(|one| one.step.name == RIGHT.name)?.figures.as_ref().ok()
     }
 
-    /// Whether this is the sound step.
     pub fn is_sound(&self) -> bool {
         self.step.name == RIGHT.name
     }

@@ -1,59 +1,45 @@
-//! The ladder as a table for a terminal, and as JSON.
+//! The ladder as a table with what is wrong below it, and as JSON.
 
-use cqldyno_reports::{Cell, Run, list, plain, rate, short_count, three_digits, whole, wrap};
+use cqldyno_reports::{
+    Cell, Field, Part, Run, Sheet, TableRow, count, list, plain, rate, short_count, three_digits, whole,
+};
 use cqldyno_scenarios::Submit;
 use serde_json::{Value, json};
 
 use super::climbed::{Climbed, Figures, furthest};
 
-/// Columns of the whole table.
-const WIDTH: usize = 80;
-/// Columns of the first one.
-const TITLE: usize = 30;
 /// Peak memory is told from this many times the sound one's.
 const MUCH_MEMORY: f64 = 1.5;
 
-/// A table for each arrangement, at most 80 columns wide.
-pub fn tables(run: &Run, all: &[(String, Vec<Climbed>)]) -> String {
+/// A table for each arrangement, with a paragraph per step.
+pub fn parts(run: &Run, all: &[(String, Vec<Climbed>)]) -> Vec<Part> {
     let label = run.contenders.first().map_or("", |one| one.label.as_str());
-    let plan = &run.plan;
-    let head = format!(
-        "{label}: {} statements per turn, {}; medians of {}",
-        run.statements(short_count),
-        run.in_flight(),
-        cqldyno_reports::count(plan.blocks.into(), "generation")
-    );
-    let tables: String = all.iter().map(|(arrangement, all)| format!("\n{}", table(arrangement, all))).collect();
-    let another = match all {
-        [_] => {
-            "\nOne arrangement is a pitfall, too: another one can turn the order of drivers.\n  \
-                `--arrangement multi:2,current` measures both.\n"
-        }
-        _ => "",
-    };
-    format!("{}\n{tables}{another}", wrap(&plain(&head), WIDTH, 2))
+    let (statements, in_flight) = (run.statements(short_count), run.in_flight());
+    let blocks = count(run.plan.blocks.into(), "generation");
+    let head = plain(&format!("{label}: {statements} statements per turn, {in_flight}; medians of {blocks}"));
+    let mut parts = vec![Part::Text(head)];
+    parts.extend(all.iter().flat_map(|(arrangement, all)| table(arrangement, all)));
+    let another = "One arrangement is a pitfall, too: another one can turn the order of drivers. \
+                   `--arrangement multi:2,current` measures both.";
+    parts.extend((all.len() == 1).then(|| Part::Text(another.to_owned())));
+    parts
 }
 
-fn table(arrangement: &str, all: &[Climbed]) -> String {
-    let mut text =
-        format!("{arrangement:<TITLE$} {:>12} {:>9}   {:>9} {:>9}\n", "statements/s", "vs sound", "CPU us", "vs sound");
+fn table(arrangement: &str, all: &[Climbed]) -> Vec<Part> {
     let sound = Climbed::sound(all);
-    for one in all {
-        text += &row(one, sound);
-    }
-    if let Some((one, times)) = furthest(all) {
+    let columns = ["statements/s", "vs sound", "CPU us", "vs sound"].map(|title| vec![title.to_owned()]);
+    let rows = all.iter().map(|one| row(one, sound)).collect();
+    let sheet = Sheet::of(plain(arrangement), "step", columns.into(), vec![rows]);
+    let told = |one: &Climbed| (one.step.title.to_owned(), plain(&sentences(one, sound).join(" ")));
+    let last = furthest(all).map(|(one, times)| {
         let more = if one.ratios(sound).0.is_some_and(|ratio| ratio > 1.0) { "more" } else { "fewer" };
-        let line = format!(
-            "Furthest from the sound figure: {}, {} times {more} statements per second.",
-            one.step.title,
-            three_digits(times)
-        );
-        text += &format!("\n{}\n", wrap(&line, WIDTH, 2));
-    }
-    text
+        let (title, times) = (one.step.title, three_digits(times));
+        Part::Text(format!("Furthest from the sound figure: {title}, {times} times {more} statements per second."))
+    });
+    [Part::Sheet(sheet), Part::Pairs(all.iter().map(told).collect())].into_iter().chain(last).collect()
 }
 
-fn row(one: &Climbed, sound: Option<&Figures>) -> String {
+fn row(one: &Climbed, sound: Option<&Figures>) -> TableRow {
     let none = || "n/a".to_owned();
     let (throughput, cpu) = one.ratios(sound);
     let times =
@@ -62,12 +48,7 @@ fn row(one: &Climbed, sound: Option<&Figures>) -> String {
         Ok(figures) => (rate(figures.throughput), figures.cpu_us.map_or_else(none, three_digits)),
         Err(_) => (none(), none()),
     };
-    let line =
-        format!("{:<TITLE$} {per_second:>12} {:>9}   {cpu_us:>9} {:>9}", one.step.title, times(throughput), times(cpu));
-    let sentences = sentences(one, sound);
-    let sentences =
-        sentences.iter().map(|sentence| format!("  {}\n", wrap(&plain(sentence), WIDTH - 2, 0).replace('\n', "\n  ")));
-    std::iter::once(format!("{}\n", line.trim_end())).chain(sentences).collect()
+    TableRow::of(one.step.title, [per_second, times(throughput), cpu_us, times(cpu)].map(Field::of).into())
 }
 
 /// What is wrong with the step, and what the run saw of it.
@@ -138,7 +119,7 @@ fn steps(arrangement: &str, all: &[Climbed]) -> Vec<Value> {
 #[cfg(test)]
 mod tests {
 
-    use cqldyno_reports::{ByName, ErrorLine, Measure, Unit, measure};
+    use cqldyno_reports::{ByName, ErrorLine, Look, Measure, Unit, measure, terminal};
 
     use super::*;
     use crate::ladder::climbed;
@@ -158,6 +139,10 @@ mod tests {
             measures: ByName::from(measures),
             ..Cell::default()
         }
+    }
+
+    fn text(parts: &[Part]) -> String {
+        terminal(parts, Look { width: 80, all_columns: false, ..Look::default() })
     }
 
     fn run() -> (Run, Vec<Cell>) {
@@ -187,18 +172,19 @@ mod tests {
     #[test]
     fn every_step_stands_beside_the_sound_one_with_what_is_wrong_and_what_overflowed() {
         let (run, cells) = run();
-        let text = table("multi:2", &climbed(&run, &cells, "multi:2").unwrap());
+        let text = text(&table("multi:2", &climbed(&run, &cells, "multi:2").unwrap()));
         let line = |title: &str| text.lines().find(|line| line.starts_with(title)).unwrap().split_whitespace();
         assert!(line("one at a time").eq(["one", "at", "a", "time", "10.0k", "0.03x", "40.0", "10.00x"]), "{text}");
         assert!(line("sound").eq(["sound", "400k", "4.00"]), "{text}");
         assert!(line("not prepared").eq(["not", "prepared", "n/a", "n/a"]), "{text}");
-        assert!(text.contains("does not declare the capability"), "{text}");
-        assert!(line("a task").eq(["a", "task", "for", "every", "statement", "n/a", "n/a"]), "{text}");
-        assert!(text.contains("The run ended before this step."), "{text}");
-        assert!(text.contains("Peak memory: 400 MiB instead of 20."), "{text}");
-        assert!(text.contains("Failed: 67,233 queue_full of 100,000 statements"), "{text}");
-        assert!(text.replace("\n  ", " ").contains("one at a time, 40.0 times fewer statements per second."), "{text}");
-        assert!(text.lines().all(|line| line.len() <= WIDTH), "{text}");
+        let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(flat.contains("does not declare the capability"), "{text}");
+        assert!(line("a task").eq(["a", "task", "per", "statement", "n/a", "n/a"]), "{text}");
+        assert!(flat.contains("The run ended before this step."), "{text}");
+        assert!(flat.contains("Peak memory: 400 MiB instead of 20."), "{text}");
+        assert!(flat.contains("Failed: 67,233 queue_full of 100,000 statements"), "{text}");
+        assert!(flat.contains("one at a time, 40.0 times fewer statements per second."), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
 
     #[test]
@@ -209,8 +195,8 @@ mod tests {
         let json = json(&run, &cells, &all);
         let steps = json["ladder"].as_array().unwrap();
         assert_eq!((steps.len(), &steps[11]["arrangement"]), (12, &json!("current")));
-        assert!(!tables(&run, &all).contains("is a pitfall, too"));
-        assert!(tables(&run, &all[..1]).contains("is a pitfall, too"));
+        assert!(!text(&parts(&run, &all)).contains("is a pitfall, too"));
+        assert!(text(&parts(&run, &all[..1])).contains("is a pitfall, too"));
         assert_eq!((&steps[0]["step"], &steps[0]["throughput_ratio"]), (&json!("one-at-a-time"), &json!(0.025)));
         assert!(steps[1]["throughput"].is_null() && steps[1]["unavailable"].is_string());
         assert_eq!(steps[4]["errors"][0]["kind"], json!("queue_full"));
@@ -225,7 +211,7 @@ mod tests {
         let overflowing = &mut cells[2];
         overflowing.measures.insert(measure::THROUGHPUT.to_owned(), Measure::value(0.0, Unit::PerSecond));
         overflowing.measures.insert(measure::CPU_PER_STATEMENT.to_owned(), Measure::unavailable("Nothing."));
-        let text = table("multi:2", &climbed(&run, &cells, "multi:2").unwrap());
+        let text = text(&table("multi:2", &climbed(&run, &cells, "multi:2").unwrap()));
         let line = text.lines().find(|line| line.starts_with("no limit")).unwrap();
         assert!(line.split_whitespace().eq(["no", "limit", "0", "0.00x", "n/a"]), "{text}");
         assert!(text.contains("one at a time, 40.0 times fewer"), "{text}");

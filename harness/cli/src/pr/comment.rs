@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use cqldyno_reports::measure::{CPU_TIME, Figure, Least};
 use cqldyno_reports::{
-    Analysis, Pass, Run, Verdict, count, escape, lasting, list, percent, three_digits, whole, why_passes_left_out,
+    Analysis, Field, Part, Pass, Run, Sheet, TableRow, Verdict, count, escape, lasting, list, markdown, percent,
+    three_digits, whole, why_passes_left_out,
 };
 use cqldyno_scenarios::Scenario;
 
@@ -16,7 +17,6 @@ const MOST_ROWS: usize = 12;
 /// Findings that the first line names.
 const NAMED: usize = 2;
 
-/// What a comment is written from.
 pub struct Comment<'a> {
     pub change: &'a Change,
     /// The first run.
@@ -30,20 +30,13 @@ pub struct Comment<'a> {
 }
 
 impl Comment<'_> {
-    /// The comment.
     pub fn text(&self) -> String {
         let run = self.analysis.run();
-        let mut lines = vec![self.finding(), String::new()];
-        let left_out = self.table(run, &mut lines);
-        let notes = self.notes(left_out);
-        if !notes.is_empty() {
-            lines.extend([String::new(), notes.join(" ")]);
-        }
-        lines.extend([String::new(), self.how(run)]);
-        lines.join("\n") + "\n"
+        let (table, left_out) = self.table(run).unwrap_or_default();
+        let parts = [self.finding() + "\n", table, self.notes(left_out).join(" ") + "\n", self.how(run) + "\n"];
+        parts.into_iter().filter(|part| !part.trim().is_empty()).collect::<Vec<_>>().join("\n")
     }
 
-    /// The first line.
     fn finding(&self) -> String {
         let (driver, head, base) = (&self.change.driver, said(&self.change.head), escape(&self.change.base.name));
         let those = |is: &dyn Fn(&Judged) -> bool| self.all.iter().filter(|one| is(one)).collect::<Vec<_>>();
@@ -86,9 +79,9 @@ impl Comment<'_> {
         escape(&why.unwrap_or_else(|| "the run was ended early.".to_owned()))
     }
 
-    /// Appends the table, and returns how many rows have no room in it.
-    fn table(&self, run: &Run, lines: &mut Vec<String>) -> usize {
-        let Some([[base, _], [head, _]]) = names(run) else { return 0 };
+    /// The table, and how many rows have no room in it.
+    fn table(&self, run: &Run) -> Option<(String, usize)> {
+        let [[base, _], [head, _]] = names(run)?;
         let of = |side: &Side, one: &cqldyno_reports::Contender| {
             let built = one.built.as_ref();
             let revision =
@@ -96,11 +89,10 @@ impl Comment<'_> {
             let dirty = built.filter(|built| built.dirty).map(|_| "dirty");
             let name = if side.name == WORKING_TREE { "working tree" } else { side.name.as_str() };
             let more: Vec<&str> = revision.filter(|short| *short != name).into_iter().chain(dirty).collect();
-            escape(&[&[name][..], &more].concat().join(" "))
+            [&[name][..], &more].concat().join(" ")
         };
         let (base, head) = (of(&self.change.base, base), of(&self.change.head, head));
-        lines.push(format!("| per | | {base} | {head} | change | noise | |"));
-        lines.push("| --- | --- | ---: | ---: | ---: | ---: | --- |".to_owned());
+        let columns = ["", &base, &head, "change", "noise", ""].map(|title| vec![title.to_owned()]);
         let left_out = self.all.len().saturating_sub(MOST_ROWS);
         let mut open = left_out;
         let has_room = |one: &&Judged| {
@@ -108,8 +100,9 @@ impl Comment<'_> {
             open -= usize::from(goes);
             !goes
         };
-        lines.extend(self.all.iter().filter(has_room).take(MOST_ROWS).map(row));
-        left_out
+        let rows = self.all.iter().filter(has_room).take(MOST_ROWS).map(row).collect();
+        let sheet = Sheet { words: 1, ..Sheet::of(String::new(), "per", columns.into(), vec![rows]) };
+        Some((markdown(&[Part::Sheet(sheet)]), left_out))
     }
 
     fn notes(&self, left_out: usize) -> Vec<String> {
@@ -117,7 +110,9 @@ impl Comment<'_> {
         if left_out > 0 {
             notes.push(format!("Left out: {}.", count(left_out as u64, "more row")));
         }
-        let is_unsteady = |one: &&Judged| one.base.is_some() && one.figure != &CPU_TIME && !one.is_exact();
+        let is_unsteady = |one: &&Judged| {
+            one.figure != &CPU_TIME && one.found.as_ref().is_some_and(|found| !found.is_exact(one.figure))
+        };
         let unsteady: Vec<String> = self.all.iter().filter(is_unsteady).map(what).collect();
         if !unsteady.is_empty() {
             notes.push(format!("Not exact here: {}; a change there must be three times the noise.", list(&unsteady)));
@@ -188,12 +183,16 @@ fn what(one: &Judged) -> String {
 }
 
 /// What one statement of a scenario is called.
-fn per(scenario: &str) -> String {
+fn statement(scenario: &str) -> String {
     match scenario {
         "writes" => "write".to_owned(),
         "reads" => "read".to_owned(),
-        other => format!("statement of {}", escape(other)),
+        other => format!("statement of {other}"),
     }
+}
+
+fn per(scenario: &str) -> String {
+    escape(&statement(scenario))
 }
 
 /// The first changes in words, and how many there are besides.
@@ -207,7 +206,7 @@ fn several(lines: &[&Judged]) -> String {
 
 /// One change in words, for example `1.00 more system calls per write (2.01 -> 3.01)`.
 fn words(one: &Judged) -> String {
-    let (Some(base), Some(head)) = (one.base, one.head) else { return String::new() };
+    let Some((base, head)) = one.found.as_ref().map(|found| (found.before, found.after)) else { return String::new() };
     let is_time = one.figure == &CPU_TIME;
     let is_more = head > base;
     let by = match one.figure.least {
@@ -224,32 +223,34 @@ fn words(one: &Judged) -> String {
     format!("{by} {which} {} per {} ({base} -> {head}{unit})", one.figure.name, per(&one.scenario))
 }
 
-fn row(one: &Judged) -> String {
-    let none = || "n/a".to_owned();
-    let figure = |value: Option<f64>| value.map_or_else(none, three_digits);
+fn row(one: &Judged) -> TableRow {
     let signed = |share: f64| format!("{:+.1}", (share - 1.0) * 100.0);
     let is_share = matches!(one.figure.least, Least::Share(_));
-    let change = match (one.base.zip(one.head), one.ratio().filter(|_| is_share)) {
-        (Some(_), Some(ratio)) => {
-            let interval = one.interval.map(|[low, high]| format!(" ({} to {})", signed(low), signed(high)));
-            format!("{} %{}", signed(ratio), interval.unwrap_or_default())
-        }
-        (Some((base, head)), None) => format!("{:+.3}", head - base),
-        _ => none(),
-    };
-    let noise = match (one.noise, one.base.filter(|base| is_share && *base > 0.0)) {
-        (None, _) => none(),
-        (Some(noise), Some(base)) => format!("{:.2} %", noise / base * 100.0),
-        (Some(noise), None) => format!("{noise:.3}"),
-    };
+    let figures = one.found.as_ref().map(|found| {
+        let change = match found.ratio().filter(|_| is_share) {
+            Some(ratio) => {
+                let interval = found.interval.map(|[low, high]| format!(" ({} to {})", signed(low), signed(high)));
+                format!("{} %{}", signed(ratio), interval.unwrap_or_default())
+            }
+            None => format!("{:+.3}", found.after - found.before),
+        };
+        let noise = found.spread.map(|noise| match is_share && found.before > 0.0 {
+            true => format!("{:.2} %", noise / found.before * 100.0),
+            false => format!("{noise:.3}"),
+        });
+        let none = || "n/a".to_owned();
+        [three_digits(found.before), three_digits(found.after), change, noise.unwrap_or_else(none)]
+    });
     let verdict = match one.confirmed {
-        Some(true) => format!("**{}**", one.name()),
-        Some(false) => "not confirmed".to_owned(),
-        None => one.name().to_owned(),
+        Some(true) => Field::bad(one.name()),
+        Some(false) => Field::of("not confirmed"),
+        None => Field::of(one.name()),
     };
     let unit = if one.figure == &CPU_TIME { ", us" } else { "" };
-    let (base, head) = (figure(one.base), figure(one.head));
-    format!("| {} | {}{unit} | {base} | {head} | {change} | {noise} | {verdict} |", per(&one.scenario), one.figure.name)
+    let mut fields = vec![Field::of(format!("{}{unit}", one.figure.name))];
+    fields.extend(figures.unwrap_or_else(|| ["n/a"; 4].map(str::to_owned)).map(Field::of));
+    fields.push(verdict);
+    TableRow::of(&statement(&one.scenario), fields)
 }
 
 #[cfg(test)]

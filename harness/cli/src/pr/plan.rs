@@ -12,10 +12,10 @@ use cqldyno_scenarios::{Operation, Scenario};
 
 use crate::outcome::usage;
 use crate::plan::{NOISE_SHARE, contender};
+use crate::trial::stamp;
 
 /// What stands for the files as they are, committed or not.
 pub const WORKING_TREE: &str = ".";
-/// The passes that count.
 pub const PASSES: [Pass; 3] = [Pass::Counting, Pass::Allocations, Pass::Instructions];
 /// Statements of a cell that counts.
 const COUNT: u64 = 100_000;
@@ -23,13 +23,9 @@ const COUNT: u64 = 100_000;
 /// The two states of a driver that are compared.
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// The driver's name.
     pub driver: String,
-    /// Before the change.
     pub base: Side,
-    /// With it.
     pub head: Side,
-    /// The root of the repository.
     pub root: PathBuf,
     /// Outside of any checkout, because the files of a checkout are what is built.
     pub cache: PathBuf,
@@ -37,7 +33,6 @@ pub struct Change {
     pub calls: BTreeMap<String, BTreeMap<String, String>>,
 }
 
-/// A commit or the working tree.
 #[derive(Clone, Debug)]
 pub struct Side {
     /// As it was typed; a whole commit is shortened.
@@ -116,12 +111,8 @@ impl Change {
     }
 
     /// The folder of the runs: the one that was asked for, or one below the cache.
-    ///
-    /// # Errors
-    /// When it lies in a working tree that is built, which results would change; the error is one of usage.
     pub fn folder(&self, asked: Option<&Path>) -> Result<PathBuf> {
-        let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%SZ").to_string();
-        let Some(out) = asked else { return Ok(self.cache.join("runs").join(now)) };
+        let Some(out) = asked else { return Ok(self.cache.join("runs").join(stamp())) };
         let out = std::path::absolute(out).map_err(usage)?;
         match self.head.name == WORKING_TREE && out.starts_with(&self.root) {
             false => Ok(out),
@@ -141,7 +132,6 @@ fn elsewhere(error: BuildError) -> anyhow::Error {
     }
 }
 
-/// The one driver of a checkout.
 fn only(mut drivers: Vec<String>, root: &Path) -> Result<String> {
     match (drivers.pop(), drivers.is_empty()) {
         (Some(driver), true) => Ok(driver),

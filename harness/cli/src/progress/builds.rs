@@ -17,7 +17,6 @@ const LEAST_SHARE: u64 = 10;
 /// A change of less is not worth a line.
 const LEAST_CHANGE: Duration = Duration::from_secs(30);
 
-/// The builds of a run.
 #[derive(Debug, Default)]
 pub struct Builds {
     /// Workers that were announced and are not built yet.

@@ -1,11 +1,12 @@
 //! Lines at the end of a terminal that are drawn again in place.
 
 use std::io::{Write, stderr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use cqldyno_reports::width_of;
 
+use super::locked;
 use crate::terminal;
 
 /// The shortest time between two drawings of what changes all the time: drawing takes time from the cores that are measured.
@@ -25,12 +26,14 @@ struct State {
     ended: bool,
 }
 
-impl Canvas {
+impl Default for Canvas {
     /// On standard error.
-    pub fn new() -> Canvas {
+    fn default() -> Canvas {
         Canvas::on(Box::new(stderr()), terminal::size_of_progress)
     }
+}
 
+impl Canvas {
     fn on(out: Box<dyn Write + Send>, size: fn() -> Option<(usize, usize)>) -> Canvas {
         let (lines, drawn) = Default::default();
         Canvas(Arc::new(Mutex::new(State { out, size, lines, drawn, at: None, ended: false })))
@@ -38,7 +41,7 @@ impl Canvas {
 
     /// Draws `lines`, none of which may be wider than the terminal, in the place of those before.
     pub fn draw(&self, lines: Vec<String>) {
-        let mut state = self.locked();
+        let mut state = locked(&self.0);
         state.lines = lines;
         let text = state.erased() + &state.set();
         state.write(&text);
@@ -46,27 +49,22 @@ impl Canvas {
 
     /// Whether enough time has passed to draw again what changes all the time.
     pub fn is_due(&self) -> bool {
-        self.locked().at.is_none_or(|at| at.elapsed() >= SELDOM)
+        locked(&self.0).at.is_none_or(|at| at.elapsed() >= SELDOM)
     }
 
     /// Prints a line that stays, above the others.
     pub fn say(&self, line: &str) {
-        let mut state = self.locked();
+        let mut state = locked(&self.0);
         let text = format!("{}{line}\n{}", state.erased(), state.set());
         state.write(&text);
     }
 
     /// Removes the lines; from now on only those that stay are printed.
     pub fn end(&self) {
-        let mut state = self.locked();
+        let mut state = locked(&self.0);
         state.ended = true;
         let text = state.erased();
         state.write(&text);
-    }
-
-    /// A thread that panicked leaves nothing half done here.
-    fn locked(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -8,7 +8,6 @@ const NOW: Duration = Duration::from_millis(1_500);
 /// The shortest time with a meaningful pace.
 const LEAST: Duration = Duration::from_millis(200);
 
-/// Statements issued over time.
 #[derive(Debug, Default)]
 pub struct Pace {
     seen: VecDeque<(Duration, u64)>,

@@ -1,9 +1,9 @@
 //! A line now and then where lines are not drawn again, so that a long wait does not look like a standstill.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use super::{Voice, time};
+use super::{Voice, locked, time};
 
 /// The longest time without a line.
 const LONGEST_SILENCE: Duration = Duration::from_secs(60);
@@ -16,7 +16,6 @@ struct State {
     doing: Option<Doing>,
 }
 
-/// What goes on.
 struct Doing {
     /// The beginning of a sentence.
     what: String,
@@ -54,7 +53,6 @@ impl Pulse {
         locked(&self.0).doing = Some(Doing { what, since, ends });
     }
 
-    /// Nothing goes on.
     pub fn rests(&self) {
         locked(&self.0).doing = None;
     }
@@ -75,11 +73,6 @@ impl State {
         });
         (line, LONGEST_SILENCE)
     }
-}
-
-/// A thread that panicked leaves nothing half done here.
-fn locked(state: &Mutex<State>) -> MutexGuard<'_, State> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

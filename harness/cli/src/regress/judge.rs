@@ -33,7 +33,6 @@ pub fn outcome<'a>(judgements: impl IntoIterator<Item = &'a Judgement>) -> Outco
     outcome
 }
 
-/// Judges the expectation by the run.
 pub fn judge(expected: &Expected, trial: &Trial, analysis: &Analysis) -> Judgement {
     let run = Measured { expected, trial, analysis };
     let names = expected.claim.contenders();
@@ -56,7 +55,6 @@ fn holds(interval: [f64; 2], bounds: [f64; 2]) -> Result<bool, String> {
     }
 }
 
-/// An expectation beside the run that it is about.
 struct Measured<'a> {
     expected: &'a Expected,
     trial: &'a Trial,

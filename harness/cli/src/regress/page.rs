@@ -1,18 +1,18 @@
 //! The measured part of a regression's page, in Markdown, and the pictures beside it.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use cqldyno_reports::{
-    Analysis, Contender, Curve, Growth, Pass, Place, Recorded, escape, growth, growth_chart, list, whole,
+    Analysis, Contender, Curve, Field, Growth, Part, Pass, Place, Recorded, Sheet, TableRow, escape, growth,
+    growth_chart, list, markdown, whole,
 };
 use cqldyno_scenarios::{Expected, Regression, Trial};
 
 use super::judge::Judgement;
 use super::plan::{declared, scenario};
-use super::text::{asked, bounds, found, meter, number, verdict, word};
+use super::text::{asked, bounds, figures, found, meter, number, verdict, word};
 use crate::outcome::usage;
 
 /// What stands around the measured part.
@@ -21,15 +21,10 @@ const END: &str = "<!-- end of what is measured -->";
 /// What a cell calls its flame graph.
 const FLAMES: &str = "flamegraph";
 
-/// A run of the regression with what was found.
 pub struct Found<'a> {
-    /// What was asked.
     pub trial: &'a Trial,
-    /// What was measured.
     pub recorded: Recorded,
-    /// The run's folder.
     pub folder: PathBuf,
-    /// For each expectation.
     pub judgements: Vec<(&'a Expected, Judgement)>,
 }
 
@@ -39,9 +34,6 @@ pub fn judgements<'a>(all: &'a [Found]) -> impl Iterator<Item = &'a Judgement> +
 }
 
 /// Puts the measured part into the page, with the command that measured it, and its pictures beside it.
-///
-/// # Errors
-/// When there is no page with a place for it, or it cannot be written.
 pub fn write(page: &Path, regression: &Regression, all: &[Found], command: &str) -> Result<()> {
     let shown = page.display();
     let text = std::fs::read_to_string(page).map_err(|error| {
@@ -83,21 +75,14 @@ fn block(regression: &Regression, all: &[Found], command: &str) -> (String, BTre
     for one in all {
         say(&format!("\n### {}\n", escape(&asked(one.trial))));
         say(&format!("{}.\n", one.recorded.run.size()));
-        say(
-            "| expected | meter | figures | found | bounds | published | |\n| --- | --- | --- | --- | --- | --- | --- |",
-        );
-        for (expected, judgement) in &one.judgements {
-            let cells = [
-                escape(&expected.says),
-                format!("`{}`", meter(expected)),
-                figures(judgement),
-                found(expected, judgement),
-                bounds(expected),
-                escape(expected.published.as_deref().unwrap_or("")),
-                format!("**{}**", word(judgement)),
-            ];
-            say(&format!("| {} |", cells.join(" | ")));
-        }
+        let row = |(expected, judgement): &(&Expected, Judgement)| {
+            let published = expected.published.clone().unwrap_or_default();
+            let (found, bounds) = (found(expected, judgement), bounds(expected));
+            let fields = [meter(expected), figures(judgement), found, bounds, published].map(Field::of);
+            TableRow::of(&expected.says, fields.into_iter().chain([Field::bad(word(judgement))]).collect())
+        };
+        let columns = ["meter", "figures", "found", "bounds", "published", ""];
+        say(&sheet("expected", columns.map(str::to_owned).into(), one.judgements.iter().map(row).collect()));
         let unknown = one.judgements.iter().filter_map(|(_, judgement)| judgement.holds.as_ref().err());
         for why in unknown.collect::<std::collections::BTreeSet<_>>() {
             say(&format!("\nNot known: {}", escape(why)));
@@ -118,12 +103,6 @@ fn block(regression: &Regression, all: &[Found], command: &str) -> (String, BTre
         }
     }
     (text, pictures)
-}
-
-fn figures(judgement: &Judgement) -> String {
-    let figures: Vec<String> =
-        judgement.figures.iter().map(|(_, figure)| figure.map_or("n/a".to_owned(), number)).collect();
-    figures.join(" → ")
 }
 
 /// Labels with the libraries that shape their figures.
@@ -170,21 +149,25 @@ fn growths(one: &Found) -> Vec<(String, String, String)> {
 
 /// The points, and the exponent of the cost of as many statements as are in flight.
 fn table(trial: &Trial, lines: &[Curve]) -> String {
-    let numbers: Vec<String> = trial.concurrency.iter().map(|number| whole(*number as f64)).collect();
-    let mut text =
-        format!("| | {} | exponent (95 %) |\n| --- |{}", numbers.join(" | "), " ---: |".repeat(numbers.len() + 1));
-    for Curve { label, points } in lines {
+    let row = |Curve { label, points }: &Curve| {
         let figure = |number: &u64| {
             points.iter().find(|(at, _)| *at == *number as f64).map_or("n/a".to_owned(), |(_, y)| self::number(*y))
         };
-        let figures: Vec<String> = trial.concurrency.iter().map(figure).collect();
         let costs: Vec<(f64, f64)> = points.iter().map(|(number, each)| (*number, each * number)).collect();
         let exponent = growth(&costs).map_or("n/a".to_owned(), |Growth { exponent, interval: [low, high] }| {
             format!("{exponent:.2} ({low:.2}-{high:.2})")
         });
-        let _ = write!(text, "\n| `{label}` | {} | {exponent} |", figures.join(" | "));
-    }
-    text
+        let fields = trial.concurrency.iter().map(figure).chain([exponent]).map(Field::of);
+        TableRow::of(label, fields.collect())
+    };
+    let numbers = trial.concurrency.iter().map(|number| whole(*number as f64));
+    sheet("in flight", numbers.chain(["exponent (95 %)".to_owned()]).collect(), lines.iter().map(row).collect())
+}
+
+/// A table, without the line feed at its end.
+fn sheet(first: &str, columns: Vec<String>, rows: Vec<TableRow>) -> String {
+    let columns = columns.into_iter().map(|title| vec![title]).collect();
+    markdown(&[Part::Sheet(Sheet::of(String::new(), first, columns, vec![rows]))]).trim_end().to_owned()
 }
 
 /// A name for a file.
@@ -231,7 +214,7 @@ mod tests {
         assert!(page.starts_with(&format!("# Tiny\n\n{BEGIN}\n**tiny: reproduced (1 as expected).**\n")), "{page}");
         assert!(page.ends_with(&format!("{END}\n\nWhat it means.\n")) && !page.contains("old"), "{page}");
         assert!(
-            page.contains("with `cqldyno regress tiny`") && page.contains("| More. | `cpu_per_statement` | "),
+            page.contains("with `cqldyno regress tiny`") && page.contains("| More. | cpu\\_per\\_statement | "),
             "{page}"
         );
         assert!(page.contains(" | a \\| b | **yes** |") && page.contains("Contenders: `scylla`"), "{page}");

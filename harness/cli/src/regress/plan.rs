@@ -43,7 +43,6 @@ fn reference(trial: &Trial) -> Option<String> {
     })
 }
 
-/// The contender's id in a run.
 pub fn id(text: &str) -> String {
     text.parse::<Contender>().map_or_else(|_| text.to_owned(), |contender| contender.to_string())
 }
@@ -108,7 +107,6 @@ fn pass_of(trial: &Trial, meter: &str) -> Result<Pass> {
     })
 }
 
-/// The pass of that name.
 fn named(trial: &Trial, name: &str) -> Result<Pass> {
     Pass::ALL.into_iter().find(|pass| pass.name() == name).ok_or_else(|| {
         let all = Pass::ALL.map(Pass::name);

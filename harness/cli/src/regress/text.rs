@@ -1,45 +1,39 @@
 //! A regression on a terminal.
 
-use cqldyno_reports::{plain, three_digits, whole, wrap};
+use cqldyno_reports::{Part, plain, three_digits, whole};
 use cqldyno_scenarios::{Claim, Expected, Regression, Submit, Trial};
 
 use super::judge::{Judgement, outcome};
 use super::plan::in_flight;
 use crate::outcome::Outcome;
+use crate::terminal::named;
 
-/// The regressions, one line each.
 pub fn listed(all: &[Regression]) -> String {
     let width = all.iter().map(|one| one.name.len()).max().unwrap_or(0);
     all.iter().map(|one| format!("{:<width$}  {}\n", one.name, one.title)).collect()
 }
 
 /// What it is about, before its runs.
-pub fn head(regression: &Regression, width: usize) -> String {
+pub fn head(regression: &Regression) -> Vec<Part> {
     let Regression { title, source, published, .. } = regression;
-    let line = |name: &str, text: &str| wrap(&format!("{name}: {}", plain(text)), width, 2) + "\n";
-    format!("{}\n{}{}", wrap(&plain(title), width, 0), line("Source", source), line("Published", published))
+    let about = [("Source", source), ("Published", published)];
+    let about = about.map(|(name, text)| format!("{name}: {}", plain(text)));
+    vec![Part::Text(plain(title)), Part::List(about.into())]
 }
 
 /// What one run of it has, and what was found for each expectation.
-pub fn run(trial: &Trial, judgements: &[(&Expected, Judgement)], width: usize) -> String {
-    let mut text = format!("\n{}\n", wrap(&asked(trial), width, 2));
-    for (expected, judgement) in judgements {
+pub fn run(trial: &Trial, judgements: &[(&Expected, Judgement)]) -> Vec<Part> {
+    let told = |(expected, judgement): &(&Expected, Judgement)| {
         let mut lines = vec![
-            format!("{}: {}", word(judgement), plain(&expected.says)),
+            expected.says.clone(),
             format!("{}: {}", meter(expected), figures(judgement)),
             format!("{}, expected {}", found(expected, judgement), bounds(expected)),
         ];
-        lines.extend(expected.published.iter().map(|published| format!("published: {}", plain(published))));
-        lines.extend(judgement.holds.as_ref().err().map(|why| plain(why)));
-        let mut lines = lines.into_iter();
-        let indented = |line: String, by: usize| {
-            let next = format!("\n{}", " ".repeat(by + 2));
-            format!("{}{}\n", " ".repeat(by), wrap(&line, width - by - 2, 0).replace('\n', &next))
-        };
-        text.extend(lines.next().map(|first| indented(first, 2)));
-        text.extend(lines.map(|line| indented(line, 4)));
-    }
-    text
+        lines.extend(expected.published.iter().map(|published| format!("published: {published}")));
+        lines.extend(judgement.holds.as_ref().err().cloned());
+        named(word(judgement), lines)
+    };
+    vec![Part::Text(asked(trial)), Part::Pairs(judgements.iter().flat_map(told).collect())]
 }
 
 /// The last sentence.
@@ -85,7 +79,8 @@ pub fn meter(expected: &Expected) -> String {
     if place.is_empty() { expected.meter.clone() } else { format!("{} ({})", expected.meter, place.join(", ")) }
 }
 
-fn figures(judgement: &Judgement) -> String {
+/// The figures, each with its contender.
+pub fn figures(judgement: &Judgement) -> String {
     let figure = |(name, figure): &(String, Option<f64>)| format!("{} {name}", figure.map_or("n/a".to_owned(), number));
     judgement.figures.iter().map(figure).collect::<Vec<_>>().join(" -> ")
 }
@@ -109,7 +104,6 @@ pub fn found(expected: &Expected, judgement: &Judgement) -> String {
     }
 }
 
-/// What was expected.
 pub fn bounds(expected: &Expected) -> String {
     match expected.claim.bounds() {
         [least, most] if most.is_infinite() => format!("at least {}", number(least)),
@@ -129,6 +123,8 @@ pub fn word(judgement: &Judgement) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use cqldyno_reports::{Look, terminal};
+
     use super::*;
 
     fn tiny() -> Regression {
@@ -150,16 +146,17 @@ mod tests {
         };
         let judgements = [(&trial.expectations[0], judgement.clone())];
         assert_eq!(listed(std::slice::from_ref(&tiny)), "tiny  Two calls for one.\n");
-        assert_eq!(head(&tiny, 80), "Two calls for one.\nSource: https://example.org/1\nPublished: Twice.\n");
+        let text = |parts: &[Part]| terminal(parts, Look { width: 80, ..Look::default() });
+        assert_eq!(text(&head(&tiny)), "Two calls for one.\nSource: https://example.org/1\nPublished: Twice.\n");
         assert_eq!(
-            run(trial, &judgements, 80),
-            "\ncalls: writes, 1,024 in flight, multi:2, answers delayed by 1ms\n  yes: Half the calls.\n    syscalls:sendto: \
-             1.00 a@1 -> 0.0430 a@2\n    ratio 0.0430, expected at most 0.980\n    published: 1 to 0.5\n"
+            text(&run(trial, &judgements)),
+            "calls: writes, 1,024 in flight, multi:2, answers delayed by 1ms\n  yes Half the calls.\n      syscalls:sendto: \
+             1.00 a@1 -> 0.0430 a@2\n      ratio 0.0430, expected at most 0.980\n      published: 1 to 0.5\n"
         );
         assert_eq!(verdict("tiny", judgements.iter().map(|(_, one)| one)), "tiny: reproduced (1 as expected).");
         let unknown = Judgement { found: None, holds: Err("No counter.".to_owned()), ..judgement };
         let judgements = [(&trial.expectations[0], unknown)];
-        assert!(run(trial, &judgements, 80).contains("    no ratio, expected at most 0.980\n"));
+        assert!(text(&run(trial, &judgements)).contains("    no ratio, expected at most 0.980\n"));
         assert_eq!(
             verdict("tiny", judgements.iter().map(|(_, one)| one)),
             "tiny: cannot be measured here (1 undecided). No counter."

@@ -54,7 +54,7 @@ fn a_regression_is_repeated_kept_and_written_into_its_page() {
     let folder = tempfile::tempdir().unwrap();
     let (code, text) = regress(folder.path(), "", "", &["--out", "kept"]);
     assert_eq!(code, Some(0), "{text}");
-    assert!(text.contains("yes: Both issue as many statements.") && !text.contains("A time is not judged"), "{text}");
+    assert!(text.contains("  yes Both issue as many statements.") && !text.contains("A time is not judged"), "{text}");
     assert!(text.ends_with("tiny: reproduced (1 as expected).\n"), "{text}");
     let page = std::fs::read_to_string(folder.path().join("kept/page.html")).unwrap();
     assert!(page.contains("cqldyno regress tiny.toml --run one --exact"), "{page}");

@@ -3,7 +3,7 @@ use std::time::Duration;
 use cqldyno_reports::{BuiltOnDemand, Cell, Run};
 
 use super::*;
-use crate::command::scenarios;
+use crate::names::scenarios;
 use crate::pr::judge::tests::measured;
 use crate::pr::judge::{confirm, judge, why};
 
@@ -69,7 +69,7 @@ fn a_finding_is_the_first_line_and_its_row_is_bold() {
         "scylla at HEAD is dearer: 1.00 more system calls per write (0.090 -> 1.09) and 1.00 more system calls per read (0.090 -> 1.09), \
          confirmed by a second run."
     );
-    assert!(text.contains("| per | | main 1111111 | HEAD 2222222 | change | noise | |"), "{text}");
+    assert!(text.contains("| per |  | main 1111111 | HEAD 2222222 | change | noise |  |"), "{text}");
     assert!(text.contains("| write | system calls | 0.090 | 1.09 | +1.000 | 0.000 | **dearer** |"), "{text}");
     assert!(text.contains("| read | instructions | 4,000 | 4,000 | +0.0 % | 0.00 % | same |"), "{text}");
     let explain = "`--explain` names the functions and system calls that head has more of.";

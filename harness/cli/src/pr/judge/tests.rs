@@ -87,8 +87,9 @@ fn a_count_that_differs_between_two_runs_of_one_build_is_not_exact_and_must_chan
         };
         let small = with(0.2);
         assert_eq!(small[1].verdict, Ok(Verdict::Same), "{:?}", small[1]);
-        assert!(!small[1].is_exact() && small[0].is_exact());
-        assert!((small[1].noise.unwrap() - 0.1).abs() < 1e-9);
+        let of = |line: &Judged| line.found.clone().unwrap();
+        assert!(!of(&small[1]).is_exact(small[1].figure) && of(&small[0]).is_exact(small[0].figure));
+        assert!((of(&small[1]).spread.unwrap() - 0.1).abs() < 1e-9);
         assert_eq!(with(1.0)[1].verdict, Ok(Verdict::Dearer));
         assert_eq!(with(-1.0)[1].verdict, Ok(Verdict::Cheaper));
     }
@@ -98,9 +99,10 @@ fn a_count_that_differs_between_two_runs_of_one_build_is_not_exact_and_must_chan
 fn cpu_time_is_dearer_only_if_both_names_of_head_are_beyond_two_percent() {
     let of = |cpu| lines(cpu, |_, _| 0.0).remove(3);
     let dearer = of([1.0, 1.0, 1.1, 1.1]);
-    let [low, high] = dearer.interval.unwrap();
+    let found = dearer.found.clone().unwrap();
+    let [low, high] = found.interval.unwrap();
     assert!(dearer.verdict == Ok(Verdict::Dearer) && low > 1.02 && high < 1.2, "{dearer:?}");
-    assert!((dearer.ratio().unwrap() - 1.1).abs() < 0.02, "{dearer:?}");
+    assert!((found.ratio().unwrap() - 1.1).abs() < 0.02, "{dearer:?}");
     assert_eq!(of([1.0, 1.0, 0.9, 0.9]).verdict, Ok(Verdict::Cheaper));
     assert_eq!(of([1.0, 1.0, 1.1, 1.0]).verdict, Ok(Verdict::Inconclusive), "one name alone");
     assert!(matches!(of(EQUAL).verdict, Ok(Verdict::Same | Verdict::Inconclusive)));
@@ -117,7 +119,7 @@ fn what_was_not_measured_or_is_void_has_no_verdict_and_says_why() {
     }
     let lines = judge(&Analysis::new(&run, &cells));
     assert!(matches!(&lines[0].verdict, Err(why) if why.ends_with('.')), "{:?}", lines[0]);
-    assert_eq!(lines[0].base, None);
+    assert_eq!(lines[0].found, None);
     assert_eq!(lines[1].verdict, Ok(Verdict::Same));
     assert_eq!(lines[2].verdict, Err("A row was wrong.".to_owned()));
     let run = Run { contenders: run.contenders[..3].to_vec(), ..run };

@@ -1,10 +1,10 @@
-//! A run from its start to its result: carried out, kept in every format, and shown.
+//! A trial from its start to its result: carried out, kept in every format, and shown.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
 
 use anyhow::{Context, Result, anyhow};
-use cqldyno_bench::{BenchError, Cancel, Finished, FolderError};
+use cqldyno_bench::{BenchError, Cancel, Finished, FolderError, Plan, Programs};
 use cqldyno_reports::{
     Analysis, Cell, Contender, CutShort, EXPORTERS, LEAST_BLOCKS, Look, Recorded, Role, Run, count, plain,
     why_cut_short, why_passes_left_out,
@@ -23,7 +23,7 @@ const MANY: usize = 5_000;
 const QUEUE_FULL: &str = "queue_full";
 
 /// Carries out a run, with its progress on standard error.
-pub fn measure(
+pub fn conduct(
     quiet: bool,
     carry_out: impl FnOnce(&mut Progress, &Cancel) -> Result<Finished, BenchError>,
 ) -> Result<Finished> {
@@ -56,10 +56,21 @@ pub fn ended(finished: Result<Finished, BenchError>) -> Result<Finished> {
     Ok(finished)
 }
 
+/// Carries out the plan of one question, and keeps its run with the `command` that asks it again.
+pub fn carried_out(plan: &Plan, programs: &Programs, quiet: bool, command: Option<String>) -> Result<Recorded> {
+    let ending = "Ending: what is finished is kept.";
+    let mut finished =
+        supervised(quiet, ending, |progress, cancel| ended(cqldyno_bench::run(plan, programs, progress, cancel)))?;
+    finished.run.command = command.or(finished.run.command);
+    kept(finished)
+}
+
+/// The time as it stands in the name of a folder.
+pub fn stamp() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%SZ").to_string()
+}
+
 /// Keeps the result of one of several runs in its folder, and returns it.
-///
-/// # Errors
-/// When it cannot be kept, or the run came to trouble.
 pub fn kept(finished: Finished) -> Result<Recorded> {
     keep(&finished, &Analysis::new(&finished.run, &finished.cells))?;
     match finished.trouble {
@@ -69,9 +80,6 @@ pub fn kept(finished: Finished) -> Result<Recorded> {
 }
 
 /// Keeps the result in the run's folder and prints it; `named` says whether the user named the contenders.
-///
-/// # Errors
-/// When the result cannot be kept or printed. Neither failure costs the other.
 pub fn show(finished: &Finished, format: Format, look: Look, quiet: bool, named: bool) -> Result<Outcome> {
     let Finished { run, cells, folder, .. } = finished;
     let progress = Progress::new(quiet, false);

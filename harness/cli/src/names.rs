@@ -1,0 +1,4 @@
+//! What can be named on a command line.
+
+pub mod drivers;
+pub mod scenarios;
