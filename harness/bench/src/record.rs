@@ -20,7 +20,6 @@ pub(crate) const CROWDING: &str = "loop on all cores at once";
 /// The environment's name for what was done before the first cell.
 pub(crate) const PREPARED: &str = "Cassandra";
 
-/// The machine as results hold it.
 pub(crate) fn environment(machine: &cqldyno_meter::Environment) -> Environment {
     let unknown = || "unknown".to_owned();
     let mut more = BTreeMap::new();
