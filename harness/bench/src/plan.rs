@@ -36,6 +36,12 @@ use crate::plan::topology::Topology;
 /// The most statements of a counting cell: the count per statement does not change with more.
 pub const COUNTING_COUNT: u64 = 250_000;
 
+/// Statements in flight, unless a plan says otherwise.
+pub const CONCURRENCY: u64 = 1_024;
+
+/// Rows per page, unless a scenario or a contender says otherwise.
+pub const PAGE_SIZE: i32 = 5_000;
+
 /// The fewest generations with a control: with fewer it could say nothing.
 pub const CONTROL_BLOCKS: u32 = 3;
 
@@ -237,11 +243,11 @@ impl Plan {
         Plan {
             info: PlanInfo {
                 seed: 1,
-                concurrency: 1_024,
+                concurrency: CONCURRENCY,
                 warmup: 20_000,
                 passes: vec![Pass::Counting],
                 connections: 1,
-                page_size: 5_000,
+                page_size: PAGE_SIZE,
                 ..PlanInfo::default()
             },
             contenders,

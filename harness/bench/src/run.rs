@@ -35,7 +35,7 @@ use crate::process::introduction::Introduced;
 use crate::process::load_generator::{OtherGenerator, differences, one_build};
 use crate::process::programs::Programs;
 use crate::record::folder::{FolderError, RunFolder};
-use crate::record::plan::scenario_info;
+use crate::record::kept::scenario_info;
 use crate::record::resume::{Reopened, ResumeError, reopen, same};
 use crate::record::{CROWDING, PREPARED, environment};
 use crate::run::course::{Course, Ended};

@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::builder::{ArgPredicate, PossibleValuesParser, TypedValueParser};
 use cqldyno_bench::builder::Builder;
-use cqldyno_bench::{Arrangement, Contender, Deadlines, KNOWN, Pin, Plan, Programs, Target};
+use cqldyno_bench::{Arrangement, CONCURRENCY, Contender, Deadlines, KNOWN, Pin, Plan, Programs, Target};
 use cqldyno_cluster::Answers;
 use cqldyno_driver_api::{Consistency, Settings};
 use cqldyno_reports::{LEAST_BLOCKS, Pass, PlanInfo};
@@ -17,7 +17,7 @@ use cqldyno_scenarios::{Scenario, Submit};
 
 use crate::access::{Access, AskedTarget};
 use crate::arguments::heading::{LIMITS, OUTPUT, SETUP, SIZE, WHAT};
-use crate::command::drivers::no_driver;
+use crate::command::drivers::{self, no_driver};
 use crate::command::scenarios;
 use crate::count::{
     DAY, Limit, Numbers, bytes, count, count_or_none, duration, numbers, options, or_none, parts, patience, pause,
@@ -31,8 +31,6 @@ use crate::plan::releases::{Named, is_all, named};
 const QUICK_COUNT: u64 = 100_000;
 /// Statements of a turn of a sweep where most are in flight; turns with fewer take as long.
 const SWEEP_COUNT: u64 = 200_000;
-/// Statements in flight.
-const CONCURRENCY: u64 = 1_024;
 /// Generations of a sweep, and of a run without verdicts (`--quick`).
 const FEW_BLOCKS: u32 = 3;
 /// Generations, and statements of their only turn, of a run for publication on a cluster that is not embedded.
@@ -69,6 +67,10 @@ pub struct Asked {
     #[arg(long, value_name = "NAME|FILE", help_heading = WHAT)]
     #[arg(value_parser = Known(scenarios::names), hide_possible_values = true)]
     scenario: Vec<String>,
+    /// Contender to take ratios against [default: first]
+    #[arg(long, value_name = "NAME", help_heading = WHAT)]
+    #[arg(value_parser = Known(drivers::names), hide_possible_values = true)]
+    reference: Option<String>,
     /// Runtime: current or multi:N [default: multi:2]
     ///
     /// Tokio on one thread or N. `pinned+` in front: own cores for both. Several with commas.
@@ -220,13 +222,7 @@ impl Conditions {
 
 impl Asked {
     /// The plan for `contenders`, each as it was typed.
-    pub fn plan(
-        &self,
-        contenders: &[String],
-        reference: Option<String>,
-        conditions: &Conditions,
-        programs: &Programs,
-    ) -> Result<Plan> {
+    pub fn plan(&self, contenders: &[String], conditions: &Conditions, programs: &Programs) -> Result<Plan> {
         let AskedTarget { target, datacenter, replication, keep } = &self.target;
         let access = self.access(conditions)?;
         let releases = contenders.iter().any(|text| is_all(text));
@@ -279,7 +275,7 @@ impl Asked {
             seed: self.seed,
             releases: if releases { contenders.to_vec() } else { Vec::new() },
             exact,
-            reference: reference.or(newest),
+            reference: self.reference.clone().or(newest),
             serve_arguments,
             memory_limit_bytes: self.limits.memory,
             ..new.info
@@ -323,8 +319,7 @@ impl Asked {
             ("--request-timeout", self.request_timeout.0.is_some()),
             ("--consistency", self.consistency != Consistency::LocalOne),
         ];
-        let ignored = first(given);
-        if let (Some(flag), true) = (ignored, plan.contenders.iter().all(has_default)) {
+        if let (Some(flag), true) = (first(given), plan.contenders.iter().all(has_default)) {
             return Err(usage(format!(
                 "{flag} was given together with the settings `default`, with which every driver keeps its own; leave one of them out"
             )));

@@ -2,11 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use cqldyno_bench::PAGE_SIZE;
 use cqldyno_reports::{Pass, PlanInfo, Run, ScenarioInfo, percent};
 use cqldyno_scenarios::{Scenario, Submit, builtin};
-
-/// Rows per page of every plan; runs of earlier versions had others.
-const PAGE_SIZE: i32 = 5_000;
 
 /// The arguments after `cqldyno compare` that ask for the same run again. They state every value, so that no later default changes it.
 ///
@@ -31,6 +29,7 @@ fn arguments(run: &Run) -> Vec<String> {
         plan.settings != "default" || run.contenders.iter().any(|one| one.id.contains("+settings=equal"));
     let of_drivers = |value: String| takes_settings.then_some(value);
     let number = |value: Option<u64>| value.map(|number| number.to_string());
+    // Runs of earlier versions had another size of pages for all.
     let paged = |contender: &str| match plan.page_size {
         PAGE_SIZE => contender.to_owned(),
         _ if !takes_settings || contender.contains("+page-size=") => contender.to_owned(),

@@ -6,15 +6,15 @@ use anyhow::{Context, Result};
 use clap::{Args, Id};
 use cqldyno_bench::{Programs, resume, run as carry_out};
 
-use crate::arguments::heading::{OUTPUT, WHAT};
+use crate::arguments::heading::OUTPUT;
 use crate::command::drivers;
-use crate::format::{Format, explained, formats, names};
+use crate::format::{Shown, explained};
 use crate::known::Known;
 use crate::measure::{measure, show};
 use crate::outcome::{Outcome, usage};
 use crate::plan::{Asked, Conditions};
 use crate::recorded::path_of;
-use crate::terminal::{self, Detail};
+use crate::terminal::look;
 
 const SHORT_EXAMPLES: &str = "\
 Example: cqldyno compare scylla cdrs-tokio --scenario reads --quick
@@ -44,15 +44,8 @@ pub struct Arguments {
     asked: Asked,
     #[command(flatten)]
     conditions: Conditions,
-    /// Contender to take ratios against [default: first]
-    #[arg(long, value_name = "NAME", help_heading = WHAT)]
-    #[arg(value_parser = Known(drivers::names), hide_possible_values = true)]
-    reference: Option<String>,
     #[command(flatten)]
-    detail: Detail,
-    #[arg(long, value_name = "FORMAT", value_parser = formats(), default_value = "table", help_heading = OUTPUT)]
-    #[arg(help = names(), hide_possible_values = true)]
-    format: Format,
+    shown: Shown,
     /// Continue the run in a folder, or the latest one
     ///
     /// Options come from its run.json; give --user, --tls and --within again.
@@ -64,11 +57,11 @@ pub struct Arguments {
 fn planned() -> Vec<Id> {
     let asked = Asked::augment_args(clap::Command::new("compare"));
     let asked = asked.get_arguments().map(|argument| argument.get_id().clone());
-    asked.chain(["contender", "reference"].map(Id::from)).collect()
+    asked.chain([Id::from("contender")]).collect()
 }
 
 pub fn run(arguments: &Arguments) -> Result<Outcome> {
-    let Arguments { contender, asked, conditions, detail, format, reference, .. } = arguments;
+    let Arguments { contender, asked, conditions, shown, .. } = arguments;
     let programs = Programs::find().context("the program does not know where it lies")?;
     let finished = match &arguments.resume {
         Some(given) => {
@@ -87,9 +80,9 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
                     contenders.push("floor".to_owned());
                 }
             }
-            let mut plan = asked.plan(&contenders, reference.clone(), conditions, &programs)?;
+            let mut plan = asked.plan(&contenders, conditions, &programs)?;
             plan.named = !contender.is_empty();
-            if format.name() == "time" && plan.exact {
+            if shown.format.name() == "time" && plan.exact {
                 return Err(usage(
                     "--format time was given, and NAME@all is compared by counts; add --within 20min, or choose another format",
                 ));
@@ -102,7 +95,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
         }
     };
     let named = finished.run.plan.named || !contender.is_empty();
-    show(&finished, *format, terminal::look(detail), conditions.quiet, named)
+    show(&finished, shown.format, look(&shown.detail), conditions.quiet, named)
 }
 
 #[cfg(test)]
@@ -145,7 +138,7 @@ mod tests {
         let found = read(words);
         let contenders = if found.contender.is_empty() { drivers::compared() } else { found.contender.clone() };
         let programs = Programs::find().unwrap();
-        found.asked.plan(&contenders, found.reference.clone(), &found.conditions, &programs).unwrap()
+        found.asked.plan(&contenders, &found.conditions, &programs).unwrap()
     }
 
     fn parsed(run: &Run) -> Plan {
@@ -371,7 +364,7 @@ mod tests {
     fn what_belongs_to_times_is_refused_for_counts() {
         let refused = |words: &[&str]| {
             let (found, programs) = (read(words), Programs::find().unwrap());
-            let plan = found.asked.plan(&found.contender, None, &found.conditions, &programs);
+            let plan = found.asked.plan(&found.contender, &found.conditions, &programs);
             plan.map(|plan| plan.exact).unwrap_err().to_string()
         };
         for flag in [&["--quick"][..], &["--publish"], &["--rate", "1k"], &["--until", "2%"], &["--turn", "20k"]] {
