@@ -3,7 +3,6 @@
 mod releases;
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -191,10 +190,6 @@ pub struct Asked {
     /// Seed for the order of scenarios, contenders and keys
     #[arg(long, value_name = "N", value_parser = count_or_none, default_value = "1", help_heading = LIMITS)]
     seed: u64,
-
-    /// Folder of the run [default: cqldyno-runs/TIME]
-    #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
-    out: Option<PathBuf>,
 }
 
 /// What a resumed run may be asked again.
@@ -294,7 +289,6 @@ impl Asked {
             target: target.clone(),
             access,
             deadlines: Deadlines { stall: self.limits.stall, ..Deadlines::default() },
-            out: self.out.clone(),
             ..new
         };
         plan.limit(if exact { None } else { self.time_limit(conditions) });

@@ -44,6 +44,9 @@ pub struct Arguments {
     asked: Asked,
     #[command(flatten)]
     conditions: Conditions,
+    /// Folder of the run [default: cqldyno-runs/TIME]
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
+    out: Option<PathBuf>,
     #[command(flatten)]
     shown: Shown,
     /// Continue the run in a folder, or the latest one
@@ -57,7 +60,7 @@ pub struct Arguments {
 fn planned() -> Vec<Id> {
     let asked = Asked::augment_args(clap::Command::new("compare"));
     let asked = asked.get_arguments().map(|argument| argument.get_id().clone());
-    asked.chain([Id::from("contender")]).collect()
+    asked.chain(["contender", "out"].map(Id::from)).collect()
 }
 
 pub fn run(arguments: &Arguments) -> Result<Outcome> {
@@ -81,7 +84,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
                 }
             }
             let mut plan = asked.plan(&contenders, conditions, &programs)?;
-            plan.named = !contender.is_empty();
+            (plan.named, plan.out) = (!contender.is_empty(), arguments.out.clone());
             if shown.format.name() == "time" && plan.exact {
                 return Err(usage(
                     "--format time was given, and NAME@all is compared by counts; add --within 20min, or choose another format",
