@@ -94,12 +94,12 @@ impl Login {
         let closed = |why: &dyn std::fmt::Display| match &self.tls {
             Some(config) if config.client_auth_cert_resolver.has_certs() => broken(why),
             Some(_) => {
-                broken(&format_args!("{why}; if it asks for a client certificate, give --tls-cert and --tls-key"))
+                broken(&format_args!("{why}; if it asks for a client certificate, give --tls cert=FILE,key=FILE"))
             }
-            None => broken(&format_args!("{why}; if it speaks TLS there, give --tls-ca")),
+            None => broken(&format_args!("{why}; if it speaks TLS there, give --tls ca=FILE")),
         };
         let failed = |error: io::Error| closed(&error);
-        let speaks_tls = || broken(&"the server speaks TLS there; give --tls-ca, or another port");
+        let speaks_tls = || broken(&"the server speaks TLS there; give --tls ca=FILE, or another port");
         stream.write_all(frame).await.map_err(failed)?;
         stream.flush().await.map_err(failed)?;
         let mut header = [0; HEADER];

@@ -65,20 +65,16 @@ pub enum Stage {
     },
 }
 
-/// Why a cell ends the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum RunEnds {
-    /// The user wants it.
     Cancelled,
     /// The cluster refused user or password, as the sentence says.
     Refused(String),
     /// The cluster no longer answers anybody, as the clause says.
     Gone(String),
-    /// A result could not be kept.
     NotKept,
 }
 
-/// Takes each cell as it ends.
 pub(crate) type Take<'a> = &'a mut dyn FnMut(Cell) -> Result<(), RunEnds>;
 
 /// Runs contenders that take turns. Tests have one without processes.
@@ -109,7 +105,6 @@ pub(crate) trait Executor {
     ) -> Result<(), RunEnds>;
 }
 
-/// What all cells of a run share.
 #[derive(Clone, Copy)]
 pub(crate) struct CellContext<'a> {
     pub plan: &'a Plan,
@@ -123,7 +118,6 @@ pub(crate) struct CellContext<'a> {
     pub cancel: &'a Cancel,
 }
 
-/// Runs cells with real processes.
 pub(crate) struct CellBench<'a> {
     context: CellContext<'a>,
     redaction: Redaction,
@@ -135,7 +129,6 @@ pub(crate) struct CellBench<'a> {
     keyspaces: Vec<String>,
 }
 
-/// What a run leaves, besides its cells.
 pub(crate) struct Left {
     /// What its preparation was.
     pub prepared: Option<String>,
@@ -158,7 +151,6 @@ impl<'a> CellBench<'a> {
         Left { prepared: self.prepared, keyspaces: self.keyspaces, sentence }
     }
 
-    /// The cell's identity, without figures.
     fn identity(&self, planned: &PlannedCell) -> Cell {
         let run = self.context.run;
         let (contender, scenario) = (&run.contenders[planned.contender], &run.scenarios[planned.scenario]);
@@ -177,7 +169,6 @@ impl<'a> CellBench<'a> {
         }
     }
 
-    /// What is asked of the worker; `cells` are those that ended before.
     fn load(&self, planned: &PlannedCell, cell: &Cell, cells: &[Cell]) -> Result<Load, CellFailure> {
         let CellContext { plan, schedule, run, .. } = self.context;
         let step = schedule.step(planned);

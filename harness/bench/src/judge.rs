@@ -14,7 +14,6 @@ use self::agreement::{Counted, connection_void, may_idle, node_void, rows_not_co
 use self::latency::not_paced;
 use crate::plan::pass::{Load, Shape};
 
-/// What a window is judged from.
 pub(crate) struct Evidence<'a> {
     pub scenario: &'a Scenario,
     pub workload: &'a Workload,
@@ -76,7 +75,6 @@ impl Evidence<'_> {
 pub(crate) struct ReadBack {
     /// Rows that were as they should be, or why none was read.
     pub measure: Measure,
-    /// What was wrong.
     pub doubt: Option<String>,
 }
 

@@ -31,7 +31,7 @@ pub use plan::placement::Pin;
 pub use plan::target::{Access, Target, credentials};
 pub use plan::topology::Topology;
 pub use plan::turns::BLOCKS;
-pub use plan::{Deadlines, Plan};
+pub use plan::{CONCURRENCY, Deadlines, PAGE_SIZE, Plan};
 pub use process::cancel::Cancel;
 pub use process::failure::CellFailure;
 pub use process::gate;

@@ -36,6 +36,12 @@ use crate::plan::topology::Topology;
 /// The most statements of a counting cell: the count per statement does not change with more.
 pub const COUNTING_COUNT: u64 = 250_000;
 
+/// Statements in flight, unless a plan says otherwise.
+pub const CONCURRENCY: u64 = 1_024;
+
+/// Rows per page, unless a scenario or a contender says otherwise.
+pub const PAGE_SIZE: i32 = 5_000;
+
 /// The fewest generations with a control: with fewer it could say nothing.
 pub const CONTROL_BLOCKS: u32 = 3;
 
@@ -110,7 +116,6 @@ pub enum PlanError {
     Zero(&'static str),
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
-    /// Response times at a rate, submitted in a way that keeps none.
     #[error(
         "response times are taken at a rate, and the way of submitting {1} of {0} keeps none; leave the pass latency out, or submit by \
          slots"
@@ -153,7 +158,7 @@ pub enum PlanError {
     /// A scenario in a keyspace that its schema does not make.
     #[error(
         "the scenario {0} names tables in a keyspace that its schema does not create, or not under a plain name of at most 28 characters, \
-         so it would use one of the cluster's; create the keyspace in its schema, or give --keep"
+         so it would use one of the cluster's; create the keyspace in its schema, or end --target with `,keep`"
     )]
     OthersKeyspace(String),
     #[error(transparent)]
@@ -226,7 +231,6 @@ pub struct PlannedCell {
 }
 
 impl PlannedCell {
-    /// How many turns it takes.
     pub(crate) fn turns(&self) -> u32 {
         self.rounds.map_or(1, |(first, last)| last - first + 1)
     }
@@ -239,11 +243,11 @@ impl Plan {
         Plan {
             info: PlanInfo {
                 seed: 1,
-                concurrency: 1_024,
+                concurrency: CONCURRENCY,
                 warmup: 20_000,
                 passes: vec![Pass::Counting],
                 connections: 1,
-                page_size: 5_000,
+                page_size: PAGE_SIZE,
                 ..PlanInfo::default()
             },
             contenders,
@@ -372,16 +376,15 @@ impl Plan {
         Ok(())
     }
 
-    /// The statements of the scenario in flight.
     pub(crate) fn in_flight(&self, scenario: &Scenario) -> usize {
         scenario.in_flight(self.concurrency as usize)
     }
 
     /// How many nodes the embedded cluster has, and what each has.
     pub(crate) fn ring(&self) -> Ring {
-        let number = |flag| argument(&self.serve_arguments, flag).and_then(|text| text.parse().ok());
-        let of = |flag| number(flag).unwrap_or(1);
-        Ring::new(of("--nodes"), of("--tokens"), of("--racks"), number("--shards")).unwrap_or_default()
+        let of = |flag| argument(&self.serve_arguments, flag);
+        let nodes: Ring = of("--nodes").and_then(|text| text.parse().ok()).unwrap_or_default();
+        nodes.with_shards(of("--shards").and_then(|text| text.parse().ok())).unwrap_or_default()
     }
 
     /// The connections per node of each contender that sends something: all but noop do.

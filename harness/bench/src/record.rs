@@ -1,7 +1,7 @@
 //! What a run keeps: its folder, its plan and machine as `run.json` holds them, and how they are read back.
 
 pub(crate) mod folder;
-pub(crate) mod plan;
+pub(crate) mod kept;
 pub(crate) mod resume;
 
 use std::collections::BTreeMap;
@@ -20,7 +20,6 @@ pub(crate) const CROWDING: &str = "loop on all cores at once";
 /// The environment's name for what was done before the first cell.
 pub(crate) const PREPARED: &str = "Cassandra";
 
-/// The machine as results hold it.
 pub(crate) fn environment(machine: &cqldyno_meter::Environment) -> Environment {
     let unknown = || "unknown".to_owned();
     let mut more = BTreeMap::new();
@@ -59,7 +58,7 @@ pub(crate) fn sample_run(
         schema: cqldyno_reports::SCHEMA_VERSION,
         plan: plan.info(placements),
         contenders: plan.ids().iter().zip(&plan.contenders).map(|(id, one)| row(id, one, &missing)).collect(),
-        scenarios: plan.scenarios.iter().map(self::plan::scenario_info).collect(),
+        scenarios: plan.scenarios.iter().map(self::kept::scenario_info).collect(),
         measures: crate::judge::readings::measures(),
         ..Default::default()
     }

@@ -35,7 +35,7 @@ use crate::process::introduction::Introduced;
 use crate::process::load_generator::{OtherGenerator, differences, one_build};
 use crate::process::programs::Programs;
 use crate::record::folder::{FolderError, RunFolder};
-use crate::record::plan::scenario_info;
+use crate::record::kept::scenario_info;
 use crate::record::resume::{Reopened, ResumeError, reopen, same};
 use crate::record::{CROWDING, PREPARED, environment};
 use crate::run::course::{Course, Ended};
@@ -190,17 +190,14 @@ pub fn resume(
     bench.carry_out(begun, cells, observer)
 }
 
-/// What a run is made with.
 struct Bench<'a> {
     programs: &'a Programs,
     placements: &'a [Placement],
     folder: &'a RunFolder,
     cancel: &'a Cancel,
-    /// When it was called.
     clock: Instant,
 }
 
-/// A run whose contenders are introduced.
 struct Begun {
     /// With the reference by name.
     plan: Plan,
@@ -211,7 +208,6 @@ struct Begun {
 }
 
 impl Bench<'_> {
-    /// Asks every contender who it is.
     fn begin(
         &self,
         plan: &Plan,
@@ -278,7 +274,6 @@ impl Bench<'_> {
         run.environment.more.insert(CROWDING.to_owned(), in_words(&crowding));
     }
 
-    /// Runs what is missing after the cells `there`.
     fn carry_out(&self, begun: Begun, there: Vec<Cell>, observer: &mut dyn Observer) -> Result<Finished, BenchError> {
         let Begun { plan, introduced, mut run, building } = begun;
         let schedule = schedule(&plan, &run);
@@ -399,7 +394,6 @@ fn is_named_twice(contender: &Row, rows: &[Row]) -> bool {
     rows.iter().any(|row| row.control && row.id.rsplit_once('#').is_some_and(|(of, _)| of == contender.id))
 }
 
-/// The reference once more, under another name.
 fn control_row(reference: &Row) -> Row {
     Row {
         id: format!("{}{CONTROL_MARK}", reference.id),

@@ -266,7 +266,7 @@ fn a_hang_is_ended_and_is_a_row_with_the_time() {
         let cell = row_of(name, |plan| change(&mut plan.deadlines));
         let sentence = cell.failed.unwrap();
         let how = match name.ends_with("-at-window") {
-            true => "issued no statement for 4 s (`--stall`) and was ended in the window",
+            true => "issued no statement for 4 s (the limit `stall`) and was ended in the window",
             false => "said nothing new for 4 s and was ended",
         };
         assert!(sentence.contains(how), "{sentence}");

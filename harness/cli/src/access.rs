@@ -1,80 +1,156 @@
-//! User, password and TLS for an existing cluster.
+//! The cluster that answers: its addresses and options, and user, password and TLS for one that exists.
 
-use std::path::PathBuf;
+use std::path::{Path, absolute};
 
 use anyhow::Result;
+use cqldyno_bench::Target;
 use cqldyno_driver_api::{ClientCertificate, Tls};
+use cqldyno_scenarios::Replication;
 
+use crate::count::options;
 use crate::heading::CLUSTER;
 use crate::login::Login;
 use crate::outcome::usage;
+
+/// What `--target` takes.
+#[derive(Clone, Debug)]
+pub struct AskedTarget {
+    /// Who answers.
+    pub target: Target,
+    /// The datacenter whose nodes get the statements.
+    pub datacenter: Option<String>,
+    /// The replicas in the place of those of the scenarios' schemas.
+    pub replication: Option<Replication>,
+    /// Whether keyspaces that exist are used, and none is dropped.
+    pub keep: bool,
+}
+
+impl AskedTarget {
+    /// Reads a target with `datacenter=NAME`, `replication=N|DC=N,...` and `keep` after it.
+    pub fn read(text: &str) -> Result<AskedTarget, String> {
+        let (target, found) = options(text, &["datacenter", "replication", "keep"])?;
+        let datacenter = found.get("datacenter").cloned();
+        if datacenter.as_ref().is_some_and(String::is_empty) {
+            return Err("a datacenter's name has at least one character; leave `datacenter` out for the nodes of all"
+                .to_owned());
+        }
+        if found.get("keep").is_some_and(|value| !value.is_empty()) {
+            return Err("`keep` has no value; write it last, without one".to_owned());
+        }
+        Ok(AskedTarget {
+            target: Target::parse(&target).map_err(|error| error.to_string())?,
+            datacenter,
+            replication: found.get("replication").map(|text| text.parse()).transpose()?,
+            keep: found.contains_key("keep"),
+        })
+    }
+}
 
 /// User, password and TLS. All but the password's file name PEM files, of which workers get the paths alone.
 #[derive(clap::Args)]
 pub struct Access {
     #[command(flatten, next_help_heading = CLUSTER)]
     pub login: Login,
-    /// Encrypt; --tls-ca verifies the nodes, too
-    #[arg(long, help_heading = CLUSTER)]
-    tls: bool,
-    /// Encrypt, and verify nodes against the CA in a PEM file
-    #[arg(long, value_name = "FILE", help_heading = CLUSTER)]
-    tls_ca: Option<PathBuf>,
-    /// Show this client certificate
-    #[arg(long, value_name = "FILE", help_heading = CLUSTER)]
-    tls_cert: Option<PathBuf>,
-    /// Its key, without a passphrase
-    #[arg(long, value_name = "FILE", help_heading = CLUSTER)]
-    tls_key: Option<PathBuf>,
+    /// Encrypt: ca=FILE[,cert=FILE,key=FILE], or unverified
+    ///
+    /// `ca` has the CA that the nodes' certificates are verified against; `cert` and `key` the client's own certificate and its key
+    /// without a passphrase. All are PEM files.
+    #[arg(long, value_name = "KEY=FILE,...", value_parser = tls, help_heading = CLUSTER)]
+    pub tls: Option<Tls>,
 }
 
 impl Access {
-    /// The first flag that was given, if any was.
-    pub fn flag(&self) -> Option<&'static str> {
-        let flags = [
-            ("--tls", self.tls),
-            ("--tls-ca", self.tls_ca.is_some()),
-            ("--tls-cert", self.tls_cert.is_some()),
-            ("--tls-key", self.tls_key.is_some()),
-        ];
-        flags.into_iter().find_map(|(flag, given)| given.then_some(flag))
-    }
-
     /// What was given, with every file looked at.
     pub fn read(&self) -> Result<cqldyno_bench::Access> {
         let credentials = self.login.read()?;
-        let client = match (&self.tls_cert, &self.tls_key) {
-            (Some(certificate), Some(key)) => {
-                Some(ClientCertificate { certificate: absolute(certificate)?, key: absolute(key)? })
-            }
-            (None, None) => None,
-            (Some(_), None) => {
-                return Err(usage(
-                    "--tls-cert was given without --tls-key; give the key that the certificate was made for",
-                ));
-            }
-            (None, Some(_)) => {
-                return Err(usage(
-                    "--tls-key was given without --tls-cert; give the certificate that belongs to the key",
-                ));
-            }
-        };
-        let ca = self.tls_ca.as_ref().map(absolute).transpose()?;
-        if client.is_some() && ca.is_none() && !self.tls {
-            return Err(usage(
-                "a client certificate was given without --tls-ca, so no node would be verified before it is shown; give --tls-ca, or \
-                 --tls if that is meant",
-            ));
-        }
-        let tls = self.flag().map(|_| Tls { ca, client });
-        if let Some(tls) = &tls {
+        if let Some(tls) = &self.tls {
             cqldyno_driver_tls::client_config(tls).map_err(usage)?;
         }
-        Ok(cqldyno_bench::Access { credentials, tls })
+        Ok(cqldyno_bench::Access { credentials, tls: self.tls.clone() })
     }
 }
 
-/// Workers may run in another folder.
-fn absolute(file: &PathBuf) -> Result<PathBuf> {
-    std::path::absolute(file).map_err(|error| usage(format!("{} cannot be used as a path: {error}", file.display())))
+/// Reads what `--tls` takes. Workers may run in another folder, so paths are absolute.
+fn tls(text: &str) -> Result<Tls, String> {
+    let (other, found) = options(text, &["ca", "cert", "key", "unverified"])?;
+    if !other.is_empty() || found.is_empty() {
+        return Err("write ca=FILE, cert=FILE and key=FILE with commas between, or `unverified`".to_owned());
+    }
+    let unverified = found.contains_key("unverified");
+    let file = |key| {
+        let path = |text: &String| {
+            absolute(Path::new(text)).map_err(|error| format!("{key}={text} cannot be used as a path: {error}"))
+        };
+        found.get(key).map(path).transpose()
+    };
+    let client = match (file("cert")?, file("key")?) {
+        (Some(certificate), Some(key)) => Some(ClientCertificate { certificate, key }),
+        (None, None) => None,
+        (Some(_), None) => {
+            return Err("`cert` was given without `key`; give the key that the certificate was made for".to_owned());
+        }
+        (None, Some(_)) => {
+            return Err("`key` was given without `cert`; give the certificate that belongs to the key".to_owned());
+        }
+    };
+    match file("ca")? {
+        Some(_) if unverified => Err("`ca` was given together with `unverified`; leave out one or the other".to_owned()),
+        None if !unverified => Err(
+            "a client certificate was given without `ca`, so no node would be verified before it is shown; give ca=FILE, or \
+             `unverified` if that is meant"
+                .to_owned(),
+        ),
+        ca => Ok(Tls { ca, client }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_of_a_target_follow_its_addresses() {
+        let read = |text: &str| {
+            AskedTarget::read(text).map(|one| {
+                let replication = one.replication.map(|all| all.to_string());
+                (one.target.to_string(), one.datacenter, replication, one.keep)
+            })
+        };
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(read("127.0.0.1,127.0.0.2"), Ok(("127.0.0.1,127.0.0.2".to_owned(), None, None, false)));
+        assert_eq!(
+            read("127.0.0.1,127.0.0.2,datacenter=dc1,replication=dc1=3,dc2=2,keep"),
+            Ok(("127.0.0.1,127.0.0.2".to_owned(), some("dc1"), some("dc1=3,dc2=2"), true))
+        );
+        assert_eq!(read("embedded,replication=3"), Ok(("embedded".to_owned(), None, some("3"), false)));
+        for (text, why) in [
+            ("127.0.0.1,datacenter=", "a datacenter's name has at least one character"),
+            ("127.0.0.1,keep=yes", "`keep` has no value"),
+            ("127.0.0.1,keep,keep", "`keep` is there twice"),
+            ("127.0.0.1,replication=0", "write the number of replicas"),
+            ("keep", "the target \"\" was asked for"),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.starts_with(why) || error.contains("is no address"), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn nodes_are_verified_unless_the_user_says_otherwise() {
+        let found = tls("ca=/a,cert=/b,b,key=/c").unwrap();
+        assert_eq!(found.ca.as_deref(), Some(Path::new("/a")));
+        assert_eq!(found.client.unwrap().certificate, Path::new("/b,b"));
+        assert_eq!(tls("unverified"), Ok(Tls::default()));
+        for (text, why) in [
+            ("cert=/b", "`cert` was given without `key`"),
+            ("ca=/a,key=/b", "`key` was given without `cert`"),
+            ("cert=/b,key=/c", "a client certificate was given without `ca`"),
+            ("ca=/a,unverified", "`ca` was given together with `unverified`"),
+            ("/a", "write ca=FILE"),
+            ("", "write ca=FILE"),
+        ] {
+            let error = tls(text).unwrap_err();
+            assert!(error.starts_with(why), "{text}: {error}");
+        }
+    }
 }

@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand};
 
 use crate::command::{
     bisect, check, cluster, compare, completions, conform, doctor, drivers, history, pitfalls, pr, prices, regress,
-    report, run, scenarios, serve,
+    report, scenarios, serve,
 };
 
 use crate::heading::{CLUSTER, LIMITS, SETUP};
@@ -17,7 +17,7 @@ const EXAMPLES: &str = "\
 Examples:
   cqldyno compare --quick                 all drivers, figures in 30 seconds
   cqldyno compare                         all drivers, with intervals, in 5 minutes
-  cqldyno run scylla --wide               every figure of one driver
+  cqldyno compare scylla --quick --wide   every figure of one driver
   cqldyno report latest --format html     the newest run as a page
   cqldyno doctor                          what is missing on this machine
 
@@ -49,7 +49,6 @@ pub struct Arguments {
 #[derive(Subcommand)]
 pub enum Command {
     Compare(Box<compare::Arguments>),
-    Run(Box<run::Arguments>),
     Report(report::Arguments),
     Check(check::Arguments),
     Pr(pr::Arguments),

@@ -14,6 +14,5 @@ pub mod pr;
 pub mod prices;
 pub mod regress;
 pub mod report;
-pub mod run;
 pub mod scenarios;
 pub mod serve;

@@ -1,5 +1,6 @@
 //! Numbers and durations as they are written on a command line.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The longest time that can be asked for.
@@ -104,6 +105,27 @@ pub fn pause(text: &str) -> Result<Duration, String> {
 pub fn patience(text: &str) -> Result<Duration, String> {
     let time = duration(text).ok().filter(|time| (Duration::from_secs(1)..=DAY).contains(time));
     time.ok_or_else(|| "write a time from 1s to a day (1440min), such as 90s or 5min".to_owned())
+}
+
+/// What stands in `text` before its options, and the options: KEY=VALUE or KEY, for KEY one of `keys`, with commas between. A part that
+/// begins no option belongs to the one before.
+pub fn options(text: &str, keys: &[&'static str]) -> Result<(String, BTreeMap<&'static str, String>), String> {
+    let (mut first, mut found, mut last) = (String::new(), BTreeMap::new(), None);
+    for (at, part) in text.split(',').enumerate() {
+        let (name, value) = part.split_once('=').unwrap_or((part, ""));
+        match (keys.iter().find(|key| **key == name), last) {
+            (Some(key), _) if found.insert(*key, value.to_owned()).is_some() => {
+                return Err(format!("`{key}` is there twice; give it once"));
+            }
+            (Some(key), _) => last = Some(*key),
+            (None, last) => {
+                let before = last.and_then(|key| found.get_mut(key)).unwrap_or(&mut first);
+                *before += if at > 0 { "," } else { "" };
+                *before += part;
+            }
+        }
+    }
+    Ok((first, found))
 }
 
 /// A text of one character at least, or the sentence.

@@ -6,10 +6,21 @@ use anyhow::Result;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use cqldyno_reports::{Analysis, EXPORTERS, Exporter, Look, exporter, plain, wrap};
 
-use crate::terminal;
+use crate::arguments::heading::OUTPUT;
+use crate::terminal::{self, Detail};
 
 /// A format of the result.
 pub type Format = &'static dyn Exporter;
+
+/// How a result is shown.
+#[derive(clap::Args)]
+pub struct Shown {
+    #[command(flatten)]
+    pub detail: Detail,
+    #[arg(long, value_name = "FORMAT", value_parser = formats(), default_value = "table", help_heading = OUTPUT)]
+    #[arg(help = names(), hide_possible_values = true)]
+    pub format: Format,
+}
 
 /// What `--format` takes.
 pub fn formats() -> impl TypedValueParser<Value = Format> {
@@ -59,7 +70,7 @@ pub fn is_table(format: Format) -> bool {
 }
 
 /// The names of the formats, for a help text.
-pub fn names() -> String {
+fn names() -> String {
     EXPORTERS.map(|one| one.name()).join(", ")
 }
 

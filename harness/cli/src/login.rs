@@ -26,13 +26,6 @@ const NO_USER: &str = "a user's name has at least one character; leave --user ou
 impl Login {
     /// User and password; `None` without a user.
     pub fn read(&self) -> Result<Option<Credentials>> {
-        let found = cqldyno_bench::credentials(self.user.as_deref(), self.password_file.as_deref()).map_err(usage)?;
-        match found {
-            Some(found) if found.password.is_empty() => Err(usage(format!(
-                "the password of the user {:?} is empty; a password needs at least one character",
-                found.user
-            ))),
-            found => Ok(found),
-        }
+        cqldyno_bench::credentials(self.user.as_deref(), self.password_file.as_deref()).map_err(usage)
     }
 }

@@ -66,7 +66,6 @@ fn main() -> ExitCode {
 fn run(command: &Command) -> anyhow::Result<Outcome> {
     match command {
         Command::Compare(arguments) => command::compare::run(arguments),
-        Command::Run(arguments) => command::run::run(arguments),
         Command::Report(arguments) => command::report::run(arguments),
         Command::Check(arguments) => command::check::run(arguments),
         Command::Regress(arguments) => command::regress::run(arguments),

@@ -11,14 +11,11 @@ use crate::outcome::usage;
 #[derive(clap::Args)]
 pub struct Nodes {
     /// Embedded nodes, on 127.0.0.1, 127.0.0.2, ... [default: 1]
-    #[arg(long, value_name = "N", value_parser = count_or_none, help_heading = SETUP)]
-    nodes: Option<u64>,
-    /// Tokens of each embedded node on the Murmur3 ring, up to 256 [default: 1]
-    #[arg(long, value_name = "N", value_parser = count_or_none, help_heading = SETUP)]
-    tokens: Option<u64>,
-    /// Racks of the embedded nodes, for NetworkTopologyStrategy [default: 1]
-    #[arg(long, value_name = "N", value_parser = count_or_none, help_heading = SETUP)]
-    racks: Option<u64>,
+    ///
+    /// Options follow: 24,tokens=256,racks=3. `tokens` are those of each node on the Murmur3 ring, up to 256; `racks` are for
+    /// NetworkTopologyStrategy.
+    #[arg(long, value_name = "N[,KEY=N]", value_parser = str::parse::<Topology>, help_heading = SETUP)]
+    nodes: Option<Topology>,
     /// Shards of each embedded node, with ScyllaDB's sharding extension [default: without it]
     #[arg(long, value_name = "N", value_parser = count_or_none, help_heading = SETUP)]
     shards: Option<u64>,
@@ -27,15 +24,13 @@ pub struct Nodes {
 impl Nodes {
     /// The cluster that was asked for.
     pub fn topology(&self) -> Result<Topology> {
-        let of = |number: Option<u64>| number.unwrap_or(1);
-        Topology::new(of(self.nodes), of(self.tokens), of(self.racks), self.shards).map_err(usage)
+        self.nodes.unwrap_or_default().with_shards(self.shards).map_err(usage)
     }
 
     /// The same as arguments of `cqldyno serve`.
     pub fn arguments(&self) -> Vec<String> {
         let flags =
-            [("--nodes", self.nodes), ("--tokens", self.tokens), ("--racks", self.racks), ("--shards", self.shards)];
-        let given = flags.into_iter().filter_map(|(flag, number)| Some([flag.to_owned(), number?.to_string()]));
-        given.flatten().collect()
+            [("--nodes", self.nodes.map(|nodes| nodes.to_string())), ("--shards", self.shards.map(|n| n.to_string()))];
+        flags.into_iter().filter_map(|(flag, value)| Some([flag.to_owned(), value?])).flatten().collect()
     }
 }

@@ -1,27 +1,26 @@
-//! What `compare` and `run` ask alike, and the plan that follows from it.
+//! What `compare` is asked, and the plan that follows from it.
 
 mod releases;
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
 use clap::builder::{ArgPredicate, PossibleValuesParser, TypedValueParser};
 use cqldyno_bench::builder::Builder;
-use cqldyno_bench::{Arrangement, Contender, Deadlines, KNOWN, Pin, Plan, Programs, Target};
+use cqldyno_bench::{Arrangement, CONCURRENCY, Contender, Deadlines, KNOWN, Pin, Plan, Programs, Target};
 use cqldyno_cluster::Answers;
 use cqldyno_driver_api::{Consistency, Settings};
 use cqldyno_reports::{LEAST_BLOCKS, Pass, PlanInfo};
-use cqldyno_scenarios::{Replication, Scenario, Submit};
+use cqldyno_scenarios::{Scenario, Submit};
 
-use crate::access::Access;
+use crate::access::{Access, AskedTarget};
 use crate::count::{
-    DAY, Limit, Numbers, bytes, count, count_or_none, duration, nonempty, numbers, or_none, parts, patience, pause,
+    DAY, Limit, Numbers, bytes, count, count_or_none, duration, numbers, options, or_none, parts, patience, pause,
 };
-use crate::heading::{CLUSTER, LIMITS, OUTPUT, SETUP, SIZE, WHAT};
+use crate::heading::{LIMITS, OUTPUT, SETUP, SIZE, WHAT};
 use crate::known::Known;
-use crate::names::drivers::no_driver;
+use crate::names::drivers::{self, no_driver};
 use crate::names::scenarios;
 use crate::nodes::Nodes;
 use crate::outcome::usage;
@@ -31,11 +30,7 @@ use crate::plan::releases::{Named, is_all, named};
 const QUICK_COUNT: u64 = 100_000;
 /// Statements of a turn of a sweep where most are in flight; turns with fewer take as long.
 const SWEEP_COUNT: u64 = 200_000;
-/// Statements in flight.
-const CONCURRENCY: u64 = 1_024;
-/// Rows per page.
-const PAGE_SIZE: i32 = 5_000;
-/// Generations of `run`, of a sweep, and of a run without verdicts (`--quick`).
+/// Generations of a sweep, and of a run without verdicts (`--quick`).
 const FEW_BLOCKS: u32 = 3;
 /// Generations, and statements of their only turn, of a run for publication on a cluster that is not embedded.
 const PUBLISHED: (u32, u64) = (20, 1_000_000);
@@ -60,8 +55,6 @@ const LONG: Duration = Duration::from_secs(20 * 60);
 const QUICK: Duration = Duration::from_secs(30);
 /// The most generations of a run, against a slip of the hand.
 const MOST_BLOCKS: u32 = 100_000;
-const NO_DATACENTER: &str =
-    "a datacenter's name has at least one character; leave --datacenter out for the nodes of all";
 const TOO_MANY: &str = "a run has at most 100000 generations; ask for fewer, or for longer turns with --turn";
 
 /// What every contender is asked for.
@@ -73,6 +66,10 @@ pub struct Asked {
     #[arg(long, value_name = "NAME|FILE", help_heading = WHAT)]
     #[arg(value_parser = Known(scenarios::names), hide_possible_values = true)]
     scenario: Vec<String>,
+    /// Contender to take ratios against [default: first]
+    #[arg(long, value_name = "NAME", help_heading = WHAT)]
+    #[arg(value_parser = Known(drivers::names), hide_possible_values = true)]
+    reference: Option<String>,
     /// Runtime: current or multi:N [default: multi:2]
     ///
     /// Tokio on one thread or N. `pinned+` in front: own cores for both. Several with commas.
@@ -83,9 +80,11 @@ pub struct Asked {
     /// HOST[:PORT],..., or cassandra
     ///
     /// `embedded` is in memory. Addresses name nodes of a running cluster. `cassandra` starts Apache Cassandra 5.0 here, fetched once
-    /// from Maven Central; it needs Java 11 or 17. Also cassandra:4.1; options follow: nodes=3,heap=1G,port=9042.
-    #[arg(long, value_name = "NODES", value_parser = Target::parse, default_value = "embedded", help_heading = WHAT)]
-    target: Target,
+    /// from Maven Central; it needs Java 11 or 17. Also cassandra:4.1; options follow: nodes=3,heap=1G,port=9042. Last come, for any
+    /// cluster, replication=3 or replication=dc1=3,dc2=2, and for addresses datacenter=NAME, whose nodes alone get statements, and
+    /// `keep`, which uses keyspaces cqldyno_N that exist and drops none.
+    #[arg(long, value_name = "NODES", value_parser = AskedTarget::read, default_value = "embedded", help_heading = WHAT)]
+    target: AskedTarget,
     /// equal for all, or default
     ///
     /// `default`: as in each driver's first documented example.
@@ -101,8 +100,9 @@ pub struct Asked {
     submit: Vec<Submit>,
     /// More figures: latency, syscalls, ... or all
     ///
-    /// Each adds short cells after the timed ones. `counting` counts system calls unless --no-counting is set, `syscalls` by name;
-    /// `latency` takes response times below saturation; `flamegraph` samples stacks. Separate several with commas.
+    /// Each adds short cells after the timed ones. `counting`, which counts system calls, always runs except in sweeps or with `none`;
+    /// `syscalls` counts by name; `latency` takes response times below saturation; `flamegraph` samples stacks. Separate several with
+    /// commas.
     #[arg(long, value_name = "PASS", value_delimiter = ',', help_heading = WHAT)]
     #[arg(value_parser = PossibleValuesParser::new(passes()), hide_possible_values = true)]
     pass: Vec<String>,
@@ -112,13 +112,6 @@ pub struct Asked {
     /// Statements per second of the latency pass, for 3 s [default: half of the slowest driver's]
     #[arg(long, value_name = "N", value_parser = count, help_heading = WHAT, hide_short_help = true)]
     rate: Option<u64>,
-    /// Do not count system calls
-    #[arg(long, help_heading = WHAT, hide_short_help = true)]
-    no_counting: bool,
-    /// Statements in each cell that counts system calls [default: five turns, or at most 250k]
-    #[arg(long, value_name = "N", value_parser = count, conflicts_with = "no_counting", help_heading = WHAT)]
-    #[arg(hide_short_help = true)]
-    counting_count: Option<u64>,
 
     /// About 30 s: figures, no verdicts
     #[arg(long, conflicts_with_all = ["blocks", "publish"], help_heading = SIZE)]
@@ -126,15 +119,12 @@ pub struct Asked {
     /// Statements per contender, in turns, such as 10M
     #[arg(short = 'n', long, value_name = "N", value_parser = count, help_heading = SIZE)]
     count: Option<u64>,
-    /// Issue --count in one piece, as `time` would
-    #[arg(long, requires = "count", conflicts_with_all = ["quick", "publish", "blocks"], help_heading = SIZE, hide_short_help = true)]
-    whole: bool,
     /// Statements in flight, or several [default: 1024]
     ///
     /// Several, such as 1,2,4,...,8192, make a sweep: curves beside that of `floor`, and knees.
     #[arg(short, long, value_name = "N", value_parser = numbers, help_heading = SIZE)]
     concurrency: Option<Numbers>,
-    /// Generations of one turn of --count each [`run`: 3]
+    /// Generations of one turn of --count each
     #[arg(long, value_name = "N", value_parser = blocks, help_heading = SIZE)]
     blocks: Option<u32>,
     /// 20 minutes on multi:2 and current, with more counts
@@ -142,17 +132,16 @@ pub struct Asked {
     /// Adds passes `allocations` and `instructions`. With --target: 20 generations of one turn of 1M.
     #[arg(long, conflicts_with_all = ["count", "blocks", "rate"], help_heading = SIZE)]
     publish: bool,
-    /// Statements per turn [default: 20k, or what fits into a round of 1.5 s]
-    #[arg(long, value_name = "N", value_parser = count, help_heading = SIZE)]
-    #[arg(conflicts_with_all = ["whole", "blocks", "quick"], hide_short_help = true)]
-    turn: Option<u64>,
+    /// Statements per turn, or all of --count [default: 20k, or what fits into a round of 1.5 s]
+    ///
+    /// `all` issues --count in one piece, as `time` would.
+    #[arg(long, value_name = "N|all", value_parser = turn, conflicts_with_all = ["blocks", "quick"], help_heading = SIZE)]
+    #[arg(hide_short_help = true)]
+    turn: Option<AskedTurn>,
     /// Link each worker in N orders of functions, one per generation [default: 0, --publish 6]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100), help_heading = SIZE)]
     #[arg(hide_short_help = true)]
     layouts: Option<u32>,
-    /// With NAME@all: measure CPU time, too, in 20 minutes
-    #[arg(long, help_heading = SIZE, hide_short_help = true)]
-    time: bool,
     /// End when all CPU intervals are within WIDTH, such as 2%
     ///
     /// WIDTH is half an interval. Looks at widths from generation 8 on, never at who leads.
@@ -172,9 +161,6 @@ pub struct Asked {
     /// Replicas that must answer: ONE, QUORUM, LOCAL_ONE, ...
     #[arg(long, value_name = "LEVEL", value_parser = consistency, default_value = "LOCAL_ONE", help_heading = SETUP)]
     consistency: Consistency,
-    /// Rows per page at most; a scenario may ask for fewer, +page-size=N for any number
-    #[arg(long, value_name = "N", value_parser = page_size, default_value_t = PAGE_SIZE, help_heading = SETUP)]
-    page_size: i32,
     /// The driver's own time limit per statement, such as 5s, or `none`
     #[arg(long, value_name = "TIME|none", value_parser = or_none(milliseconds), default_value = "none")]
     #[arg(help_heading = SETUP)]
@@ -188,45 +174,22 @@ pub struct Asked {
     /// How the embedded cluster writes answers [default: batched]
     ///
     /// `batched`: one write per read. `cassandra`: as many per write as Cassandra 5.0. COUNT: at most so many; `each`: one.
-    /// `reordered`: batched in random order.
-    #[arg(long, value_name = "batched|cassandra|COUNT|each|reordered", value_parser = answers, help_heading = SETUP)]
+    #[arg(long, value_name = "batched|cassandra|COUNT|each", value_parser = answers, help_heading = SETUP)]
     answers: Option<Writing>,
     /// Delay of every answer by the embedded cluster, such as 100us [default: 0]
     #[arg(long, value_name = "TIME", value_parser = pause_as_typed, help_heading = SETUP, allow_hyphen_values = true)]
     delay: Option<String>,
-    /// Sleep of its threads after a read of fewer than 16 requests, such as 1ms [default: 0]
-    #[arg(long, value_name = "TIME", value_parser = pause_as_typed, help_heading = SETUP, allow_hyphen_values = true)]
-    nap: Option<String>,
 
-    /// Send statements to the nodes of this datacenter alone
-    #[arg(long, value_name = "NAME", value_parser = nonempty(NO_DATACENTER), help_heading = CLUSTER)]
-    datacenter: Option<String>,
-    /// Replicas, such as 3 or dc1=3,dc2=2 [default: the scenario's]
-    #[arg(long, value_name = "N|DC=N,...", value_parser = str::parse::<Replication>, help_heading = CLUSTER)]
-    replication: Option<Replication>,
-    /// Use keyspaces cqldyno_N that exist, and drop none
-    #[arg(long, help_heading = CLUSTER)]
-    keep: bool,
-
-    /// Share of the cores that other processes may use, or `none`
+    /// What leaves a round out, and what ends a worker: noise=10%,stall=30s,memory=4G
     ///
-    /// Includes steal. A round above the share is left out.
-    #[arg(long, value_name = "SHARE|none", value_parser = or_none(noise_share), default_value = "10%")]
+    /// `noise`: the share of the cores that other processes and steal may use in a round, or `none`. A worker ends that issues nothing
+    /// for `stall`, from 1s to a day, or uses more resident memory than `memory`, of which there is no limit by default.
+    #[arg(long, value_name = "KEY=VALUE,...", value_parser = limits, default_value = "noise=10%,stall=30s")]
     #[arg(help_heading = LIMITS)]
-    noise_share: Limit<f64>,
+    limits: AskedLimits,
     /// Seed for the order of scenarios, contenders and keys
     #[arg(long, value_name = "N", value_parser = count_or_none, default_value = "1", help_heading = LIMITS)]
     seed: u64,
-    /// End a worker that issues nothing for this long, from 1s to a day
-    #[arg(long, value_name = "TIME", value_parser = patience, default_value = "30s", help_heading = LIMITS)]
-    stall: Duration,
-    /// End a worker that uses more resident memory, such as 4G [default: no limit]
-    #[arg(long, value_name = "BYTES", value_parser = bytes, help_heading = LIMITS)]
-    memory: Option<u64>,
-
-    /// Folder of the run [default: cqldyno-runs/TIME]
-    #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
-    out: Option<PathBuf>,
 }
 
 /// What a resumed run may be asked again.
@@ -234,7 +197,8 @@ pub struct Asked {
 pub struct Conditions {
     /// Time limit [default: 5min without --count or --blocks]
     ///
-    /// Or `none`. One generation of everything always runs. --quick has 30s, --until and --publish 20min, --target none.
+    /// Or `none`. One generation of everything always runs. --quick has 30s, --until and --publish 20min, --target none. With NAME@all,
+    /// which compares counts alone, a time measures CPU time, too.
     #[arg(long, value_name = "TIME", value_parser = or_none(patience), help_heading = SIZE)]
     within: Option<Limit<Duration>>,
     #[command(flatten)]
@@ -252,69 +216,39 @@ impl Conditions {
 }
 
 impl Asked {
-    /// The plan for `contenders`, each as it was typed; `compares` says whether they are compared or one is run by itself.
-    pub fn plan(
-        &self,
-        contenders: &[String],
-        reference: Option<String>,
-        conditions: &Conditions,
-        programs: &Programs,
-        compares: bool,
-    ) -> Result<Plan> {
-        let scenarios: Vec<String> = match self.scenario.as_slice() {
-            [] => cqldyno_scenarios::defaults().into_iter().map(|scenario| scenario.name).collect(),
-            named => named.to_vec(),
-        };
-        if let Some(flag) = self.of_clusters(conditions) {
-            return Err(usage(format!(
-                "{flag} was given with the target {}, which is started for the run; leave {flag} out, or name a cluster of yours with \
-                 --target",
-                self.target
-            )));
-        }
-        let access = conditions.access.read()?;
-        if let (Target::Cassandra(_), Some(_)) = (&self.target, &access.credentials) {
-            return Err(usage(format!(
-                "a user was given for {}, which is started without users; leave --user out, or name the address of a cluster of yours",
-                self.target
-            )));
-        }
-        if self.target.is_embedded() && access.credentials.is_some() {
-            return Err(usage(
-                "a user was given for the embedded cluster, which asks for none; name a cluster with --target, or leave \
-                 --user out",
-            ));
-        }
-        let releases = self.releases(contenders, compares)?;
-        let exact = releases && !self.time;
+    /// The plan for `contenders`, each as it was typed.
+    pub fn plan(&self, contenders: &[String], conditions: &Conditions, programs: &Programs) -> Result<Plan> {
+        let AskedTarget { target, datacenter, replication, keep } = &self.target;
+        let access = self.access(conditions)?;
+        let releases = contenders.iter().any(|text| is_all(text));
+        let exact = releases && conditions.within.is_none();
+        self.check_size(contenders, exact)?;
         let Named { contenders: each, newest } = named(contenders, programs)?;
         let shards = self.nodes.topology()?.shards();
         let serve_arguments = self.serve_arguments();
-        if let (false, Some(flag)) = (self.target.is_embedded(), serve_arguments.first()) {
+        if let (false, Some(flag)) = (target.is_embedded(), serve_arguments.first()) {
             return Err(usage(format!(
-                "{flag} was given with the target {}, which is not ours to set; leave {flag} out, or start a cluster with `cqldyno serve \
-                 {}` and name its address",
-                self.target,
+                "{flag} was given with the target {target}, which is not ours to set; leave {flag} out, or start a cluster with `cqldyno \
+                 serve {}` and name its address",
                 serve_arguments.join(" ")
             )));
         }
         let (in_flight, over) = self.numbers();
-        if let (Some(flag), true) = (self.unfit_for_sweeps(compares, releases), in_flight.len().max(over.len()) > 1) {
+        if let (Some(flag), true) = (self.unfit_for_sweeps(releases), in_flight.len().max(over.len()) > 1) {
             return Err(usage(format!(
                 "several numbers of --concurrency or --connections were given together with {flag}; give one number, or leave that out"
             )));
         }
-        let is_open = !exact && self.is_open(compares);
+        let is_open = !exact && self.is_open();
         if let (Some(flag), false) = (self.of_open(), is_open) {
-            let instead = match (compares, self.sweeps()) {
-                (false, _) => "use `compare`, which runs as long as there is time",
-                (true, true) => "give one number in flight",
-                (true, false) => "leave out --publish",
-            };
+            let instead = if self.sweeps() { "give one number in flight" } else { "leave out --publish" };
             return Err(usage(format!("{flag} was given for a run of a fixed size; leave it out, or {instead}")));
         }
         let found = each.iter().map(|text| contender(text, programs)).collect::<Result<_>>()?;
-        let scenarios = scenarios.iter().map(|name| scenarios::find(name)).collect::<Result<Vec<_>>>()?.concat();
+        let scenarios = match self.scenario.as_slice() {
+            [] => cqldyno_scenarios::defaults(),
+            names => names.iter().map(|name| scenarios::find(name)).collect::<Result<Vec<_>>>()?.concat(),
+        };
         let new = Plan::new(found, self.replicated(self.submitted(scenarios))?);
         let layouts = self.layouts.or((self.publish && is_open).then_some(PUBLISHED_LAYOUTS));
         let info = PlanInfo {
@@ -323,24 +257,22 @@ impl Asked {
             warmup: self.warmup,
             passes: self.passes(releases),
             rate: self.rate,
-            counting_count: self.counting_count.unwrap_or_default(),
-            noise_share: self.noise_share.0.filter(|_| !exact),
+            noise_share: self.limits.noise.filter(|_| !exact),
             until: self.until,
             connections: match (&self.connections, shards) {
                 (None, Some(shards)) => shards as u64,
                 _ => most(over),
             },
-            page_size: self.page_size,
             request_timeout_ms: self.request_timeout.0,
-            datacenter: self.datacenter.clone(),
-            replication: self.replication.as_ref().map(ToString::to_string),
-            keep: self.keep,
+            datacenter: datacenter.clone(),
+            replication: replication.as_ref().map(ToString::to_string),
+            keep: *keep,
             seed: self.seed,
             releases: if releases { contenders.to_vec() } else { Vec::new() },
             exact,
-            reference: reference.or(newest),
+            reference: self.reference.clone().or(newest),
             serve_arguments,
-            memory_limit_bytes: self.memory,
+            memory_limit_bytes: self.limits.memory,
             ..new.info
         };
         let mut plan = Plan {
@@ -351,22 +283,21 @@ impl Asked {
                 (asked, _) => asked.to_vec(),
             },
             pin: self.pin.clone(),
-            control: compares && !self.quick && !exact,
+            control: !self.quick && !exact,
             consistency: self.consistency,
             settings: self.settings,
-            target: self.target.clone(),
+            target: target.clone(),
             access,
-            deadlines: Deadlines { stall: self.stall, ..Deadlines::default() },
-            out: self.out.clone(),
+            deadlines: Deadlines { stall: self.limits.stall, ..Deadlines::default() },
             ..new
         };
-        plan.limit(if exact { conditions.within().flatten() } else { self.time_limit(conditions, compares, releases) });
+        plan.limit(if exact { None } else { self.time_limit(conditions) });
         let swept = |plan: Plan| match in_flight.len().max(over.len()) {
             1 => Ok(plan),
             _ => plan.with_sweep(in_flight, over).map_err(usage),
         };
         // The number in flight shortens turns, and places shorten generations.
-        let plan = if self.sweeps() { swept(self.sized(plan, compares))? } else { self.sized(swept(plan)?, compares) };
+        let plan = if self.sweeps() { swept(self.sized(plan))? } else { self.sized(swept(plan)?) };
         if plan.blocks > MOST_BLOCKS {
             return Err(usage(TOO_MANY.to_owned()));
         }
@@ -374,17 +305,15 @@ impl Asked {
         let has_default = |one: &Contender| one.own.settings.unwrap_or(plan.settings) == Settings::Default;
         if plan.datacenter.is_some() && plan.contenders.iter().any(has_default) {
             return Err(usage(
-                "--datacenter was given together with the settings `default`, under which some drivers ignore it; leave one of them out",
+                "a datacenter was given together with the settings `default`, under which some drivers ignore it; leave one of them out",
             ));
         }
         let given = [
             ("--connections", self.connections.is_some()),
-            ("--page-size", self.page_size != PAGE_SIZE),
             ("--request-timeout", self.request_timeout.0.is_some()),
             ("--consistency", self.consistency != Consistency::LocalOne),
         ];
-        let ignored = given.into_iter().find_map(|(flag, given)| given.then_some(flag));
-        if let (Some(flag), true) = (ignored, plan.contenders.iter().all(has_default)) {
+        if let (Some(flag), true) = (first(given), plan.contenders.iter().all(has_default)) {
             return Err(usage(format!(
                 "{flag} was given together with the settings `default`, with which every driver keeps its own; leave one of them out"
             )));
@@ -393,7 +322,7 @@ impl Asked {
     }
 
     /// The plan with its generations and turns.
-    fn sized(&self, plan: Plan, compares: bool) -> Plan {
+    fn sized(&self, plan: Plan) -> Plan {
         let usual = match (self.quick, self.sweeps()) {
             (true, _) => QUICK_COUNT,
             (false, true) => SWEEP_COUNT,
@@ -402,22 +331,26 @@ impl Asked {
         let plan = match (self.blocks, self.count) {
             (blocks, count) if plan.exact => plan.with_blocks(blocks.unwrap_or(EXACT.1), count.unwrap_or(EXACT.0)),
             (Some(blocks), count) => plan.with_blocks(blocks, count.unwrap_or(usual)),
-            (None, Some(count)) if self.whole => plan.with_blocks(1, count),
+            (None, Some(count)) if self.turn == Some(AskedTurn::All) => plan.with_blocks(1, count),
             (None, Some(count)) if self.quick => plan.with_total(count, Some(count.div_ceil(FEW_BLOCKS.into()))),
-            (None, Some(count)) => plan.with_total(count, self.turn),
-            _ if self.is_open(compares) => {
+            (None, Some(count)) => plan.with_total(count, self.turn.and_then(AskedTurn::count)),
+            _ if self.is_open() => {
                 let releases = (!plan.releases.is_empty()).then_some(RELEASES_TURN);
-                plan.with_turns(self.turn.or(releases))
+                plan.with_turns(self.turn.and_then(AskedTurn::count).or(releases))
             }
             _ if self.publish => plan.with_blocks(PUBLISHED.0, PUBLISHED.1),
             _ => plan.with_blocks(FEW_BLOCKS, usual),
         };
-        plan.with(|plan| plan.whole = self.whole)
+        plan.with(|plan| plan.whole = self.turn == Some(AskedTurn::All))
     }
 
-    /// Whether all releases of a driver are compared.
-    fn releases(&self, contenders: &[String], compares: bool) -> Result<bool> {
-        let all = contenders.iter().find(|text| is_all(text));
+    /// Refuses a size without statements, and what belongs to time if releases are compared by counts.
+    fn check_size(&self, contenders: &[String], exact: bool) -> Result<()> {
+        if self.turn == Some(AskedTurn::All) && self.count.is_none() {
+            return Err(usage(
+                "--turn all was given without --count, of which it issues all in one turn; give --count",
+            ));
+        }
         let of_time = [
             ("--quick", self.quick),
             ("--publish", self.publish),
@@ -425,19 +358,35 @@ impl Asked {
             ("--rate", self.rate.is_some()),
             ("--layouts", self.layouts.is_some()),
         ];
-        let of_time = of_time.into_iter().find_map(|(flag, given)| given.then_some(flag)).or(self.of_open());
-        match (all, of_time) {
-            (Some(text), _) if !compares => Err(usage(format!(
-                "{text} was asked for, which is many releases, and `run` runs one contender; name one, or use `compare`"
+        let of_time = first(of_time).or(self.of_open());
+        match (contenders.iter().find(|text| exact && is_all(text)), of_time) {
+            (Some(text), Some(flag)) => Err(usage(format!(
+                "{flag} was given, and {text} is compared by counts; add --within 20min, or leave {flag} out"
             ))),
-            (Some(text), Some(flag)) if !self.time => Err(usage(format!(
-                "{flag} was given, and {text} is compared by counts; add --time, or leave {flag} out"
-            ))),
-            (None, _) if self.time => Err(usage(
-                "--time was given, and no contender is NAME@all; leave --time out, because others are compared by time anyway",
-            )),
-            (all, _) => Ok(all.is_some()),
+            _ => Ok(()),
         }
+    }
+
+    /// What it takes to be let in to a cluster, and that only one that exists is asked for it.
+    fn access(&self, conditions: &Conditions) -> Result<cqldyno_bench::Access> {
+        let AskedTarget { target, datacenter, keep, .. } = &self.target;
+        let own =
+            [("`datacenter`", datacenter.is_some()), ("`keep`", *keep), ("--tls", conditions.access.tls.is_some())];
+        let is_own = matches!(target, Target::Addresses { .. });
+        if let Some((word, _)) = own.into_iter().find(|(_, given)| *given && !is_own) {
+            return Err(usage(format!(
+                "{word} was given with the target {target}, which is started for the run; leave {word} out, or name a cluster of yours \
+                 with --target"
+            )));
+        }
+        let access = conditions.access.read()?;
+        if access.credentials.is_some() && !is_own {
+            return Err(usage(format!(
+                "a user was given for the target {target}, which is started without users; leave --user out, or name a cluster of yours \
+                 with --target"
+            )));
+        }
+        Ok(access)
     }
 
     /// The numbers in flight, and those of connections.
@@ -452,29 +401,26 @@ impl Asked {
     }
 
     /// What was asked for that is of one number in flight and of connections.
-    fn unfit_for_sweeps(&self, compares: bool, releases: bool) -> Option<&'static str> {
-        let flags = [
+    fn unfit_for_sweeps(&self, releases: bool) -> Option<&'static str> {
+        first([
             ("NAME@all, whose chart is over releases", releases),
-            ("the command run, where there is no `floor` beside a curve", !compares),
             ("--publish", self.publish),
             ("--explain", self.explain),
             ("--rate", self.rate.is_some()),
             ("--pass latency", self.pass.iter().any(|name| ["latency", "all"].contains(&name.as_str()))),
             ("--answers cassandra", matches!(self.answers, Some(Writing::Cassandra))),
-        ];
-        flags.into_iter().find_map(|(flag, given)| given.then_some(flag))
+        ])
     }
 
     /// What was asked of runs that go on as long as there is time.
     fn of_open(&self) -> Option<&'static str> {
-        let flags = [("--turn", self.turn.is_some() && self.count.is_none()), ("--until", self.until.is_some())];
-        flags.into_iter().find_map(|(flag, given)| given.then_some(flag))
+        first([("--turn", self.turn.is_some() && self.count.is_none()), ("--until", self.until.is_some())])
     }
 
     /// Whether as many generations run as there is time for: in comparisons that the user does not size.
-    fn is_open(&self, compares: bool) -> bool {
+    fn is_open(&self) -> bool {
         let is_sized = self.quick || self.blocks.is_some() || self.count.is_some() || self.sweeps();
-        compares && !is_sized && (self.target.is_embedded() || !self.publish)
+        !is_sized && (self.target.target.is_embedded() || !self.publish)
     }
 
     /// Each scenario with each way of submitting that was asked for.
@@ -486,24 +432,17 @@ impl Asked {
 
     /// Each scenario with the replicas that were asked for.
     fn replicated(&self, scenarios: Vec<Scenario>) -> Result<Vec<Scenario>> {
-        let Some(replication) = &self.replication else { return Ok(scenarios) };
+        let Some(replication) = &self.target.replication else { return Ok(scenarios) };
         let replicated = |scenario: &Scenario| {
             scenario.with_replication(replication).ok_or_else(|| {
                 usage(format!(
-                    "--replication was given, and the schema of the scenario {} creates no keyspace with a replication; leave \
-                     --replication out, or add the CREATE KEYSPACE",
+                    "`replication` was given, and the schema of the scenario {} creates no keyspace with a replication; leave \
+                     `replication` out, or add the CREATE KEYSPACE",
                     scenario.label()
                 ))
             })
         };
         scenarios.iter().map(replicated).collect()
-    }
-
-    /// What was asked that only an existing cluster has.
-    fn of_clusters(&self, conditions: &Conditions) -> Option<&'static str> {
-        let own = [("--datacenter", self.datacenter.is_some()), ("--keep", self.keep)];
-        let flag = own.into_iter().find_map(|(flag, given)| given.then_some(flag)).or(conditions.access.flag());
-        flag.filter(|_| !matches!(self.target, Target::Addresses { .. }))
     }
 
     /// What to know before the run starts.
@@ -514,28 +453,29 @@ impl Asked {
 
     /// The passes after the generations, in the order in which they run.
     fn passes(&self, releases: bool) -> Vec<Pass> {
+        let names = |name: &str| self.pass.iter().any(|one| one == name);
         let is_asked = |pass: &Pass| match pass {
             // A sweep is long without them.
-            Pass::Counting if !self.sweeps() || self.counting_count.is_some() => !self.no_counting,
+            Pass::Counting if !self.sweeps() => !names("none"),
             Pass::Latency if self.rate.is_some() => true,
             pass if (self.publish || releases) && PUBLISHED_PASSES.contains(pass) => true,
             pass if self.explain && EXPLAINING_PASSES.contains(pass) => true,
-            pass => self.pass.iter().any(|name| name == "all" || name == pass.name()),
+            pass => names("all") || names(pass.name()),
         };
         cqldyno_bench::passes().map(|(pass, _)| pass).filter(is_asked).collect()
     }
 
     /// A run of a fixed size takes the time that it needs, and so does one on a cluster of unknown speed.
-    fn time_limit(&self, conditions: &Conditions, compares: bool, releases: bool) -> Option<Duration> {
+    fn time_limit(&self, conditions: &Conditions) -> Option<Duration> {
         match conditions.within {
             Some(Limit(asked)) => asked,
             None if self.quick => Some(QUICK),
             None => {
-                let usual = self.target.is_embedded().then_some(WITHIN);
-                let is_long = self.publish || self.until.is_some() || releases;
+                let usual = self.target.target.is_embedded().then_some(WITHIN);
+                let is_long = self.publish || self.until.is_some();
                 let limit = if is_long { Some(LONG) } else { usual };
                 let is_sized = self.blocks.is_some() || self.count.is_some();
-                limit.filter(|_| self.is_open(compares) || (self.sweeps() && !is_sized))
+                limit.filter(|_| self.is_open() || (self.sweeps() && !is_sized))
             }
         }
     }
@@ -546,10 +486,14 @@ impl Asked {
         let in_flight = most(in_flight) / most(over).max(1);
         let answers = self.answers.map(|how| ["--answers".to_owned(), how.on_connection(in_flight).to_string()]);
         let delay = self.delay.clone().map(|time| ["--delay".to_owned(), time]);
-        let nap = self.nap.clone().map(|time| ["--nap".to_owned(), time]);
-        let others = [answers, delay, nap].into_iter().flatten().flatten();
+        let others = [answers, delay].into_iter().flatten().flatten();
         self.nodes.arguments().into_iter().chain(others).collect()
     }
+}
+
+/// The first of these that was given.
+fn first<const N: usize>(given: [(&'static str, bool); N]) -> Option<&'static str> {
+    given.into_iter().find_map(|(flag, given)| given.then_some(flag))
 }
 
 /// The greatest of numbers that rise.
@@ -582,15 +526,19 @@ impl Writing {
 fn answers(text: &str) -> Result<Writing, String> {
     match text {
         "cassandra" => Ok(Writing::Cassandra),
+        "reordered" => {
+            let serve = "`cqldyno serve --answers reordered`";
+            Err(format!("answers are reordered by {serve} alone; start it, and name its address with --target"))
+        }
         other => other.parse().map(Writing::As).map_err(|_| {
-            format!("answers can be written batched, as cassandra does, each, reordered or at most COUNT per write, not {text:?}")
+            format!("answers can be written batched, as cassandra does, each or at most COUNT per write, not {text:?}")
         }),
     }
 }
 
 /// What `--pass` takes.
 fn passes() -> impl Iterator<Item = &'static str> {
-    cqldyno_bench::passes().map(|(pass, _)| pass.name()).chain(["all"])
+    cqldyno_bench::passes().map(|(pass, _)| pass.name()).chain(["all", "none"])
 }
 
 fn settings(name: String) -> Settings {
@@ -605,6 +553,59 @@ fn consistency(text: &str) -> Result<Consistency, String> {
 fn noise_share(text: &str) -> Result<f64, String> {
     let share = parts(text).filter(|share| *share > 0.0 && *share <= 1.0);
     share.ok_or_else(|| "write a share above 0, at most 100%, such as 10% or 0.1".to_owned())
+}
+
+/// What leaves a round out, and what ends a worker.
+#[derive(Clone, Copy, Debug)]
+struct AskedLimits {
+    /// The share of the cores that others may use.
+    noise: Option<f64>,
+    /// How long a worker may issue nothing.
+    stall: Duration,
+    /// Resident memory in bytes.
+    memory: Option<u64>,
+}
+
+/// Reads what `--limits` takes; what it does not name keeps its default.
+fn limits(text: &str) -> Result<AskedLimits, String> {
+    let (other, found) = options(text, &["noise", "stall", "memory"])?;
+    if !other.is_empty() || found.is_empty() {
+        return Err("write noise=SHARE or noise=none, stall=TIME and memory=BYTES with commas between".to_owned());
+    }
+    let usual = AskedLimits { noise: Some(NOISE_SHARE), stall: Deadlines::default().stall, memory: None };
+    found.iter().try_fold(usual, |limits, (key, value)| {
+        let limits = match *key {
+            "noise" => or_none(noise_share)(value).map(|Limit(noise)| AskedLimits { noise, ..limits }),
+            "stall" => patience(value).map(|stall| AskedLimits { stall, ..limits }),
+            _ => bytes(value).map(|memory| AskedLimits { memory: Some(memory), ..limits }),
+        };
+        limits.map_err(|why| format!("{key} cannot be {value:?}: {why}"))
+    })
+}
+
+/// Statements of a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum AskedTurn {
+    /// All of the contender's.
+    All,
+    Of(u64),
+}
+
+impl AskedTurn {
+    fn count(self) -> Option<u64> {
+        match self {
+            AskedTurn::All => None,
+            AskedTurn::Of(count) => Some(count),
+        }
+    }
+}
+
+fn turn(text: &str) -> Result<AskedTurn, String> {
+    if text == "all" {
+        Ok(AskedTurn::All)
+    } else {
+        count(text).map(AskedTurn::Of).map_err(|how| format!("{how}, or `all`"))
+    }
 }
 
 /// The half width of an interval, as a share.
@@ -629,10 +630,6 @@ fn pause_as_typed(text: &str) -> Result<String, String> {
 pub fn blocks(text: &str) -> Result<u32, String> {
     let blocks = u32::try_from(count(text)?).ok().filter(|blocks| *blocks <= MOST_BLOCKS);
     blocks.ok_or_else(|| TOO_MANY.to_owned())
-}
-
-fn page_size(text: &str) -> Result<i32, String> {
-    i32::try_from(count(text)?).map_err(|_| format!("a page has at most {} rows", i32::MAX))
 }
 
 /// A contender whose driver is known, whether or not it is built here.

@@ -1,8 +1,32 @@
 //! Sentences about arguments that cannot be used.
 
+use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use cqldyno_reports::list;
 use cqldyno_scenarios::suggestion;
+
+use crate::arguments::Arguments;
+
+/// Flags that are gone: of commands with which flag, and what to do instead.
+const GONE: [(&str, &str, &str); 17] = [
+    ("--tokens", "nodes", "write --nodes 24,tokens=256"),
+    ("--racks", "nodes", "write --nodes 24,racks=3"),
+    ("--datacenter", "target", "write --target 10.0.0.1,10.0.0.2,datacenter=dc1"),
+    ("--replication", "target", "write --target 10.0.0.1,10.0.0.2,replication=3"),
+    ("--keep", "target", "write --target 10.0.0.1,10.0.0.2,keep"),
+    ("--tls-ca", "tls", "write --tls ca=FILE"),
+    ("--tls-cert", "tls", "write --tls ca=FILE,cert=FILE,key=FILE"),
+    ("--tls-key", "tls", "write --tls ca=FILE,cert=FILE,key=FILE"),
+    ("--noise-share", "limits", "write --limits noise=10%"),
+    ("--stall", "limits", "write --limits stall=30s"),
+    ("--memory", "limits", "write --limits memory=4G"),
+    ("--no-counting", "pass", "write --pass none"),
+    ("--page-size", "target", "write scylla+page-size=N, for each contender"),
+    ("--time", "within", "write --within 20min, with which NAME@all is compared by CPU time, too"),
+    ("--whole", "turn", "write --turn all"),
+    ("--counting-count", "pass", "leave it out: how many statements are counted follows from the size of the run"),
+    ("--nap", "target", "start the cluster with `cqldyno serve --nap TIME`, and name its address with --target"),
+];
 
 /// What is wrong and what to do: our own sentence where clap's would mislead, else clap's.
 pub fn refusal(error: &clap::Error) -> String {
@@ -47,6 +71,9 @@ fn unknown_argument(error: &clap::Error) -> Option<String> {
     if !given.starts_with('-') {
         return Some(format!("`{command}` takes no argument {given:?}; `{command} --help` lists what it takes"));
     }
+    if let Some(instead) = instead(&given, &command) {
+        return Some(format!("`{command}` no longer has the flag {given}; {instead}"));
+    }
     // `--count`, or with the command it belongs to: `'compare --count' exists`.
     let meant = words(error, ContextKind::SuggestedArg).pop().or_else(|| {
         let tips = words(error, ContextKind::Suggested);
@@ -60,8 +87,23 @@ fn unknown_argument(error: &clap::Error) -> Option<String> {
     Some(format!("`{command}` has no flag {given}.{meant} `{command} --help` lists its flags"))
 }
 
+/// What to do without a flag that this command had.
+fn instead(given: &str, command: &str) -> Option<&'static str> {
+    let of_command = Arguments::command();
+    let of_command = of_command.find_subcommand(command.split(' ').nth(1)?)?;
+    let had = |(flag, of, _): &&(&str, &str, &str)| {
+        *flag == given && of_command.get_arguments().any(|one| one.get_long() == Some(of))
+    };
+    GONE.iter().find(had).map(|(.., instead)| *instead)
+}
+
 fn unknown_command(error: &clap::Error) -> Option<String> {
     let given = words(error, ContextKind::InvalidSubcommand).pop()?;
+    if given == "run" {
+        return Some(
+            "there is no command `run` any more; write `cqldyno compare NAME`, which runs one driver, too".to_owned(),
+        );
+    }
     let near = words(error, ContextKind::SuggestedSubcommand);
     let meant = suggestion(&given, near.iter().map(String::as_str));
     Some(format!("there is no command {given:?}.{meant} `cqldyno --help` lists the commands"))

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use cqldyno_reports::{Pass, Run, ScenarioInfo, percent};
+use cqldyno_bench::PAGE_SIZE;
+use cqldyno_reports::{Pass, PlanInfo, Run, ScenarioInfo, percent};
 use cqldyno_scenarios::{Scenario, Submit, builtin};
 
-/// The arguments after `cqldyno` that ask for the same run again. They state every value, so that no later default changes it.
+/// The arguments after `cqldyno compare` that ask for the same run again. They state every value, so that no later default changes it.
 ///
 /// Three things are in no result: the user, files of TLS, and which cores were free. A scenario that is not built in is named as the
 /// file that `cqldyno scenarios NAME --run RUN >NAME.json` writes.
 fn arguments(run: &Run) -> Vec<String> {
     let plan = &run.plan;
-    let is_comparison = run.contenders.len() > 1;
     let contenders =
         if plan.releases.is_empty() { run.asked() } else { plan.releases.iter().map(String::as_str).collect() };
     let points = || run.scenarios.iter().filter_map(|scenario| scenario.point.as_ref());
@@ -29,60 +29,106 @@ fn arguments(run: &Run) -> Vec<String> {
     let takes_settings =
         plan.settings != "default" || run.contenders.iter().any(|one| one.id.contains("+settings=equal"));
     let of_drivers = |value: String| takes_settings.then_some(value);
-    let more =
-        || plan.passes.iter().filter(|pass| **pass != Pass::Counting).map(|pass| pass.name()).collect::<Vec<_>>();
     let number = |value: Option<u64>| value.map(|number| number.to_string());
-    let flags = [("reference", plan.reference.clone().filter(|_| is_comparison))];
+    // Runs of earlier versions had another size of pages for all.
+    let paged = |contender: &str| match plan.page_size {
+        PAGE_SIZE => contender.to_owned(),
+        _ if !takes_settings || contender.contains("+page-size=") => contender.to_owned(),
+        rows => format!("{contender}+page-size={rows}"),
+    };
+    let flags = [("reference", plan.reference.as_deref().map(paged).filter(|_| run.contenders.len() > 1))];
     let flags = flags.into_iter().chain(names.into_iter().map(|name| ("scenario", Some(name)))).chain([
         ("count", number(count)),
-        ("turn", number(turn)),
+        ("turn", if plan.whole { Some("all".to_owned()) } else { number(turn) }),
         ("blocks", (turn.is_none() && !plan.whole).then(|| plan.blocks.to_string())),
         ("layouts", (!plan.exact).then(|| plan.layouts.unwrap_or_default().to_string())),
         ("concurrency", Some(numbers(points().map(|point| point.in_flight), plan.concurrency))),
         ("warmup", Some(plan.warmup.to_string())),
-        ("noise-share", Some(plan.noise_share.map_or("none".to_owned(), |share| share.to_string()))),
-        ("within", Some(milliseconds(plan.within_ms))),
+        ("limits", Some(limits(plan))),
+        ("within", (!plan.exact).then(|| milliseconds(plan.within_ms))),
         ("until", plan.until.map(|until| format!("{}%", percent(until)))),
         ("arrangement", Some(arrangements.join(","))),
         ("pin", (!is_pinned).then(|| "off".to_owned())),
-        ("target", Some(plan.target.id.clone())),
+        ("target", Some(target(plan))),
         ("settings", Some(plan.settings.clone())),
         ("connections", of_drivers(numbers(points().filter_map(|point| point.connections), plan.connections))),
-        ("page-size", of_drivers(plan.page_size.to_string())),
         ("consistency", of_drivers(plan.consistency.clone())),
         ("request-timeout", of_drivers(milliseconds(plan.request_timeout_ms))),
-        ("stall", plan.stall_ms.map(|stall| milliseconds(Some(stall)))),
-        ("memory", number(plan.memory_limit_bytes)),
-        ("datacenter", plan.datacenter.clone()),
-        ("replication", plan.replication.clone()),
         ("seed", Some(plan.seed.to_string())),
-        ("pass", Some(more().join(",")).filter(|passes| !passes.is_empty())),
+        ("pass", Some(passes(plan))),
         ("rate", number(plan.rate)),
-        ("counting-count", Some(plan.counting_count).filter(|count| *count > 0).map(|count| count.to_string())),
     ]);
     let flags = flags.filter_map(|(name, value)| Some([format!("--{name}"), value?])).flatten();
-    let switch = |word: &str, is_on: bool| is_on.then(|| word.to_owned());
-    let command = if is_comparison { "compare" } else { "run" };
-    let mut all: Vec<String> = std::iter::once(command).chain(contenders).map(str::to_owned).collect();
-    all.extend(switch("--time", !plan.releases.is_empty() && !plan.exact));
-    all.extend(switch("--whole", plan.whole));
-    all.extend(flags);
-    all.extend(switch("--no-counting", plan.counting_count == 0));
-    all.extend(switch("--keep", plan.keep));
-    all.extend(plan.serve_arguments.iter().cloned());
-    all
+    contenders.into_iter().map(paged).chain(flags).collect()
 }
 
 /// The command as a shell takes it, on one line.
 pub fn command(run: &Run) -> String {
     let user = if run.plan.with_user { " --user USER --password-file FILE" } else { "" };
     let tls = run.plan.tls.map(|tls| {
-        let ca = if tls.verified { " --tls-ca FILE" } else { " --tls" };
-        let own = if tls.client_certificate { " --tls-cert FILE --tls-key FILE" } else { "" };
+        let ca = if tls.verified { " --tls ca=FILE" } else { " --tls unverified" };
+        let own = if tls.client_certificate { ",cert=FILE,key=FILE" } else { "" };
         format!("{ca}{own}")
     });
-    let words: Vec<String> = arguments(run).iter().map(|word| quoted(word)).collect();
-    format!("cqldyno {}{user}{}", words.join(" "), tls.unwrap_or_default())
+    let words = |all: Vec<String>| all.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+    let serve = words(serve_arguments(&run.plan));
+    let (before, after) = match is_served_apart(&run.plan) {
+        true => (format!("cqldyno serve {serve} & "), String::new()),
+        false => (String::new(), serve),
+    };
+    let space = if after.is_empty() { "" } else { " " };
+    format!("{before}cqldyno compare {}{space}{after}{user}{}", words(arguments(run)), tls.unwrap_or_default())
+}
+
+/// Whether the embedded cluster answered as `serve` alone still starts it.
+fn is_served_apart(plan: &PlanInfo) -> bool {
+    plan.serve_arguments.iter().any(|word| ["--nap", "reordered"].contains(&word.as_str()))
+}
+
+/// Arguments of the embedded cluster in today's words: earlier versions had flags for tokens and racks.
+fn serve_arguments(plan: &PlanInfo) -> Vec<String> {
+    let (mut words, mut options) = (Vec::new(), String::new());
+    for pair in plan.serve_arguments.chunks(2) {
+        match pair {
+            [flag, number] if ["--tokens", "--racks"].contains(&flag.as_str()) => {
+                options += &format!(",{}={number}", flag.trim_start_matches('-'));
+            }
+            other => words.extend(other.iter().cloned()),
+        }
+    }
+    let nodes = words.iter().position(|word| word == "--nodes").and_then(|at| words.get_mut(at + 1));
+    match nodes {
+        Some(nodes) => *nodes += &options,
+        None if options.is_empty() => {}
+        None => words.extend(["--nodes".to_owned(), format!("1{options}")]),
+    }
+    words
+}
+
+/// What `--target` takes: the cluster with its options.
+fn target(plan: &PlanInfo) -> String {
+    let id = if is_served_apart(plan) { "127.0.0.1".to_owned() } else { plan.target.id.clone() };
+    let datacenter = plan.datacenter.as_ref().map(|name| format!("datacenter={name}"));
+    let replication = plan.replication.as_ref().map(|replicas| format!("replication={replicas}"));
+    let keep = plan.keep.then(|| "keep".to_owned());
+    let all: Vec<String> = [Some(id), datacenter, replication, keep].into_iter().flatten().collect();
+    all.join(",")
+}
+
+/// What `--limits` takes.
+fn limits(plan: &PlanInfo) -> String {
+    let noise = plan.noise_share.map_or("none".to_owned(), |share| share.to_string());
+    let stall = plan.stall_ms.map(|stall| format!(",stall={stall}ms"));
+    let memory = plan.memory_limit_bytes.map(|bytes| format!(",memory={bytes}"));
+    [Some(format!("noise={noise}")), stall, memory].into_iter().flatten().collect()
+}
+
+/// What `--pass` takes. An earlier version did not name that it counted.
+fn passes(plan: &PlanInfo) -> String {
+    let counts = plan.counting_count > 0;
+    let first = if counts { Pass::Counting.name() } else { "none" };
+    let others = plan.passes.iter().filter(|pass| **pass != Pass::Counting).map(|pass| pass.name());
+    std::iter::once(first).chain(others).collect::<Vec<_>>().join(",")
 }
 
 /// The scenario as `--scenario` takes it: a name, or a file if it is not built in, and how it was submitted.
@@ -138,10 +184,32 @@ mod tests {
         assert_eq!(
             command(&run),
             "cqldyno compare scylla cdrs-tokio cassandra-cpp floor noop --reference scylla --scenario writes --scenario reads \
-             --count 500000 --blocks 12 --concurrency 1024 --warmup 10000 --noise-share none --within 300000ms --arrangement multi:2 --pin off \
-             --target embedded --settings equal --connections 1 --page-size 5000 --consistency LOCAL_ONE --request-timeout \
-             30000ms --seed 42 --counting-count 100000"
+             --count 500000 --blocks 12 --concurrency 1024 --warmup 10000 --limits noise=none --within 300000ms --arrangement multi:2 --pin off \
+             --target embedded --settings equal --connections 1 --consistency LOCAL_ONE --request-timeout \
+             30000ms --seed 42 --pass counting"
         );
+    }
+
+    #[test]
+    fn a_run_of_an_earlier_version_is_asked_for_in_words_of_today() {
+        let (mut run, _) = sample::run();
+        let asked = |run: &Run, part: &str| assert!(command(run).contains(part), "{part}: {}", command(run));
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        run.plan.serve_arguments = words("--nodes 24 --tokens 256 --racks 3 --answers each");
+        asked(&run, " --nodes 24,tokens=256,racks=3 --answers each");
+        run.plan.serve_arguments = words("--tokens 16");
+        asked(&run, " --nodes 1,tokens=16");
+        run.plan.serve_arguments = words("--answers reordered --nap 1ms");
+        asked(&run, "cqldyno serve --answers reordered --nap 1ms & cqldyno compare scylla ");
+        asked(&run, " --target 127.0.0.1 ");
+        (run.plan.page_size, run.plan.reference) = (10, Some("scylla".to_owned()));
+        asked(&run, "compare scylla+page-size=10 ");
+        asked(&run, " --reference scylla+page-size=10 ");
+        run.plan.serve_arguments.clear();
+        run.plan.target.id = "10.0.0.1".to_owned();
+        (run.plan.datacenter, run.plan.keep) = (Some("dc1".to_owned()), true);
+        run.plan.replication = Some("dc1=3,dc2=2".to_owned());
+        asked(&run, " --target 10.0.0.1,datacenter=dc1,replication=dc1=3,dc2=2,keep ");
     }
 
     #[test]
@@ -169,10 +237,7 @@ mod tests {
         run.plan.tls = Some(cqldyno_reports::TlsInfo { verified: true, client_certificate: true });
         run.scenarios[0].name = "a'; rm -rf $HOME".to_owned();
         let text = command(&run);
-        assert!(
-            text.ends_with(" --user USER --password-file FILE --tls-ca FILE --tls-cert FILE --tls-key FILE"),
-            "{text}"
-        );
+        assert!(text.ends_with(" --user USER --password-file FILE --tls ca=FILE,cert=FILE,key=FILE"), "{text}");
         assert!(text.contains(r"--scenario 'a'\''; rm -rf $HOME' --scenario reads"), "{text}");
     }
 }

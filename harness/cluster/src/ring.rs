@@ -1,6 +1,8 @@
 //! The token ring of several nodes: which nodes own a key, and which shard of a node serves it.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::{CqlError, Result};
@@ -43,9 +45,12 @@ pub enum TopologyError {
     Number(&'static str, u64, u64, &'static str),
     /// More racks than nodes.
     #[error(
-        "--racks {0} was asked for, and a rack has at least one node, of which there are {1}; ask for up to {1} racks"
+        "{0} racks were asked for, and a rack has at least one node, of which there are {1}; ask for up to {1} racks"
     )]
     Racks(u64, u64),
+    /// A text that is no number of nodes with options.
+    #[error("write the number of nodes, such as 3, and then their options, such as 24,tokens=256,racks=3, not {0:?}")]
+    Unreadable(String),
 }
 
 impl Topology {
@@ -57,7 +62,7 @@ impl Topology {
         let extension = ", because clients of the sharding extension choose a shard by a port from 49152 to 65535";
         for (flag, asked, most, why) in [
             ("--nodes", nodes, MOST_NODES, " on 127.0.0.1, 127.0.0.2 and so on"),
-            ("--tokens", tokens, MOST_TOKENS, " per node"),
+            ("tokens", tokens, MOST_TOKENS, " per node"),
             ("--shards", shards.unwrap_or(1), MOST_SHARDS, extension),
         ] {
             if !(1..=most).contains(&asked) {
@@ -69,6 +74,14 @@ impl Topology {
         }
         let shards = shards.map(|shards| shards as usize);
         Ok(Topology { nodes: nodes as usize, tokens: tokens as usize, racks: racks as usize, shards })
+    }
+
+    /// The same nodes, each with so many shards and the sharding extension.
+    ///
+    /// # Errors
+    /// A number that is 0 or too great.
+    pub fn with_shards(self, shards: Option<u64>) -> Result<Topology, TopologyError> {
+        Topology::new(self.nodes as u64, self.tokens as u64, self.racks as u64, shards)
     }
 
     /// How many nodes there are.
@@ -108,6 +121,35 @@ impl Topology {
             )));
         }
         Ok(())
+    }
+}
+
+/// Reads what `--nodes` takes: `24`, or `24,tokens=256,racks=3`.
+impl FromStr for Topology {
+    type Err = TopologyError;
+
+    fn from_str(text: &str) -> Result<Topology, TopologyError> {
+        let unreadable = || TopologyError::Unreadable(text.to_owned());
+        let number = |word: &str| word.parse().map_err(|_| unreadable());
+        let (nodes, options) = text.split_once(',').unwrap_or((text, ""));
+        let (mut tokens, mut racks) = (1, 1);
+        for option in options.split_terminator(',') {
+            match option.split_once('=') {
+                Some(("tokens", value)) => tokens = number(value)?,
+                Some(("racks", value)) => racks = number(value)?,
+                _ => return Err(unreadable()),
+            }
+        }
+        Topology::new(number(nodes)?, tokens, racks, None)
+    }
+}
+
+/// Writes what `--nodes` takes.
+impl fmt::Display for Topology {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.nodes.fmt(f)?;
+        let options = [("tokens", self.tokens), ("racks", self.racks)];
+        options.into_iter().filter(|(_, number)| *number > 1).try_for_each(|(key, number)| write!(f, ",{key}={number}"))
     }
 }
 
@@ -319,13 +361,20 @@ mod tests {
             "--nodes 0 was asked for, and the embedded cluster has 1 to 64 on 127.0.0.1, 127.0.0.2 and so on; ask for a number from 1 to \
              64"
         );
-        assert!(error(2, 257, 1, None).starts_with("--tokens 257 was asked for"));
+        assert!(error(2, 257, 1, None).starts_with("tokens 257 was asked for"));
         assert_eq!(
             error(1, 1, 1, Some(16_385)),
             "--shards 16385 was asked for, and the embedded cluster has 1 to 16384, because clients of the sharding extension choose a \
              shard by a port from 49152 to 65535; ask for a number from 1 to 16384"
         );
         assert!(error(2, 1, 3, None).ends_with("of which there are 2; ask for up to 2 racks"));
+        for text in ["", "-1", "three", "3,,", "3,tokens", "3,tokens=x", "3,shards=2", "tokens=3"] {
+            let error = text.parse::<Topology>().unwrap_err().to_string();
+            assert!(error.starts_with("write the number of nodes"), "{text}: {error}");
+        }
+        for text in ["1", "3", "24,tokens=256,racks=3", "4,racks=2"] {
+            assert_eq!(text.parse::<Topology>().unwrap().to_string(), text);
+        }
         let two = Topology::new(2, 1, 1, None).unwrap();
         let check =
             |class, options: &[_]| two.check("ks", &replication(class, options)).map_err(|error| error.to_string());

@@ -33,7 +33,8 @@ fn a_driver_that_hangs_or_waits_for_a_lost_answer_is_ended_after_the_time_of_a_s
         for how in ["hangs", "loses-an-answer"] {
             scope.spawn(move || {
                 let sentence = failure(how, stall);
-                let what = "issued no statement for 5 s (`--stall`) and was ended in the window: an answer was lost";
+                let what =
+                    "issued no statement for 5 s (the limit `stall`) and was ended in the window: an answer was lost";
                 assert!(sentence.contains(what), "{sentence}");
             });
         }

@@ -17,15 +17,12 @@ use crate::process::cancel::Cancel;
 use crate::process::failure::CellFailure;
 use crate::process::worker::{Bounds, Look, WorkerAtGate};
 
-/// The driver that loads rows and reads them back.
 const FLOOR: &str = "floor";
 
-/// What floor did.
 pub(super) struct Floored {
     pub done: Done,
     /// From its first statement to its last answer.
     pub lasted: Duration,
-    /// A sentence about an exit that is not a good one.
     pub exit: Option<String>,
 }
 
@@ -76,7 +73,6 @@ impl Setup<'_> {
         }
     }
 
-    /// One job of floor.
     pub(super) fn floor(
         &self,
         mode: Mode,

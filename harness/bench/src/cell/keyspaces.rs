@@ -49,7 +49,6 @@ pub(crate) fn own_keyspaces(plan: &Plan, run: &Run, schedule: &Schedule<'_>) -> 
     all
 }
 
-/// The cells of contenders that send something.
 fn sending(run: &Run, schedule: &Schedule<'_>) -> impl Iterator<Item = PlannedCell> {
     let cells = schedule.first_attempts(schedule.blocks());
     cells.filter(|cell| run.contenders[cell.contender].role != Role::Noop)
@@ -63,7 +62,7 @@ impl CellBench<'_> {
     pub(super) fn make_keyspaces(&mut self, says: &mut dyn FnMut(&str)) -> Result<(), TargetError> {
         let CellContext { plan, run, schedule, cancel, .. } = self.context;
         if plan.access.tls.as_ref().is_some_and(|tls| tls.ca.is_none()) {
-            says("The nodes' certificates are not verified, because no --tls-ca was given.");
+            says("The nodes' certificates are not verified, because --tls has no `ca`.");
         }
         let failed = |failure: CellFailure| match failure {
             CellFailure::Cancelled => TargetError::Cassandra(CassandraError::Cancelled),

@@ -23,13 +23,11 @@ const NOBODY: &str = "This contender sends nothing, so no server took part.";
 const CASSANDRA: &str = "Apache Cassandra does not say what it did for these connections.";
 const FOREIGN: &str = "The target is not ours: what it did and what it cost is not known.";
 
-/// Who answers.
 pub(super) enum Served<'a> {
     /// Nobody: noop sends nothing.
     Nobody,
     /// An embedded node, started for this contender.
     Node(Server),
-    /// The Cassandra of this run, with its addresses.
     Cassandra(&'a Cluster),
     /// A cluster that is not ours.
     Cluster(&'a [SocketAddr]),
@@ -37,9 +35,7 @@ pub(super) enum Served<'a> {
 
 /// What the server did until an edge of a window.
 pub(super) enum Edge {
-    /// There is none.
     Nothing,
-    /// It counted this.
     Counted(Box<Snapshot>),
     /// It does not count for us, as the sentence says: what the worker's connections carried.
     Carried(Result<Traffic, Refusal>, &'static str),
@@ -65,7 +61,6 @@ impl<'a> Served<'a> {
         }
     }
 
-    /// Where it listens; empty for nobody.
     pub(super) fn nodes(&self) -> &[SocketAddr] {
         match self {
             Served::Nobody => &[],

@@ -24,12 +24,10 @@ use crate::process::failure::CellFailure;
 use crate::process::introduction::Introduced;
 use crate::process::worker::Bounds;
 
-/// How often a worker reports its progress.
 const PROGRESS_MS: u64 = 500;
 /// What is loaded shifts by less than this from cell to cell.
 const MOST_SHIFT: u64 = 1_000_000_000;
 
-/// What one cell runs.
 pub(super) struct Setup<'a> {
     pub bench: &'a CellBench<'a>,
     pub introduced: &'a Introduced,
@@ -93,7 +91,6 @@ impl<'a> Setup<'a> {
         Cell { round: self.planned.rounds.map(|_| round), ..self.cell.clone() }
     }
 
-    /// The cores that its processes may use.
     pub(super) fn cores(&self) -> Vec<usize> {
         self.placement.cores(self.bench.context.plan.target.is_embedded())
     }
@@ -103,7 +100,6 @@ impl<'a> Setup<'a> {
         self.bench.context.run.contenders[self.planned.contender].role == Role::Noop
     }
 
-    /// How the contender's worker starts.
     pub(super) fn contender(&self, scratch: &Path) -> (Launch<'_>, Bounds<'_>) {
         let start = (self.bench.context.schedule.step(self.planned).start)(scratch);
         let (launch, bounds) = self.launch(&self.introduced.program, "");

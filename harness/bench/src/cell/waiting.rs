@@ -26,7 +26,6 @@ use crate::process::introduction::setting;
 use crate::process::worker::Worker;
 use crate::record::folder::file_stem;
 
-/// The measure of what was read back.
 const READ_BACK: &str = "read_back";
 
 /// What a worker uses for so long after the end of a turn belongs to the turn.
@@ -50,7 +49,6 @@ pub(super) struct Waiting<'a> {
 #[derive(Default)]
 pub(super) struct Whole {
     turns: u32,
-    /// The first edge.
     began: Option<(Edge, Instant)>,
     /// Without histograms.
     done: Done,
@@ -115,7 +113,6 @@ impl Whole {
 /// A worker's CPU clock in nanoseconds, and when it was read.
 type Clock = (u64, Instant);
 
-/// What one turn gave.
 pub(super) struct Turn {
     /// Its statements.
     asked: u64,
@@ -144,7 +141,6 @@ struct Closing {
 }
 
 impl Waiting<'_> {
-    /// Its next turn.
     pub(super) fn turn(&mut self, stage: &mut dyn FnMut(Stage)) -> Result<Turn, CellFailure> {
         self.take_turn(stage).map_err(|failure| self.served.blame(failure, self.setup.bench.context.cancel))
     }
@@ -247,7 +243,6 @@ fn since_us(was_ns: Option<u64>, is_ns: Option<u64>) -> Option<u64> {
 }
 
 impl Setup<'_> {
-    /// What the meters read off the turn.
     fn figures(&self, cell: Cell, turn: &mut Turn) -> (Cell, Outcome) {
         let seen = std::mem::take(&mut turn.seen);
         let Turn { began, asleep, tail_us, end, done, counted, connections, .. } = &*turn;
@@ -263,7 +258,6 @@ impl Setup<'_> {
         (Cell { started, latency: latencies.driver, ..cell }, outcome)
     }
 
-    /// Names the turn in a file that all share.
     fn tag(&self, cell: &Cell) -> String {
         let parts = [&cell.contender, &cell.scenario, &cell.arrangement].map(|part| file_stem(part)).join("/");
         format!("{parts}/{}/{}/{}", cell.block, cell.round.unwrap_or_default(), cell.attempt)

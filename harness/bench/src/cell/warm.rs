@@ -21,7 +21,6 @@ use crate::process::gate;
 
 /// The folder of a run in which Cassandra writes; it is gone when the run has ended.
 const FOLDER: &str = "cassandra";
-/// Statements of each scenario in a lap of the warm-up.
 const LAP: u64 = 50_000;
 /// A lap that takes at least the best time and CPU time before it, less this share, is steady, and so many in a row end the warm-up.
 const GAIN: f64 = 0.05;
@@ -41,7 +40,6 @@ const START_OF_NODE: Duration = Duration::from_secs(8);
 const WARM_UP: Duration = Duration::from_secs(20);
 const WARM_UP_OF_SCENARIO: Duration = Duration::from_secs(15);
 
-/// A guess of how long the preparation of `plan` takes.
 pub(super) fn estimate(plan: &Plan) -> Duration {
     let Target::Cassandra(order) = &plan.target else { return Duration::ZERO };
     let is_fetched = cache().is_ok_and(|cache| cqldyno_cassandra::is_fetched(&order.version, &cache));

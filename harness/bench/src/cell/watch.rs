@@ -9,10 +9,8 @@ use crate::process::failure::CellFailure;
 /// Watches the cores from round to round.
 pub(super) struct Watch<'a> {
     cores: Vec<usize>,
-    /// The processes of those that are alive.
     ours: Vec<i32>,
     others: Result<Others, String>,
-    /// What was read in this round.
     had: Had,
     /// What tells how fast the machine is, or why nothing does.
     witness: Result<Witness<'a>, String>,

@@ -13,9 +13,7 @@ use crate::process::failure::CellFailure;
 use crate::process::server::Server;
 use crate::process::worker::{Bounds, Worker, WorkerAtGate};
 
-/// Statements of one of its turns.
 const STATEMENTS: u64 = 5_000;
-/// Statements to warm up.
 const WARMUP: u64 = 5_000;
 /// What it is asked, whatever the contenders are.
 const SCENARIO: &str = "writes";
@@ -59,7 +57,6 @@ impl<'a> Witness<'a> {
         Ok(Witness { worker, server, cpu_ns: 0, statements: 0 })
     }
 
-    /// Its next turn.
     pub(super) fn turn(&mut self) -> Result<(), CellFailure> {
         let before = self.cpu()?;
         self.worker.go(&mut || self.server.ended(), |_| ())?;
@@ -78,7 +75,6 @@ impl<'a> Witness<'a> {
         found
     }
 
-    /// The processes that belong to it.
     pub(super) fn processes(&self) -> [i32; 2] {
         [self.worker.pid(), self.server.pid()]
     }

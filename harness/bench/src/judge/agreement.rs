@@ -35,7 +35,6 @@ fn operated(at: &Snapshot, request: Request, text: &str) -> (u64, u64) {
     found.map_or((0, 0), |one| (one.count, one.rows))
 }
 
-/// QUERYs, EXECUTEs and BATCHes.
 fn statements(at: &Snapshot) -> u64 {
     ["QUERY", "EXECUTE", "BATCH"].iter().filter_map(|opcode| at.opcodes.get(*opcode)).sum()
 }
@@ -227,7 +226,6 @@ impl Counted {
         due(scenario, done).iter().flat_map(|due| self.disagrees(due)).collect()
     }
 
-    /// Sentences about one text.
     fn disagrees(&self, due: &Due<'_>) -> Vec<String> {
         let of = |request, text: &str| self.operations.get(&(request, text.to_owned())).copied().unwrap_or_default();
         let differ = |counted: u64, what: &str, issued: u64| {

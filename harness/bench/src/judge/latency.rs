@@ -31,7 +31,6 @@ pub(crate) fn read(text: &str) -> Result<Histogram<u64>, String> {
     found.map_err(|error| format!("The worker's histogram is no HdrHistogram in its V2 form: {error:?}."))
 }
 
-/// Percentiles in microseconds of a histogram of nanoseconds.
 fn percentiles(histogram: &Histogram<u64>) -> Latency {
     let at = |quantile| histogram.value_at_quantile(quantile) as f64 / 1e3;
     Latency {
@@ -43,7 +42,6 @@ fn percentiles(histogram: &Histogram<u64>) -> Latency {
     }
 }
 
-/// The latencies of a window.
 #[derive(Debug, Default)]
 pub(crate) struct Latencies {
     /// From the issue of a statement to its answer.

@@ -22,7 +22,6 @@ pub struct Contender {
     pub own: Own,
     /// Options of the adapter.
     pub options: BTreeMap<String, String>,
-    /// All keys as they are written.
     written: BTreeMap<String, String>,
 }
 
@@ -39,7 +38,6 @@ pub struct Own {
     pub page_size: Option<u32>,
 }
 
-/// What the harness sets for one contender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct InForce {
     pub(crate) settings: Settings,
@@ -88,7 +86,6 @@ pub enum ContenderError {
     NoLibrary(String, String),
 }
 
-/// The option that chooses another shared library.
 const LIBRARY: &str = "lib";
 
 /// A key that means the same for every driver: name, values, default, and what it does in one sentence.
@@ -117,7 +114,7 @@ pub const COMMON_KEYS: [Key; 4] = [
     ),
     ("connections", "N", "--connections", "Data connections to each node."),
     ("timeout", "none|TIME", "--request-timeout", "The driver's own time limit per statement."),
-    ("page-size", "N", "--page-size, or less as the scenario says", "Rows per page."),
+    ("page-size", "N", "5000, or less as the scenario says", "Rows per page."),
 ];
 
 /// Those of [`COMMON_KEYS`] that the driver can follow.
@@ -212,7 +209,6 @@ fn unknown(key: &str, label: &str, driver: &DriverInfo, known: &[DriverOption]) 
     format!("has the key `{key}`, which {label} does not know.{near} It has {own}; the harness has {common}")
 }
 
-/// A time limit in milliseconds.
 fn timeout(text: &str) -> Option<Option<u64>> {
     if text == "none" {
         return Some(None);
@@ -237,7 +233,6 @@ impl Contender {
         &self.order.driver
     }
 
-    /// All keys as they are written.
     pub(crate) fn written(&self) -> &BTreeMap<String, String> {
         &self.written
     }
@@ -346,7 +341,6 @@ impl Contender {
         }
     }
 
-    /// Whether a worker with this `hello` is the one that is meant.
     pub(crate) fn is_served_by(&self, hello: &Hello) -> bool {
         let Order { version, pins, allocator, lto, layout, .. } = &self.order;
         let is_version = match version {

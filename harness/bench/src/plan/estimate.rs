@@ -207,10 +207,10 @@ fn key(cell: &PlannedCell) -> Key {
     (cell.contender, cell.scenario, cell.arrangement, cell.pass, cell.step)
 }
 
-/// How long the embedded cluster holds each answer back at most, from `--delay` and `--nap` of its arguments.
+/// How long the embedded cluster holds each answer back, from `--delay` of its arguments.
 pub(crate) fn delay(arguments: &[String]) -> Duration {
-    let of = |flag| Duration::try_from(argument(arguments, flag)?.parse::<SignedDuration>().ok()?).ok();
-    ["--delay", "--nap"].into_iter().filter_map(of).sum()
+    let time = argument(arguments, "--delay").and_then(|text| text.parse::<SignedDuration>().ok());
+    time.and_then(|time| Duration::try_from(time).ok()).unwrap_or_default()
 }
 
 /// What follows a flag of the embedded cluster's arguments.

@@ -53,6 +53,8 @@ pub enum TargetError {
          --password-file"
     )]
     NoPassword(String),
+    #[error("the password of the user {0:?} is empty; a password needs at least one character")]
+    EmptyPassword(String),
     #[error("the password file {0} cannot be read: {1}; it holds the password in its first line")]
     PasswordFile(String, io::Error),
     /// A password with a mark of its encoding, and where it comes from.
@@ -190,7 +192,7 @@ fn address(part: &str) -> Result<SocketAddr, TargetError> {
 /// variable `CQLDYNO_PASSWORD`. `None` without a user.
 ///
 /// # Errors
-/// When one is given without the other, or the file cannot be read.
+/// When one is given without the other, the file cannot be read, or the password is empty.
 pub fn credentials(user: Option<&str>, password_file: Option<&Path>) -> Result<Option<Credentials>, TargetError> {
     let Some(user) = user else {
         return if password_file.is_some() { Err(TargetError::NoUser) } else { Ok(None) };
@@ -212,7 +214,10 @@ pub fn credentials(user: Option<&str>, password_file: Option<&Path>) -> Result<O
             text => text.map_err(|_| TargetError::NoPassword(user.to_owned()))?,
         },
     };
-    Ok(Some(Credentials { user: user.to_owned(), password }))
+    match password.is_empty() {
+        true => Err(TargetError::EmptyPassword(user.to_owned())),
+        false => Ok(Some(Credentials { user: user.to_owned(), password })),
+    }
 }
 
 #[cfg(test)]

@@ -62,7 +62,6 @@ impl Topology {
         })
     }
 
-    /// Every core that may be used, ascending.
     pub(crate) fn cores(&self) -> Vec<usize> {
         let mut cores: Vec<usize> = self.physical.iter().flatten().copied().collect();
         cores.sort_unstable();

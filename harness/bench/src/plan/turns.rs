@@ -16,7 +16,6 @@ use crate::plan::target::Target;
 pub const BLOCKS: u32 = 12;
 /// An open run ends once as many rounds count as so many generations have.
 const ENOUGH_GENERATIONS: u32 = 240;
-/// The most generations of an open run.
 const MOST_GENERATIONS: u32 = 480;
 /// Statements of a turn. Without its edges it has the ratios of one of 50,000, and more of them give narrower intervals.
 const TURN_COUNT: u64 = 20_000;

@@ -29,7 +29,6 @@ const EXIT_SILENT_WITHIN: Duration = Duration::from_secs(3);
 /// Lines that a child may be ahead of its reader.
 const LINES_AHEAD: usize = 64;
 
-/// What to start, and how.
 #[derive(Clone, Debug)]
 pub(crate) struct Launch<'a> {
     /// `cqldyno` itself, which is the gate.
@@ -77,9 +76,7 @@ impl<'a> Launch<'a> {
 pub(crate) enum Silence {
     /// The child's output ended; how the child ended, with its last words.
     Ended(String),
-    /// Nothing came in time.
     TimedOut,
-    /// The run is to end.
     Cancelled,
     /// A look at the child, or at what it depends on, was the end of it.
     Broken(CellFailure),
@@ -87,7 +84,6 @@ pub(crate) enum Silence {
     TooLong(usize),
 }
 
-/// A child that waits at the gate.
 pub(crate) struct AtGate {
     process: Process,
 }
@@ -127,7 +123,6 @@ impl AtGate {
         })
     }
 
-    /// The process id, before and after the gate.
     pub(crate) fn pid(&self) -> i32 {
         self.process.pid()
     }
@@ -164,11 +159,10 @@ impl Drop for Reaped {
     }
 }
 
-/// A running child.
 pub(crate) struct Process {
     child: Reaped,
     input: Option<ChildStdin>,
-    lines: Receiver<Line>,
+    lines: Receiver<Received>,
     log: Log,
     next_look: Instant,
     /// Whether it lived until it was ended to hear its last words.
@@ -176,9 +170,9 @@ pub(crate) struct Process {
 }
 
 /// A line, or the length of one that is too long.
-type Line = Result<String, usize>;
+type Received = Result<String, usize>;
 
-fn read_lines(output: impl Read, lines: &SyncSender<Line>) {
+fn read_lines(output: impl Read, lines: &SyncSender<Received>) {
     let mut output = BufReader::new(output);
     loop {
         let mut line = Vec::new();
@@ -199,7 +193,6 @@ fn read_lines(output: impl Read, lines: &SyncSender<Line>) {
 }
 
 impl Process {
-    /// The process id.
     pub(crate) fn pid(&self) -> i32 {
         self.child.child.id().cast_signed()
     }
@@ -263,7 +256,6 @@ impl Process {
         stat.rsplit_once(") ")?.1.chars().next()
     }
 
-    /// Whether the child has ended by itself, and how.
     pub(crate) fn ended(&mut self) -> Option<String> {
         if self.ended_by_us {
             return None;

@@ -17,7 +17,6 @@ pub(crate) struct Executable {
 }
 
 impl Executable {
-    /// Reads the file.
     pub(crate) fn read(path: &Path) -> Executable {
         Executable { hash: hash(path).unwrap_or_default(), stamp: stamp(path) }
     }

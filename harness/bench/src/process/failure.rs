@@ -26,7 +26,6 @@ pub enum CellFailure {
     Machine(String),
 }
 
-/// The step of a cell, in the words of the worker protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// From the start of the process to `hello`.
@@ -42,7 +41,6 @@ pub(crate) enum Step {
 }
 
 impl Step {
-    /// What the worker was to say.
     pub(crate) fn expected(self) -> &'static str {
         match self {
             Step::Hello => "`hello`",
@@ -52,7 +50,6 @@ impl Step {
         }
     }
 
-    /// What the worker was doing.
     pub(crate) fn doing(self) -> &'static str {
         match self {
             Step::Hello => "before it had said `hello`",

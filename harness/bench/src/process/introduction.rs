@@ -15,7 +15,6 @@ use crate::process::failure::CellFailure;
 use crate::process::programs::{KNOWN, Programs, WORKER_PREFIX};
 use crate::process::worker::{Bounds, WorkerAtGate};
 
-/// A contender whose worker is there.
 #[derive(Clone, Debug)]
 pub(crate) struct Introduced {
     /// The worker.
@@ -101,7 +100,6 @@ impl Sought {
     }
 }
 
-/// What all contenders of a run are introduced with.
 #[derive(Clone, Copy)]
 pub(crate) struct Reception<'a> {
     pub programs: &'a Programs,
@@ -134,7 +132,6 @@ impl Reception<'_> {
         }
     }
 
-    /// Asks this worker for its `hello`.
     fn introduce(
         &self,
         contender: &Contender,
@@ -195,7 +192,6 @@ fn hello(launch: Launch<'_>, deadlines: Deadlines, cancel: &Cancel) -> Result<He
     Ok(hello)
 }
 
-/// The contender as results hold it.
 pub(crate) fn row(id: &str, contender: &Contender, found: &Result<Introduced, CellFailure>) -> Row {
     let hello = found.as_ref().ok().map(|introduced| &introduced.hello);
     let repeated = id != contender.to_string();
@@ -266,7 +262,6 @@ pub(crate) fn own_build(contender: &Contender, introduced: &Introduced) -> Optio
     })
 }
 
-/// A setting as results hold it.
 pub(crate) fn setting(setting: &cqldyno_driver_api::Setting) -> Setting {
     Setting { name: setting.name.clone(), value: setting.value.clone(), as_asked: setting.as_asked }
 }

@@ -51,7 +51,6 @@ fn difference(first: &BuildInfo, second: &BuildInfo) -> Option<String> {
     })
 }
 
-/// Whether a part is a file of the load generator.
 fn is_file(name: &str) -> bool {
     name.contains('/')
 }

@@ -15,9 +15,7 @@ use crate::judge::redaction::Redaction;
 const MOST_BYTES: usize = 4 << 20;
 /// A line is cut here, so that a child without line feeds is read in bounded memory.
 const LONGEST_LINE: u64 = 64 << 10;
-/// Lines that messages quote.
 const TAIL_LINES: usize = 3;
-/// Characters of each that messages quote.
 const TAIL_WIDTH: usize = 300;
 /// How long to wait for the end of the log of a child that is gone. Only a process outside its group that holds its standard error
 /// makes this wait long.

@@ -14,7 +14,6 @@ use crate::process::failure::CellFailure;
 
 /// How long the server may take to listen: its table is touched beforehand.
 const START_WITHIN: Duration = Duration::from_secs(60);
-/// How long it may take to answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(20);
 
 /// A running embedded cluster. It is killed when this is dropped.
@@ -43,7 +42,6 @@ impl Server {
         Ok(server)
     }
 
-    /// The server's process id.
     pub(crate) fn pid(&self) -> i32 {
         self.process.pid()
     }
@@ -53,7 +51,6 @@ impl Server {
         &self.nodes
     }
 
-    /// What it has counted so far.
     pub(crate) fn snapshot(&mut self, cancel: &Cancel) -> Result<Snapshot, CellFailure> {
         let line = encode(&Control::Snapshot(true)).map_err(|error| CellFailure::Machine(error.to_string()))?;
         if self.process.send(&line).is_err() {
@@ -64,7 +61,6 @@ impl Server {
         self.answer(ANSWER_WITHIN, "to give its counters", cancel)
     }
 
-    /// Why the server is gone, if it is.
     pub(crate) fn ended(&mut self) -> Option<CellFailure> {
         self.process.ended().map(|how| CellFailure::Server(format!("The embedded cluster {how}.")))
     }

@@ -18,7 +18,6 @@ impl Transcript {
         text.push_str(&format!("{whose} {}\n", line.trim_end()));
     }
 
-    /// All of it.
     pub(crate) fn into_text(self) -> String {
         self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
     }

@@ -19,7 +19,6 @@ use crate::process::transcript::Transcript;
 /// What a worker was doing that no message is expected from.
 const ASLEEP: &str = "while it slept, before its turn";
 
-/// What ends a worker before its time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds<'a> {
     /// How long it may take.
@@ -41,19 +40,16 @@ pub(crate) struct WorkerAtGate<'a> {
 }
 
 impl<'a> WorkerAtGate<'a> {
-    /// Starts the gate of a worker.
     pub(crate) fn start(launch: Launch<'_>, bounds: Bounds<'a>) -> Result<WorkerAtGate<'a>, CellFailure> {
         let (worker, redaction) = (file_name(launch.program), launch.redaction.clone());
         let gate = AtGate::start(launch).map_err(|error| not_started(&worker, &error))?;
         Ok(WorkerAtGate { gate, worker, redaction, bounds })
     }
 
-    /// The worker's process id.
     pub(crate) fn pid(&self) -> i32 {
         self.gate.pid()
     }
 
-    /// Opens the gate and waits for `hello`.
     pub(crate) fn open(self) -> Result<(Worker<'a>, Hello), CellFailure> {
         let WorkerAtGate { gate, worker, redaction, bounds } = self;
         let process = gate.open().map_err(|error| not_started(&worker, &error))?;
@@ -92,7 +88,6 @@ pub(crate) struct Worker<'a> {
 pub(crate) type Look<'a> = &'a mut dyn FnMut() -> Option<CellFailure>;
 
 impl Worker<'_> {
-    /// The process id.
     pub(crate) fn pid(&self) -> i32 {
         self.process.pid()
     }
@@ -163,7 +158,6 @@ impl Worker<'_> {
         }
     }
 
-    /// Says `ack` and waits for `done`.
     pub(crate) fn ack(&mut self) -> Result<Done, CellFailure> {
         self.send(&ParentMessage::Ack, Step::Done)?;
         match self.receive(Step::Done, &mut || None)? {
@@ -266,7 +260,7 @@ impl Worker<'_> {
             (Err(Silence::TooLong(length)), _) => protocol(&LineError::TooLong(length).to_string()),
             // No driver has a time limit of its own unless one was asked for, so this is what ends a cell with a lost answer.
             (Err(Silence::TimedOut), _) if step == Step::End => format!(
-                "issued no statement for {} s (`--stall`) and was ended in the window: an answer was lost, or the driver hangs",
+                "issued no statement for {} s (the limit `stall`) and was ended in the window: an answer was lost, or the driver hangs",
                 time.as_secs()
             ),
             (Err(Silence::TimedOut), _) if step == Step::Stopped => {

@@ -47,10 +47,7 @@ enum Why {
         "its cluster asked for a user; name the user with --user, and the password as for `compare`: neither is kept"
     )]
     NoUser,
-    #[error(
-        "its connections had {0}, and would have {1} now; give --tls, --tls-ca, --tls-cert and --tls-key as for `compare`: none of them is \
-         kept"
-    )]
+    #[error("its connections had {0}, and would have {1} now; give --tls as for `compare`: its files are not kept")]
     OtherTls(&'static str, &'static str),
 }
 

@@ -29,7 +29,6 @@ use crate::run::observer::{CellStart, Observer, Outlook, SoFar};
 /// Takes each cell as it ends.
 pub(crate) type Keep<'a> = &'a mut dyn FnMut(&Cell) -> Result<(), FolderError>;
 
-/// How a course ended.
 pub(crate) struct Ended {
     /// All cells of the run, with those that were there before.
     pub cells: Vec<Cell>,
@@ -64,7 +63,7 @@ impl Course<'_> {
         let mut left: Vec<Block> = self.schedule.blocks().iter().filter(is_left).copied().collect();
         let pace = Estimate::new(self.schedule);
         let mut limit = Limit::new(self.plan.within(), self.clock, pace, self.lap());
-        let of_blocks = |limit: &Limit<'_>, blocks: &[Block]| limit.time_of(self.schedule.first_attempts(blocks));
+        let of_blocks = |limit: &Limit<'_>, blocks: &[Block]| limit.pace.of(self.schedule.first_attempts(blocks));
         // A lap under way is finished first, so that all tables have as many generations.
         let mut cut_short = None;
         if self.begins_lap(&left) && has_enough(self.run, &there) {
@@ -147,7 +146,7 @@ impl Course<'_> {
         let is_timing = |other: &&Block| other.pass == Pass::Timing;
         let is_of_lap = |other: &Block| other.pass == Pass::Timing && other.number == block.number;
         let (lap, others): (Vec<Block>, Vec<Block>) = next.iter().partition(|other| is_of_lap(other));
-        let [lap_time, others] = [&lap, &others].map(|blocks| limit.time_of(self.schedule.first_attempts(blocks)));
+        let [lap_time, others] = [&lap, &others].map(|blocks| limit.pace.of(self.schedule.first_attempts(blocks)));
         SoFar {
             run: self.run,
             cells,
@@ -174,7 +173,7 @@ impl Course<'_> {
             "The rest of the pass {} is left out: it would take about {}, and the run has {}. Go on with `cqldyno compare --resume DIR`, \
              or give it more time with --within.",
             pass.name(),
-            lasting(limit.time_of(self.schedule.first_attempts(&out))),
+            lasting(limit.pace.of(self.schedule.first_attempts(&out))),
             lasting(self.plan.within().unwrap_or_default())
         ));
         ended.passes_left_out.push(pass);
@@ -188,7 +187,6 @@ impl Course<'_> {
         })
     }
 
-    /// The cells of a whole lap, once each.
     fn lap(&self) -> Vec<PlannedCell> {
         let blocks = self.schedule.blocks();
         self.schedule.first_attempts(&one_lap(blocks).copied().collect::<Vec<_>>()).collect()
@@ -257,11 +255,10 @@ impl Course<'_> {
         CutShort {
             within_ms: milliseconds(self.plan.within().unwrap_or_default()),
             blocks: left.first().map_or(0, |block| block.number.saturating_sub(1)),
-            missing_ms: milliseconds(limit.time_of(self.schedule.first_attempts(&missing))),
+            missing_ms: milliseconds(limit.pace.of(self.schedule.first_attempts(&missing))),
         }
     }
 
-    /// Why further laps are not run.
     fn without_laps(&self, cut_short: &CutShort) -> String {
         let ran = match self.plan.is_open() {
             true => count(cut_short.blocks.into(), "generation"),
@@ -296,7 +293,7 @@ impl Course<'_> {
             let is_of_lap = |other: &&Block| (other.pass, other.number) == (block.pass, block.number);
             let lap = next.iter().take_while(is_of_lap).count();
             let [lap, others] = [&next[..lap], &next[lap..]].map(|next| self.schedule.first_attempts(next));
-            limit.left(limit.time_of(behind.chain(lap)), limit.time_of(others))
+            limit.left(limit.pace.of(behind.chain(lap)), limit.pace.of(others))
         };
         for (at, group) in groups.iter().enumerate() {
             let Some(planned) = group.cells.first() else { continue };
@@ -339,7 +336,7 @@ impl Course<'_> {
             let ran = executor.execute(group, &ended.cells, &mut |stage| observer.borrow_mut().stage(stage), take);
             ended.cells.extend(taken);
             match ran {
-                Ok(()) => limit.ended(&group.cells, self.clock.elapsed().saturating_sub(began)),
+                Ok(()) => limit.pace.ended(&group.cells, self.clock.elapsed().saturating_sub(began)),
                 Err(RunEnds::Cancelled) => return false,
                 Err(RunEnds::NotKept) => {
                     ended.trouble = trouble;
@@ -391,7 +388,6 @@ impl Course<'_> {
     }
 }
 
-/// How many generations and cells ran.
 fn done(cells: &[Cell]) -> usize {
     // The turns of a generation follow each other.
     let is_one = |a: &Cell, b: &Cell| {
@@ -408,7 +404,6 @@ fn begins_another_lap(left: &[Block], at: usize) -> bool {
     left.get(at).zip(before).is_some_and(|(block, before)| block.pass == Pass::Timing && block.number != before.number)
 }
 
-/// The number of the first lap in `left`; 0 without any.
 fn next_lap(left: &[Block]) -> u32 {
     left.iter().find(|block| block.pass == Pass::Timing).map_or(0, |block| block.number)
 }

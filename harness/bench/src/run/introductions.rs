@@ -23,7 +23,6 @@ use crate::run::observer::{Building, Observer};
 pub(super) struct Introductions {
     pub rows: Vec<Row>,
     pub introduced: Vec<Result<Introduced, CellFailure>>,
-    /// The time that went into building.
     pub building: Duration,
 }
 
@@ -181,7 +180,6 @@ impl<'a> Workshop<'a> {
         Ok(self.builder.insert(builder))
     }
 
-    /// Whether there is an adapter for what is ordered.
     fn check(&mut self, order: &Order) -> Result<(), BuildError> {
         self.builder().and_then(|builder| builder.check(order))
     }
@@ -231,7 +229,6 @@ impl<'a> Workshop<'a> {
     }
 }
 
-/// How a worker was built, as results hold it.
 fn on_demand(order: &Order, built: &Built, lock_file: String) -> BuiltOnDemand {
     BuiltOnDemand {
         adapter: built.adapter.clone(),

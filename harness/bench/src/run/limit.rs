@@ -24,12 +24,11 @@ impl Clock for Instant {
     }
 }
 
-/// What is left of the time of a run.
 pub(crate) struct Limit<'a> {
     within: Option<Duration>,
     clock: &'a dyn Clock,
-    pace: Estimate<'a>,
-    /// The cells of one lap, once each.
+    /// How long cells take; it learns from those that ended.
+    pub pace: Estimate<'a>,
     lap: Vec<PlannedCell>,
 }
 
@@ -43,21 +42,11 @@ impl<'a> Limit<'a> {
         Limit { within, clock, pace, lap }
     }
 
-    /// Learns how long `cells` took together, whatever came of them.
-    pub(crate) fn ended(&mut self, cells: &[PlannedCell], took: Duration) {
-        self.pace.ended(cells, took);
-    }
-
     /// Whether the run ends in time when all of `cells` still run.
     pub(crate) fn allows(&self, cells: impl IntoIterator<Item = PlannedCell>) -> bool {
         let Some(within) = self.within else { return true };
         let kept = self.pace.of(self.lap.iter().copied()).mul_f64(KEPT_OF_LAP) + within.mul_f64(KEPT_SHARE);
         self.clock.elapsed() + self.pace.of(cells) + kept <= within
-    }
-
-    /// How long `cells` take, from what such cells took so far.
-    pub(crate) fn time_of(&self, cells: impl IntoIterator<Item = PlannedCell>) -> Duration {
-        self.pace.of(cells)
     }
 
     /// The time of cells that run in any case and of others, which take at most what is left of the run's time.

@@ -6,14 +6,14 @@ use anyhow::{Context, Result};
 use clap::{Args, Id};
 use cqldyno_bench::{Programs, resume, run as carry_out};
 
-use crate::format::{Format, explained, formats, names};
-use crate::heading::{OUTPUT, WHAT};
+use crate::format::{Shown, explained};
+use crate::heading::OUTPUT;
 use crate::known::Known;
 use crate::names::drivers;
 use crate::outcome::{Outcome, usage};
 use crate::plan::{Asked, Conditions};
 use crate::recorded::path_of;
-use crate::terminal::{self, Detail};
+use crate::terminal::look;
 use crate::trial::{conduct, show};
 
 const SHORT_EXAMPLES: &str = "\
@@ -44,18 +44,14 @@ pub struct Arguments {
     asked: Asked,
     #[command(flatten)]
     conditions: Conditions,
-    /// Contender to take ratios against [default: first]
-    #[arg(long, value_name = "NAME", help_heading = WHAT)]
-    #[arg(value_parser = Known(drivers::names), hide_possible_values = true)]
-    reference: Option<String>,
+    /// Folder of the run [default: cqldyno-runs/TIME]
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
+    out: Option<PathBuf>,
     #[command(flatten)]
-    detail: Detail,
-    #[arg(long, value_name = "FORMAT", value_parser = formats(), default_value = "table", help_heading = OUTPUT)]
-    #[arg(help = names(), hide_possible_values = true)]
-    format: Format,
+    shown: Shown,
     /// Continue the run in a folder, or the latest one
     ///
-    /// Options come from its run.json; give --user, --tls... and --within again.
+    /// Options come from its run.json; give --user, --tls and --within again.
     #[arg(long, value_name = "RUN", conflicts_with_all = planned(), help_heading = OUTPUT)]
     resume: Option<PathBuf>,
 }
@@ -64,11 +60,11 @@ pub struct Arguments {
 fn planned() -> Vec<Id> {
     let asked = Asked::augment_args(clap::Command::new("compare"));
     let asked = asked.get_arguments().map(|argument| argument.get_id().clone());
-    asked.chain(["contender", "reference"].map(Id::from)).collect()
+    asked.chain(["contender", "out"].map(Id::from)).collect()
 }
 
 pub fn run(arguments: &Arguments) -> Result<Outcome> {
-    let Arguments { contender, asked, conditions, detail, format, reference, .. } = arguments;
+    let Arguments { contender, asked, conditions, shown, .. } = arguments;
     let programs = Programs::find().context("the program does not know where it lies")?;
     let finished = match &arguments.resume {
         Some(given) => {
@@ -87,11 +83,11 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
                     contenders.push("floor".to_owned());
                 }
             }
-            let mut plan = asked.plan(&contenders, reference.clone(), conditions, &programs, true)?;
-            plan.named = !contender.is_empty();
-            if format.name() == "time" && plan.exact {
+            let mut plan = asked.plan(&contenders, conditions, &programs)?;
+            (plan.named, plan.out) = (!contender.is_empty(), arguments.out.clone());
+            if shown.format.name() == "time" && plan.exact {
                 return Err(usage(
-                    "--format time was given, and NAME@all is compared by counts; add --time, or choose another format",
+                    "--format time was given, and NAME@all is compared by counts; add --within 20min, or choose another format",
                 ));
             }
             conduct(conditions.quiet, |progress, cancel| {
@@ -102,7 +98,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
         }
     };
     let named = finished.run.plan.named || !contender.is_empty();
-    show(&finished, *format, terminal::look(detail), conditions.quiet, named)
+    show(&finished, shown.format, look(&shown.detail), conditions.quiet, named)
 }
 
 #[cfg(test)]
@@ -122,25 +118,30 @@ mod tests {
         let mut run = Run::from_json(text).unwrap();
         let plan = &mut run.plan;
         (plan.seed, plan.count, plan.blocks, plan.concurrency, plan.warmup) = (7, 123_456, 9, 77, 0);
-        (plan.noise_share, plan.connections, plan.page_size) = (Some(0.25), 3, 400);
+        (plan.noise_share, plan.connections) = (Some(0.25), 3);
         plan.within_ms = Some(90_500);
         plan.consistency = "LOCAL_QUORUM".to_owned();
         plan.request_timeout_ms = Some(1_500);
         plan.reference = Some("cdrs-tokio".to_owned());
         plan.serve_arguments = ["--answers", "each", "--delay", "50us"].map(str::to_owned).to_vec();
         (plan.stall_ms, plan.memory_limit_bytes) = (Some(12_000), Some(1 << 30));
-        (plan.passes, plan.counting_count) = (vec![Pass::Counting], 5_000);
+        (plan.passes, plan.counting_count) = (vec![Pass::Counting], 617_280);
         run
+    }
+
+    fn read(words: &[&str]) -> Box<Arguments> {
+        let words = [&["cqldyno", "compare"], words].concat();
+        let arguments = arguments::Arguments::try_parse_from(words).unwrap_or_else(|error| panic!("{error}"));
+        let arguments::Command::Compare(found) = arguments.command else { panic!("another command") };
+        found
     }
 
     /// The plan of `cqldyno compare` with these words behind it.
     fn planned_of(words: &[&str]) -> Plan {
-        let words = [&["cqldyno", "compare"], words].concat();
-        let arguments = arguments::Arguments::try_parse_from(words).unwrap_or_else(|error| panic!("{error}"));
-        let arguments::Command::Compare(found) = arguments.command else { panic!("another command") };
+        let found = read(words);
         let contenders = if found.contender.is_empty() { drivers::compared() } else { found.contender.clone() };
         let programs = Programs::find().unwrap();
-        found.asked.plan(&contenders, found.reference.clone(), &found.conditions, &programs, true).unwrap()
+        found.asked.plan(&contenders, &found.conditions, &programs).unwrap()
     }
 
     fn parsed(run: &Run) -> Plan {
@@ -169,8 +170,35 @@ mod tests {
         assert_eq!(format!("{:?}", plan.settings), "Equal");
         assert_eq!(plan.serve_arguments, asked.serve_arguments);
         assert_eq!(plan.deadlines.stall.as_millis(), 12_000);
-        assert_eq!((plan.memory_limit_bytes, plan.counting_count), (asked.memory_limit_bytes, 5_000));
+        assert_eq!((plan.memory_limit_bytes, plan.counting_count), (asked.memory_limit_bytes, 0));
         assert_eq!((&plan.passes, plan.target.to_string()), (&asked.passes, "embedded".to_owned()));
+    }
+
+    #[test]
+    fn the_command_of_every_published_run_is_one_of_today() {
+        let published = concat!(env!("CARGO_MANIFEST_DIR"), "/../../reports/published");
+        let folders = |path: &std::path::Path| std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
+        let dates = folders(published.as_ref()).filter(|date| date.is_dir());
+        let runs: Vec<PathBuf> =
+            dates.flat_map(|date| folders(&date).collect::<Vec<_>>()).map(|run| run.join("run.json")).collect();
+        let runs: Vec<Run> = runs
+            .iter()
+            .filter_map(|path| std::fs::read_to_string(path).ok())
+            .map(|text| Run::from_json(&text).unwrap())
+            .collect();
+        assert!(runs.len() > 20, "{}", runs.len());
+        for run in runs {
+            // Some calibrate the method with a driver that nobody has.
+            let is_known = |id: &&str| drivers::names().iter().any(|name| id.starts_with(name.as_str()));
+            if !run.asked().iter().all(is_known) {
+                read(&repetition::command(&run).split(' ').skip(2).collect::<Vec<_>>());
+                continue;
+            }
+            let (plan, asked) = (parsed(&run), &run.plan);
+            assert_eq!((plan.seed, plan.exact, plan.whole), (asked.seed, asked.exact, asked.whole), "{asked:?}");
+            assert_eq!((plan.within_ms, plan.noise_share), (asked.within_ms, asked.noise_share), "{asked:?}");
+            assert_eq!(plan.target.to_string(), asked.target.id);
+        }
     }
 
     #[test]
@@ -214,7 +242,7 @@ mod tests {
             &["--scenario", "reads"],
             &["--arrangement", "multi:2,current"],
             &["--pass", "latency"],
-            &["--counting-count", "1k"],
+            &["--pass", "none"],
             &["-c", "1024"],
             &["--delay", "10ms"],
             &["--turn", "20k"],
@@ -255,7 +283,7 @@ mod tests {
         assert_eq!((plan.scenarios.len(), plan.concurrency, plan.connections), (16, 64, 2));
         assert_eq!((plan.blocks, plan.turns.rounds, plan.control, plan.passes.as_slice()), (3, 1, false, &[][..]));
         assert_eq!(plan.within(), Some(Duration::from_secs(300)));
-        let judged = planned_of(&["-c", "1,64", "--blocks", "12", "--counting-count", "1k"]);
+        let judged = planned_of(&["-c", "1,64", "--blocks", "12", "--pass", "counting"]);
         assert_eq!((judged.control, judged.passes.as_slice()), (true, &[Pass::Counting][..]));
         let over = planned_of(&["--connections", "1,2", "--scenario", "reads"]);
         assert_eq!((over.scenarios.len(), over.total), (2, None), "no curve, so it goes on as long as there is time");
@@ -300,7 +328,7 @@ mod tests {
             let size = |plan: &Plan| (plan.total, plan.blocks, plan.turns.rounds, plan.whole);
             assert_eq!(size(&again), size(&asked), "{words:?}");
         }
-        let whole = planned_of(&["--count", "10M", "--whole"]);
+        let whole = planned_of(&["--count", "10M", "--turn", "all"]);
         assert_eq!((whole.total, whole.blocks, whole.turns.rounds, whole.whole), (Some(10_000_000), 1, 1, true));
         for share in [0.02, 0.025, 0.07] {
             run.plan.until = Some(share);
@@ -311,14 +339,14 @@ mod tests {
     }
 
     #[test]
-    fn all_releases_are_compared_by_counts_unless_time_is_asked_for() {
+    fn all_releases_are_compared_by_counts_unless_there_is_a_time_limit() {
         let plan = planned_of(&["scylla@all", "--scenario", "writes"]);
         assert!(plan.exact && plan.turns.rounds == 1 && !plan.control && plan.within_ms.is_none());
         assert_eq!((plan.turns.count, plan.blocks, plan.noise_share), (50_000, 3, None));
         assert_eq!(plan.passes, [Pass::Counting, Pass::Allocations, Pass::Instructions]);
         assert_eq!(plan.arrangements[0].to_string(), "current");
         assert_eq!(plan.reference, plan.contenders.last().map(ToString::to_string), "the newest release");
-        let timed = planned_of(&["scylla@all", "--time", "--reference", "scylla@0.3.1"]);
+        let timed = planned_of(&["scylla@all", "--within", "20min", "--reference", "scylla@0.3.1"]);
         assert!(!timed.exact && timed.control && timed.turns.count == 50_000);
         assert_eq!(
             (timed.within(), timed.reference.as_deref()),
@@ -339,20 +367,18 @@ mod tests {
     #[test]
     fn what_belongs_to_times_is_refused_for_counts() {
         let refused = |words: &[&str]| {
-            let words = [&["cqldyno", "compare"], words].concat();
-            let Ok(parsed) = arguments::Arguments::try_parse_from(words) else { panic!("it cannot be parsed") };
-            let arguments::Command::Compare(found) = parsed.command else { panic!("another command") };
-            let programs = Programs::find().unwrap();
-            let plan = found.asked.plan(&found.contender, None, &found.conditions, &programs, true);
+            let (found, programs) = (read(words), Programs::find().unwrap());
+            let plan = found.asked.plan(&found.contender, &found.conditions, &programs);
             plan.map(|plan| plan.exact).unwrap_err().to_string()
         };
         for flag in [&["--quick"][..], &["--publish"], &["--rate", "1k"], &["--until", "2%"], &["--turn", "20k"]] {
             let error = refused(&[&["scylla@all"], flag].concat());
-            let expected = format!("{} was given, and scylla@all is compared by counts; add --time, or leave", flag[0]);
+            let expected =
+                format!("{} was given, and scylla@all is compared by counts; add --within 20min, or leave", flag[0]);
             assert!(error.starts_with(&expected), "{error}");
         }
-        let error = refused(&["scylla", "--time"]);
-        assert!(error.starts_with("--time was given, and no contender is NAME@all; leave --time out"), "{error}");
+        let error = refused(&["scylla", "--turn", "all"]);
+        assert!(error.starts_with("--turn all was given without --count"), "{error}");
     }
 
     #[test]
@@ -368,8 +394,7 @@ mod tests {
     /// Anything else that a plan is made of would be ignored in silence.
     #[test]
     fn a_resumed_run_takes_nothing_that_a_plan_is_made_of() {
-        let given_again =
-            "resume format wide notes within quiet user password_file tls tls_ca tls_cert tls_key verbose help";
+        let given_again = "resume format wide notes within quiet user password_file tls verbose help";
         let given_again: Vec<&str> = given_again.split(' ').collect();
         let mut command = arguments::Arguments::command();
         command.build();

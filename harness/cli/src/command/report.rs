@@ -5,11 +5,10 @@ use std::path::PathBuf;
 use anyhow::Result;
 use cqldyno_reports::{Analysis, Recorded, plain};
 
-use crate::format::{Format, explained, formats, names, print};
-use crate::heading::OUTPUT;
+use crate::format::{Shown, explained, print};
 use crate::outcome::{Outcome, usage};
 use crate::recorded::{LATEST, path_of, read};
-use crate::terminal::{self, Detail};
+use crate::terminal;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -39,10 +38,7 @@ pub struct Arguments {
     #[arg(value_parser = crate::known::Known(crate::names::drivers::names), hide_possible_values = true)]
     reference: Option<String>,
     #[command(flatten)]
-    detail: Detail,
-    #[arg(long, value_name = "FORMAT", value_parser = formats(), default_value = "table", help_heading = OUTPUT)]
-    #[arg(help = names(), hide_possible_values = true)]
-    format: Format,
+    shown: Shown,
 }
 
 pub fn run(arguments: &Arguments) -> Result<Outcome> {
@@ -53,7 +49,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
             let reference = arguments.reference.as_ref().map(|asked| known(one, asked)).transpose()?;
             one.notes.iter().for_each(|note| terminal::say(note));
             let analysis = Analysis::against(&one.run, &one.cells, reference.as_deref());
-            print(arguments.format, &analysis, terminal::look(&arguments.detail), &paths[0])?;
+            print(arguments.shown.format, &analysis, terminal::look(&arguments.shown.detail), &paths[0])?;
         }
         several => terminal::print(&beside(arguments, &paths, several)?)?,
     }
@@ -79,11 +75,11 @@ fn beside(arguments: &Arguments, paths: &[PathBuf], runs: &[Recorded]) -> Result
     let names = paths.iter().map(|path| path.display().to_string());
     let named: Vec<(String, &Recorded)> = names.zip(runs).collect();
     // Only CSV has no place for the notes.
-    for (name, one) in named.iter().filter(|_| arguments.format.name() == "csv") {
+    for (name, one) in named.iter().filter(|_| arguments.shown.format.name() == "csv") {
         one.notes.iter().for_each(|note| terminal::say(&format!("{name}: {note}")));
     }
-    let text = arguments.format.several(&named, terminal::look(&arguments.detail)).ok_or_else(|| {
-        let name = arguments.format.name();
+    let text = arguments.shown.format.several(&named, terminal::look(&arguments.shown.detail)).ok_or_else(|| {
+        let name = arguments.shown.format.name();
         usage(format!(
             "several runs were asked for as `{name}`, which shows one; use another format, or show one run at a time"
         ))

@@ -18,7 +18,7 @@ const EXAMPLES: &str = "\
 Examples:
   cqldyno serve                                     a node on 127.0.0.1:9042
   cqldyno serve --port 0                            on a free port
-  cqldyno serve --nodes 3 --tokens 16               on 127.0.0.1 to 127.0.0.3
+  cqldyno serve --nodes 3,tokens=16                 on 127.0.0.1 to 127.0.0.3
   CQLDYNO_PASSWORD=secret cqldyno serve --user ada  with a password
   cqldyno compare --target 127.0.0.1:9042           from another terminal
 

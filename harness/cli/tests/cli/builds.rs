@@ -61,7 +61,8 @@ fn compare(folder: &Path, contenders: &[&str]) -> std::process::Command {
         "1000",
         "--blocks",
         "1",
-        "--no-counting",
+        "--pass",
+        "none",
         "--format",
         "json",
         "--out",
@@ -172,7 +173,7 @@ fn what_the_manifest_says_that_a_release_lacks_is_not_built_for() {
     fs::write(&manifest, ADAPTER.replace("tested = ", lacks)).unwrap();
     let unavailable = |contenders: &[&str], id: &str, scenario: &str| {
         let asked = [&["compare"], contenders, &["--scenario", scenario, "-n", "1000", "--blocks", "1"]].concat();
-        let more = ["--no-counting", "--format", "json", "--reference", "noop"];
+        let more = ["--pass", "none", "--format", "json", "--reference", "noop"];
         let output = in_workshop(folder.path(), &[&asked[..], &more].concat()).output().unwrap();
         contender(&json(&output), id)["unavailable"].as_str().unwrap_or_default().to_owned()
     };
@@ -189,7 +190,8 @@ fn what_the_manifest_says_that_a_release_lacks_is_not_built_for() {
     assert_eq!(limited.status.code(), Some(2), "{}", stderr(&limited));
     assert!(stderr(&limited).contains("a time limit per statement, and honest@1.2.3 cannot set one"));
     assert_eq!(calls(folder.path()), "", "nothing was built");
-    let of_all = unavailable(&["noop", "honest@all+timeout=30s", "--time"], "honest@1.2.3+timeout=30s", "writes");
+    let of_all =
+        unavailable(&["noop", "honest@all+timeout=30s", "--within", "20min"], "honest@1.2.3+timeout=30s", "writes");
     assert!(of_all.ends_with("and honest@1.2.3 cannot set one; leave `timeout` out."), "{of_all}");
     assert_eq!(unavailable(&["noop", "honest@1.2.5"], "honest@1.2.5", "batch"), "", "a later release is built");
     assert!(calls(folder.path()).contains("rustc "), "{}", calls(folder.path()));

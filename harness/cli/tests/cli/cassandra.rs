@@ -237,7 +237,7 @@ fn a_cassandra_is_started_warmed_up_compared_on_and_gone_afterwards() {
     let Some(_alone) = asked_for() else { return };
     let folder = tempfile::tempdir().unwrap();
     let asked = ["compare", "floor", "--target", "cassandra,heap=512M", "--scenario", "writes", "--count", "20k"];
-    let rest = ["--blocks", "1", "--no-counting", "--noise-share", "none", "--format", "json", "--out", "run"];
+    let rest = ["--blocks", "1", "--pass", "none", "--limits", "noise=none", "--format", "json", "--out", "run"];
     let output = quick(folder.path(), &[&asked[..], &rest].concat()).output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
     let said = stderr(&output);
@@ -302,7 +302,7 @@ fn a_kept_cluster_of_three_nodes_is_compared_on_by_its_address_and_ends_when_it_
     assert!(stderr(&again).contains(&format!("a cluster runs already at {target}")));
     assert_eq!(stdout(&call(&["cluster", "status"])).trim_end(), target);
     let asked = ["compare", "floor", "--target", &target, "--scenario", "writes", "--count", "20k", "--blocks", "1"];
-    let compared = call(&[&asked[..], &["--no-counting", "--out", "run"]].concat());
+    let compared = call(&[&asked[..], &["--pass", "none", "--out", "run"]].concat());
     assert!(compared.status.success(), "{}", stderr(&compared));
     let stopped = call(&["cluster", "stop"]);
     assert!(

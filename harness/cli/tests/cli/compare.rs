@@ -39,8 +39,8 @@ fn every_driver_runs_every_scenario_and_the_server_agrees() {
         "2",
         "--warmup",
         "2k",
-        "--noise-share",
-        "none",
+        "--limits",
+        "noise=none",
         "--blocks",
         "1",
         "--out",
@@ -84,10 +84,10 @@ fn a_contender_has_as_many_pages_as_its_own_page_size_asks() {
         "10",
         "--blocks",
         "1",
-        "--noise-share",
-        "none",
+        "--limits",
+        "noise=none",
     ]);
-    arguments.extend(["--no-counting", "--format", "json"]);
+    arguments.extend(["--pass", "none", "--format", "json"]);
     let output = cqldyno(folder.path(), &arguments).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let whole = json(&output);
@@ -105,9 +105,9 @@ fn every_driver_binds_and_decodes_every_type_that_all_of_them_know() {
     let folder = tempfile::tempdir().unwrap();
     let mut arguments = vec!["compare"];
     arguments.extend(&drivers);
-    let limits = ["--count", "3k", "--concurrency", "64", "--warmup", "300", "--blocks", "1", "--noise-share", "none"];
+    let limits = ["--count", "3k", "--concurrency", "64", "--warmup", "300", "--blocks", "1", "--limits", "noise=none"];
     arguments.extend(limits);
-    arguments.extend(["--scenario", "types", "--no-counting", "--format", "json"]);
+    arguments.extend(["--scenario", "types", "--pass", "none", "--format", "json"]);
     let output = cqldyno(folder.path(), &arguments).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}\n{}", stderr(&output), stdout(&output));
     let whole = json(&output);
@@ -190,8 +190,8 @@ fn the_table_on_standard_output_names_what_was_run_and_every_contender() {
         "writes",
         "--count",
         "5k",
-        "--noise-share",
-        "none",
+        "--limits",
+        "noise=none",
         "--blocks",
         "1",
         "--arrangement",
@@ -221,7 +221,18 @@ fn generations_are_shuffled_by_the_seed_and_have_a_control_that_no_flag_takes_aw
     drivers();
     let orders = ["1", "1", "2"].map(|seed| {
         let mut arguments = vec!["compare", "floor", "noop", "--reference", "floor", "--scenario", "writes"];
-        arguments.extend(["--count", "1k", "--warmup", "0", "--no-counting", "--noise-share", "none", "--seed", seed]);
+        arguments.extend([
+            "--count",
+            "1k",
+            "--warmup",
+            "0",
+            "--pass",
+            "none",
+            "--limits",
+            "noise=none",
+            "--seed",
+            seed,
+        ]);
         arguments.extend(["--format", "json", "--arrangement", "current,multi:1", "--blocks", "4"]);
         let output = run(&arguments);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
@@ -253,12 +264,12 @@ fn default_settings_are_another_run_that_says_so_in_every_head() {
         "writes",
         "--count",
         "1k",
-        "--noise-share",
-        "none",
+        "--limits",
+        "noise=none",
         "--blocks",
         "1",
     ];
-    arguments.extend(["--settings", "default", "--no-counting", "--out", "kept"]);
+    arguments.extend(["--settings", "default", "--pass", "none", "--out", "kept"]);
     let output = cqldyno(folder.path(), &arguments).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(words(&stdout(&output)).contains("default settings"), "{}", stdout(&output));
@@ -275,7 +286,8 @@ fn default_settings_are_another_run_that_says_so_in_every_head() {
 #[test]
 fn where_worker_and_server_share_the_cores_the_result_says_why() {
     drivers();
-    let output = run(&["run", "noop", "--scenario", "writes", "--count", "1k", "--no-counting", "--format", "json"]);
+    let output =
+        run(&["compare", "noop", "--scenario", "writes", "--count", "1k", "--pass", "none", "--format", "json"]);
     let whole = json(&output);
     let [arrangement] = whole["run"]["plan"]["arrangements"].as_array().unwrap().as_slice() else { panic!("{whole}") };
     let pinned = arrangement["id"].as_str().unwrap().starts_with("pinned+");
@@ -290,11 +302,12 @@ fn where_worker_and_server_share_the_cores_the_result_says_why() {
         "writes",
         "--count",
         "1k",
-        "--noise-share",
-        "none",
+        "--limits",
+        "noise=none",
         "--blocks",
         "1",
-        "--no-counting",
+        "--pass",
+        "none",
         "--notes",
     ]);
     assert_eq!(words(&stdout(&head)).contains("from 4 physical cores on"), !pinned);
@@ -308,9 +321,9 @@ fn where_worker_and_server_share_the_cores_the_result_says_why() {
 }
 
 #[test]
-fn run_tells_the_whole_story_of_one_contender() {
+fn wide_tells_the_whole_story_of_one_contender() {
     drivers();
-    let output = run(&["run", "floor", "--scenario", "mixed", "-n", "10k", "--wide", "--notes"]);
+    let output = run(&["compare", "floor", "--scenario", "mixed", "-n", "10k", "--wide", "--notes"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let text = words(&stdout(&output));
     for part in [
@@ -330,7 +343,7 @@ fn run_tells_the_whole_story_of_one_contender() {
 #[test]
 fn quiet_says_nothing_on_standard_error() {
     drivers();
-    let output = run(&["run", "noop", "--scenario", "writes", "--count", "1k", "--no-counting", "--quiet"]);
+    let output = run(&["compare", "noop", "--scenario", "writes", "--count", "1k", "--pass", "none", "--quiet"]);
     assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
 }
 
@@ -349,8 +362,8 @@ fn a_cluster_with_a_password_is_compared_and_the_password_is_nowhere() {
         "ada",
         "--count",
         "5k",
-        "--noise-share",
-        "none",
+        "--limits",
+        "noise=none",
         "--blocks",
         "1",
         "--concurrency",
@@ -389,7 +402,7 @@ fn contenders_take_turns_on_a_cluster_that_is_not_ours_each_in_a_keyspace_of_its
     let serving = Serving::start(&[], &[]);
     let folder = tempfile::tempdir().unwrap();
     let asked = ["--target", &serving.address, "--scenario", "mixed", "--turn", "5k", "--within", "1s"];
-    let how = ["--no-counting", "--concurrency", "64", "--warmup", "1k", "--format", "json"];
+    let how = ["--pass", "none", "--concurrency", "64", "--warmup", "1k", "--format", "json"];
     let output = cqldyno(folder.path(), &[&["compare"], &network[..], &asked, &how].concat()).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}\n{}", stderr(&output), stdout(&output));
     let whole = json(&output);
@@ -454,7 +467,7 @@ fn ctrl_c_shows_what_is_finished_and_leaves_no_process_behind() {
     let mark = format!("CQLDYNO_TEST_MARK={}", folder.path().display());
     let mut command = cqldyno(folder.path(), &["compare", "noop", "hangs", "--scenario", "writes", "--count", "1k"]);
     command
-        .args(["--format", "json", "--out", "kept", "--no-counting", "--noise-share", "none", "--blocks", "1"])
+        .args(["--format", "json", "--out", "kept", "--pass", "none", "--limits", "noise=none", "--blocks", "1"])
         .env("CQLDYNO_TEST_MARK", folder.path());
     command.env("CQLDYNO_WORKERS", workers_and(folder.path())).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut running = Running(command.spawn().unwrap());
@@ -486,7 +499,7 @@ fn a_folder_that_takes_no_more_files_does_not_cost_the_result() {
     script(folder.path(), "spoils", &format!("mkdir -p {}; {} exit 3", in_the_way.display(), says_hello("spoils", "")));
     let mut command = cqldyno(folder.path(), &["compare", "noop", "spoils", "--scenario", "writes", "--count", "1k"]);
     command
-        .args(["--no-counting", "--noise-share", "none", "--blocks", "1", "--out", "kept"])
+        .args(["--pass", "none", "--limits", "noise=none", "--blocks", "1", "--out", "kept"])
         .env("CQLDYNO_WORKERS", workers_and(folder.path()));
     let output = command.output().unwrap();
     let (text, said) = (stdout(&output), stderr(&output));
@@ -498,7 +511,8 @@ fn a_folder_that_takes_no_more_files_does_not_cost_the_result() {
 #[test]
 fn what_is_asked_of_the_embedded_node_and_the_drivers_is_named_in_the_head() {
     drivers();
-    let mut arguments = vec!["run", "floor", "--scenario", "writes", "--count", "1k", "--warmup", "0", "--no-counting"];
+    let mut arguments =
+        vec!["compare", "floor", "--scenario", "writes", "--count", "1k", "--warmup", "0", "--pass", "none"];
     arguments.extend([
         "--answers",
         "each",
@@ -537,10 +551,8 @@ fn a_worker_that_misbehaves_is_a_row_with_the_reason_and_the_others_go_on() {
         "writes",
         "--count",
         "1k",
-        "--stall",
-        "1s",
-        "--noise-share",
-        "none",
+        "--limits",
+        "noise=none,stall=1s",
         "--blocks",
         "1",
         "--format",

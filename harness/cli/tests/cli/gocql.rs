@@ -17,7 +17,7 @@ fn is_here() -> bool {
 
 /// A comparison without noise limits that is kept in `folder`: its exit code, what it showed, said and kept, and its cells.
 fn compare(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, Vec<Cell>) {
-    let limits = ["--noise-share", "none", "--no-counting", "--notes", "--out", "kept"];
+    let limits = ["--limits", "noise=none", "--pass", "none", "--notes", "--out", "kept"];
     let output = cqldyno(folder, &[&["compare"][..], arguments, &limits].concat()).output().unwrap();
     let kept = |name: &str| fs::read_to_string(folder.join("kept").join(name)).unwrap_or_default();
     let (run, lines) = (kept("run.json"), kept("cells.jsonl"));

@@ -11,9 +11,9 @@ use nix::sys::signal::Signal;
 
 use crate::support::{Running, Serving, cqldyno, drivers, refused, stderr};
 
-const HOW: [&str; 8] =
-    ["--scenario", "writes", "--noise-share", "none", "--no-counting", "--concurrency", "64", "--warmup"];
-/// A name that a run has with `--keep` alone.
+const HOW: [&str; 9] =
+    ["--scenario", "writes", "--limits", "noise=none", "--pass", "none", "--concurrency", "64", "--warmup"];
+/// A name that a run has with `keep` alone.
 const OTHERS: &str = "cqldyno_0";
 
 /// A short comparison of two contenders on this cluster, kept in `kept`.
@@ -134,10 +134,10 @@ fn keyspaces_that_are_to_be_kept_may_exist_and_stay() {
     drivers();
     let serving = Serving::start(&[], &[]);
     let (folder, address) = (tempfile::tempdir().unwrap(), serving.address.as_str());
-    for further in [&["--keep"][..], &["--keep"], &[]] {
-        let output = compared(folder.path(), address, further);
+    for options in [",keep", ",keep", ""] {
+        let output = compared(folder.path(), &format!("{address}{options}"), &[]);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-        assert_eq!(keyspaces(address), ["cqldyno_0", "cqldyno_1"], "{further:?}");
+        assert_eq!(keyspaces(address), ["cqldyno_0", "cqldyno_1"], "{options:?}");
     }
 }
 
@@ -228,7 +228,7 @@ fn a_schema_may_create_its_keyspace_without_a_condition() {
     assert!(plain.contains("CREATE KEYSPACE shop WITH"), "{plain}");
     std::fs::write(folder.path().join("shop.toml"), plain).unwrap();
     let asked = ["compare", "floor", "scylla", "--target", &serving.address, "--scenario", "shop.toml"];
-    let how = ["--count", "2k", "--blocks", "2", "--noise-share", "none", "--no-counting"];
+    let how = ["--count", "2k", "--blocks", "2", "--limits", "noise=none", "--pass", "none"];
     let output = cqldyno(folder.path(), &[&asked[..], &how].concat()).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(keyspaces(&serving.address), [""; 0]);
@@ -240,16 +240,16 @@ fn a_keyspace_of_a_scenario_has_a_name_of_ours_and_the_replicas_that_were_asked_
     let serving = Serving::start(&[], &[]);
     let folder = tempfile::tempdir().unwrap();
     let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/example.toml");
-    let asked =
-        ["compare", "floor", "--target", &serving.address, "--scenario", example, "--count", "2k", "--blocks", "1"];
-    let rest = ["--no-counting", "--keep", "--replication", "datacenter1=2", "--format", "json", "--out", "kept"];
+    let target = format!("{},replication=datacenter1=2,keep", serving.address);
+    let asked = ["compare", "floor", "--target", &target, "--scenario", example, "--count", "2k", "--blocks", "1"];
+    let rest = ["--pass", "none", "--format", "json", "--out", "kept"];
     let output = cqldyno(folder.path(), &[&asked[..], &rest].concat()).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let whole = crate::support::json(&output);
     let schema = whole["run"]["scenarios"][0]["definition"]["schema"][0].as_str().unwrap();
     assert!(schema.contains("{'class': 'NetworkTopologyStrategy', 'datacenter1': 2}"), "{schema}");
     let command = whole["run"]["command"].as_str().unwrap();
-    assert!(command.contains("--replication datacenter1=2") && command.contains("--keep"), "{command}");
+    assert!(command.contains(&format!(" --target {target} ")), "{command}");
     let about = whole["run"]["plan"]["target"]["about"].as_str().unwrap();
     assert!(about.ends_with("a keyspace for each contender; replication datacenter1=2"), "{about}");
     assert_eq!(keyspaces(&serving.address), ["cqldyno_example_0"]);
@@ -260,7 +260,7 @@ fn a_datacenter_without_the_address_is_named_with_the_one_that_has_it() {
     drivers();
     let serving = Serving::start(&[], &[]);
     let folder = tempfile::tempdir().unwrap();
-    let output = compared(folder.path(), &serving.address, &["--datacenter", "elsewhere"]);
+    let output = compared(folder.path(), &format!("{},datacenter=elsewhere", serving.address), &[]);
     assert_eq!(output.status.code(), Some(1));
     let error = stderr(&output);
     let expected = format!(
@@ -268,29 +268,35 @@ fn a_datacenter_without_the_address_is_named_with_the_one_that_has_it() {
         serving.address
     );
     assert!(error.contains(&expected), "{error}");
-    let output = compared(folder.path(), &serving.address, &["--datacenter", "datacenter1"]);
+    let output = compared(folder.path(), &format!("{},datacenter=datacenter1", serving.address), &[]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
 }
 
 #[test]
 fn what_only_an_existing_cluster_has_is_refused_elsewhere_and_so_is_what_cannot_be_used() {
     for target in ["embedded", "cassandra"] {
-        for flag in [&["--tls"][..], &["--tls-ca", "x"], &["--tls-cert", "x"], &["--datacenter", "dc1"], &["--keep"]] {
-            let error = refused(&[&["compare", "noop", "--target", target], flag].concat());
-            let expected = format!("{} was given with the target {target}", flag[0]);
+        for (options, further, given) in [
+            ("", &["--tls", "unverified"][..], "--tls"),
+            ("", &["--tls", "ca=x"], "--tls"),
+            (",datacenter=dc1", &[], "`datacenter`"),
+            (",keep", &[], "`keep`"),
+        ] {
+            let error = refused(&[&["compare", "noop", "--target", &format!("{target}{options}")], further].concat());
+            let expected = format!("{given} was given with the target {target}");
             assert!(error.contains(&expected) && error.contains("or name a cluster of yours with --target"), "{error}");
         }
     }
     let of = |further: &[&str]| refused(&[&["compare", "noop", "--target", "127.0.0.1"], further].concat());
-    assert!(of(&["--tls-ca", "/nowhere"]).contains("the CA file /nowhere cannot be read"));
-    assert!(of(&["--tls", "--tls-cert", "x"]).contains("--tls-cert was given without --tls-key"));
-    assert!(of(&["--tls", "--tls-key", "x"]).contains("--tls-key was given without --tls-cert"));
-    assert!(of(&["--tls-cert", "x", "--tls-key", "x"]).contains("without --tls-ca, so no node would be verified"));
-    assert!(of(&["--replication", "three"]).contains("write the number of replicas, such as 3"));
-    assert!(of(&["--datacenter", ""]).contains("has at least one character"));
-    let datacenter = ["compare", "noop", "--target", "127.0.0.1", "--datacenter", "dc1"];
+    assert!(of(&["--tls", "ca=/nowhere"]).contains("the CA file /nowhere cannot be read"));
+    assert!(of(&["--tls", "unverified,cert=x"]).contains("`cert` was given without `key`"));
+    assert!(of(&["--tls", "unverified,key=x"]).contains("`key` was given without `cert`"));
+    assert!(of(&["--tls", "cert=x,key=x"]).contains("without `ca`, so no node would be verified"));
+    let target = |options: &str| refused(&["compare", "noop", "--target", &format!("127.0.0.1,{options}")]);
+    assert!(target("replication=three").contains("write the number of replicas, such as 3"));
+    assert!(target("datacenter=").contains("has at least one character"));
+    let datacenter = ["compare", "noop", "--target", "127.0.0.1,datacenter=dc1"];
     for default in [&["--settings", "default"][..], &["floor+settings=default"]] {
         let error = refused(&[&datacenter[..], default].concat());
-        assert!(error.contains("--datacenter was given together with the settings `default`"), "{error}");
+        assert!(error.contains("a datacenter was given together with the settings `default`"), "{error}");
     }
 }

@@ -36,7 +36,8 @@ fn scenarios_are_listed_and_printed_as_toml_that_can_be_run_again() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("mine.toml"), stdout(&run(&["scenarios", "reads"]))).unwrap();
     drivers();
-    let arguments = ["run", "noop", "--scenario", "mine.toml", "--count", "1000", "--format", "json", "--no-counting"];
+    let arguments =
+        ["compare", "noop", "--scenario", "mine.toml", "--count", "1000", "--format", "json", "--pass", "none"];
     let output = cqldyno(folder.path(), &arguments).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(json(&output)["cells"][0]["scenario"], "reads");
@@ -78,7 +79,7 @@ fn the_commented_example_runs_unchanged() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/example.toml");
     let asked =
         ["compare", "floor", "noop", "--scenario", file, "--count", "3000", "--blocks", "1", "--format", "json"];
-    let output = cqldyno(folder.path(), &asked).arg("--no-counting").output().unwrap();
+    let output = cqldyno(folder.path(), &asked).args(["--pass", "none"]).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let cells = json(&output)["cells"].clone();
     for cell in cells.as_array().unwrap() {
@@ -200,7 +201,8 @@ fn what_doctor_tells_an_unprivileged_user_stands_in_that_users_results() {
     let doctor = as_nobody(&["doctor", "--all"]);
     assert_eq!(doctor.status.code(), Some(0), "{}", stderr(&doctor));
     let doctor = words(&stdout(&doctor));
-    let output = as_nobody(&["run", "noop", "--scenario=writes", "--count=10k", "--pass=syscalls", "--format=json"]);
+    let output =
+        as_nobody(&["compare", "noop", "--scenario=writes", "--count=10k", "--pass=syscalls", "--format=json"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let whole = json(&output);
     let cell =

@@ -17,7 +17,7 @@ fn measured(
     let mut all = vec!["compare"];
     all.extend(contenders.iter().map(String::as_str));
     all.extend(["--scenario", scenario, "--count", "30k", "--concurrency", "128", "--warmup", "2k", "--blocks", "1"]);
-    all.extend(["--no-counting", "--noise-share", "none", "--format", "json"]);
+    all.extend(["--pass", "none", "--limits", "noise=none", "--format", "json"]);
     all.extend(arguments);
     let output = cqldyno(folder.path(), &all).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}\n{}", stderr(&output), stdout(&output));
@@ -41,7 +41,7 @@ fn token_aware_drivers_reach_replicas_and_round_robin_ones_by_chance() {
     let ways = ["token-aware", "round-robin"].iter();
     let contenders: Vec<String> =
         ways.flat_map(|way| token_aware().into_iter().map(move |name| format!("{name}+routing={way}"))).collect();
-    let shares = measured("reads", &["--nodes", "3", "--tokens", "16"], &contenders, &["to_replica", "connections"]);
+    let shares = measured("reads", &["--nodes", "3,tokens=16"], &contenders, &["to_replica", "connections"]);
     for contender in &contenders {
         let [share, connections] = shares[contender][..] else { panic!("{shares:?}") };
         assert_eq!(connections, 3.0, "{contender}");
@@ -64,7 +64,7 @@ fn replicas_are_those_that_drivers_expect_over_racks_too() {
     std::fs::write(&file, text).unwrap();
     let contenders: Vec<String> = token_aware().into_iter().map(str::to_owned).collect();
     let file = file.to_str().unwrap();
-    let ring = ["--nodes", "5", "--tokens", "8", "--racks", "3"];
+    let ring = ["--nodes", "5,tokens=8,racks=3"];
     for (contender, shares) in measured(file, &ring, &contenders, &["to_replica"]) {
         assert!(shares[0] > 99.9, "{contender}: {shares:?}");
     }
@@ -89,8 +89,8 @@ fn a_shard_aware_driver_reaches_the_shards_of_its_rows() {
 fn a_cluster_that_cannot_be_is_refused() {
     for (arguments, sentence) in [
         (["--nodes", "0"], "--nodes 0 was asked for, and the embedded cluster has 1 to 64"),
-        (["--tokens", "257"], "--tokens 257 was asked for, and the embedded cluster has 1 to 256 per node"),
-        (["--racks", "2"], "--racks 2 was asked for, and a rack has at least one node, of which there are 1"),
+        (["--nodes", "1,tokens=257"], "tokens 257 was asked for, and the embedded cluster has 1 to 256 per node"),
+        (["--nodes", "1,racks=2"], "2 racks were asked for, and a rack has at least one node, of which there are 1"),
         (["--shards", "0"], "--shards 0 was asked for"),
         (["--shards", "16385"], "choose a shard by a port from 49152 to 65535; ask for a number from 1 to 16384"),
     ] {

@@ -28,7 +28,7 @@ fn scenario(clustering: &str, direction: &str, statements: &str) -> String {
 fn compare(folder: &Path, text: &str, contenders: &[&str], count: &str) -> (Option<i32>, String, Vec<Value>) {
     std::fs::write(folder.join("own.toml"), text).unwrap();
     let load = ["--scenario", "own.toml", "--count", count, "--warmup", "30", "--blocks", "1", "--concurrency", "64"];
-    let limits = ["--no-counting", "--noise-share", "none", "--format", "json"];
+    let limits = ["--pass", "none", "--limits", "noise=none", "--format", "json"];
     let all = [&["compare"], contenders, &load, &limits].concat();
     let output = cqldyno(folder, &all).output().unwrap();
     if output.status.code() == Some(2) {
@@ -242,7 +242,7 @@ fn preparing_on_every_node_is_a_figure() {
             "--concurrency",
             "4",
         ];
-        let limits = ["--no-counting", "--noise-share", "none", "--format", "json"];
+        let limits = ["--pass", "none", "--limits", "noise=none", "--format", "json"];
         let all = [&["compare", "scylla"], &load[..], &limits].concat();
         let output = cqldyno(folder.path(), &all).output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));

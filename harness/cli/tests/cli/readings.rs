@@ -13,7 +13,7 @@ fn cells() -> Vec<Value> {
     let folder = tempfile::tempdir().unwrap();
     let mut command = cqldyno(folder.path(), &["compare"]);
     command.args(asked()).args(["--scenario", "writes", "--count", "20k", "--blocks", "1"]);
-    command.args(["--warmup", "2k", "--noise-share", "none", "--pass", "syscalls", "--format", "json"]);
+    command.args(["--warmup", "2k", "--limits", "noise=none", "--pass", "syscalls", "--format", "json"]);
     let output = command.output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let whole = json(&output);

@@ -33,7 +33,7 @@ fn resume(folder: &Path, further: &[&str]) -> Output {
 fn killed(folder: &Path, least: usize) {
     let arguments = ["compare", "floor", "noop", "--reference", "floor", "--scenario", "writes", "--count", "20k"];
     let mut command = cqldyno(folder, &arguments);
-    command.args(["--warmup", "1k", "--blocks", "4", "--noise-share", "none", "--no-counting", "--out", "kept"]);
+    command.args(["--warmup", "1k", "--blocks", "4", "--limits", "noise=none", "--pass", "none", "--out", "kept"]);
     let mut running = Running(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
     let started = Instant::now();
     while lines(folder) < least {
@@ -56,7 +56,7 @@ fn a_target_that_dies_ends_the_run_at_once_with_its_table_and_the_run_goes_on_wi
         let serving = Serving::at(&port, &[], &[]);
         let asked =
             ["compare", "scylla", "floor", "--target", &serving.address, "--scenario", "writes", "--warmup", "0"];
-        let further = ["--noise-share", "none", "--no-counting", "--out", "kept"];
+        let further = ["--limits", "noise=none", "--pass", "none", "--out", "kept"];
         let mut command = cqldyno(folder.path(), &[&asked[..], &further, how].concat());
         let out = |name: &str| std::fs::File::create(folder.path().join(name)).unwrap();
         let mut running = Running(command.stdout(out("out")).stderr(out("err")).spawn().unwrap());
@@ -239,8 +239,20 @@ fn a_run_is_not_gone_on_with_where_something_changed_and_the_sentence_says_what(
 fn a_run_that_had_ended_is_not_gone_on_with_where_its_cells_were_changed_or_taken_away() {
     drivers();
     let folder = tempfile::tempdir().unwrap();
-    let arguments =
-        ["compare", "noop", "--scenario", "writes", "--count", "1k", "--blocks", "1", "--no-counting", "--out", "kept"];
+    let arguments = [
+        "compare",
+        "noop",
+        "--scenario",
+        "writes",
+        "--count",
+        "1k",
+        "--blocks",
+        "1",
+        "--pass",
+        "none",
+        "--out",
+        "kept",
+    ];
     assert_eq!(cqldyno(folder.path(), &arguments).output().unwrap().status.code(), Some(0));
     assert_eq!(resume(folder.path(), &[]).status.code(), Some(0), "as it is");
     let cells = folder.path().join("kept/cells.jsonl");
@@ -265,10 +277,10 @@ fn what_was_asked_is_not_asked_again_of_a_run_that_goes_on() {
         ("--scenario", Some("reads")),
         ("--seed", Some("2")),
         ("--arrangement", Some("current")),
-        ("--memory", Some("1G")),
+        ("--limits", Some("memory=1G")),
         ("--settings", Some("default")),
         ("--until", Some("2%")),
-        ("--counting-count", Some("1k")),
+        ("--pass", Some("none")),
         ("--publish", None),
         ("--quick", None),
         ("--out", Some("other")),
@@ -297,7 +309,7 @@ fn a_full_disk_ends_the_run_with_the_tables_of_what_there_is() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("kept")).unwrap();
     std::os::unix::fs::symlink("/dev/full", folder.path().join("kept/cells.jsonl")).unwrap();
-    let arguments = ["compare", "noop", "--scenario", "writes", "--count", "1k", "--no-counting", "--out", "kept"];
+    let arguments = ["compare", "noop", "--scenario", "writes", "--count", "1k", "--pass", "none", "--out", "kept"];
     let output = cqldyno(folder.path(), &arguments).output().unwrap();
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(1), "{said}");
@@ -311,7 +323,7 @@ fn a_file_that_may_not_grow_ends_the_run_as_a_full_disk_does_and_it_can_be_gone_
     let folder = tempfile::tempdir().unwrap();
     // Blocks of 512 bytes: run.json fits, and so do some cells.
     let limited = format!(
-        "ulimit -f 56; exec {CQLDYNO} compare noop --scenario writes --count 1k --blocks 12 --noise-share none --no-counting --out kept"
+        "ulimit -f 56; exec {CQLDYNO} compare noop --scenario writes --count 1k --blocks 12 --limits noise=none --pass none --out kept"
     );
     let output =
         Command::new("sh").args(["-c", &limited]).current_dir(folder.path()).env_remove("RUST_LOG").output().unwrap();
@@ -350,11 +362,11 @@ fn workers_of_different_builds_are_refused_with_both() {
         let arguments = [
             &["compare"],
             contenders,
-            &["--scenario", "writes", "--count", "1k", "--noise-share", "none", "--blocks", "1"],
+            &["--scenario", "writes", "--count", "1k", "--limits", "noise=none", "--blocks", "1"],
         ]
         .concat();
         let mut command = cqldyno(folder.path(), &arguments);
-        command.args(["--no-counting", "--notes"]).env("CQLDYNO_WORKERS", workers_and(folder.path())).output().unwrap()
+        command.args(["--pass", "none", "--notes"]).env("CQLDYNO_WORKERS", workers_and(folder.path())).output().unwrap()
     };
     let output = compare(&["one", "own", "two"]);
     let said = stderr(&output);
@@ -370,7 +382,7 @@ fn workers_of_different_builds_are_refused_with_both() {
 fn the_last_lines_have_the_warnings_that_stand_over_the_tables() {
     drivers();
     let folder = tempfile::tempdir().unwrap();
-    let asked = ["--scenario", "writes", "--count", "1k", "--blocks", "1", "--noise-share", "none", "--no-counting"];
+    let asked = ["--scenario", "writes", "--count", "1k", "--blocks", "1", "--limits", "noise=none", "--pass", "none"];
     let arguments = [&["compare", "floor", "noop"], &asked[..], &["--out", "kept"]].concat();
     assert_eq!(cqldyno(folder.path(), &arguments).output().unwrap().status.code(), Some(0));
     // As it is on a machine that others use, which no test can ask for.

@@ -7,11 +7,12 @@ use crate::support::{Running, cqldyno, drivers, stderr, stdout, words};
 use cqldyno_reports::{Cell, CountedRounds, RoundCores, Run};
 
 /// A comparison of one generation or more in short turns: its output, and what it kept.
-fn compare(noise_share: &str) -> (String, Run, Vec<Cell>) {
+fn compare(noise: &str) -> (String, Run, Vec<Cell>) {
     let folder = tempfile::tempdir().unwrap();
     let asked =
-        ["compare", "scylla", "cdrs-tokio", "--scenario", "writes", "--turn", "20k", "--warmup", "0", "--no-counting"];
-    let limits = ["--within", "1s", "--noise-share", noise_share, "--out", "kept"];
+        ["compare", "scylla", "cdrs-tokio", "--scenario", "writes", "--turn", "20k", "--warmup", "0", "--pass", "none"];
+    let noise = format!("noise={noise}");
+    let limits = ["--within", "1s", "--limits", &noise, "--out", "kept"];
     let output = cqldyno(folder.path(), &[&asked[..], &limits].concat()).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let kept = folder.path().join("kept");
@@ -60,8 +61,8 @@ fn a_run_that_is_stopped_has_a_line_per_generation_and_no_verdict_until_it_is_fi
     drivers();
     let folder = tempfile::tempdir().unwrap();
     let asked =
-        ["compare", "scylla", "floor", "--scenario", "writes", "--turn", "5k", "--warmup", "0", "--no-counting"];
-    let limits = ["--within", "2min", "--noise-share", "none", "--out", "kept"];
+        ["compare", "scylla", "floor", "--scenario", "writes", "--turn", "5k", "--warmup", "0", "--pass", "none"];
+    let limits = ["--within", "2min", "--limits", "noise=none", "--out", "kept"];
     let mut command = cqldyno(folder.path(), &[&asked[..], &limits].concat());
     let mut running = Running(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
     let said = BufReader::new(running.0.stderr.take().unwrap());

@@ -63,12 +63,13 @@ impl Files {
     }
 
     fn of_tls(&self) -> [String; 2] {
-        ["--tls-ca".to_owned(), self.path("ca.pem")]
+        ["--tls".to_owned(), format!("ca={}", self.path("ca.pem"))]
     }
 
-    fn of_client(&self, name: &str) -> [String; 4] {
-        let file = |ending: &str| self.path(&format!("{name}.{ending}"));
-        ["--tls-cert".to_owned(), file("pem"), "--tls-key".to_owned(), file("key")]
+    fn of_client(&self, ca: &str, name: &str) -> [String; 2] {
+        let file = |name: &str| self.path(name);
+        let (ca, cert, key) = (file(ca), file(&format!("{name}.pem")), file(&format!("{name}.key")));
+        ["--tls".to_owned(), format!("ca={ca},cert={cert},key={key}")]
     }
 
     fn of_user(&self, password: &str) -> [String; 4] {
@@ -136,9 +137,10 @@ impl Secured {
         asked.extend([
             "--concurrency",
             "32",
-            "--no-counting",
-            "--noise-share",
+            "--pass",
             "none",
+            "--limits",
+            "noise=none",
             "--format",
             "json",
             "--out",
@@ -282,23 +284,19 @@ fn all_drivers_show_a_certificate_where_the_cluster_asks_for_one_and_no_secret_g
     let Some(_alone) = asked_for() else { return };
     let (files, names) = (Files::new(), everybody());
     let node = Secured::start(&files, "server", true, true);
-    let (user, tls, client) = (files.of_user("password"), files.of_tls(), files.of_client("client"));
-    let all = node.compared(&names, node.tls, &[&user, &tls, &client]);
+    let (user, tls, client) = (files.of_user("password"), files.of_tls(), files.of_client("ca.pem", "client"));
+    let all = node.compared(&names, node.tls, &[&user, &client]);
     let whole = all.is_well(&names);
     let command = whole["run"]["command"].as_str().unwrap();
-    assert!(
-        command.ends_with("--user USER --password-file FILE --tls-ca FILE --tls-cert FILE --tls-key FILE"),
-        "{command}"
-    );
+    assert!(command.ends_with("--user USER --password-file FILE --tls ca=FILE,cert=FILE,key=FILE"), "{command}");
     all.hides(&[&part_of_key(&files, "client"), "BEGIN PRIVATE KEY"]);
     // Its user is called as its password is, so that cannot be looked for here.
 
     let of = |further: &[&[String]]| node.compared(&names, node.tls, &[&[&user[..]], further].concat());
-    of(&[&tls]).is_refused(&["if it asks for a client certificate, give --tls-cert and --tls-key"]);
+    of(&[&tls]).is_refused(&["if it asks for a client certificate, give --tls cert=FILE,key=FILE"]);
     // If the node closes before its alert is read, that is all that there is to tell.
-    of(&[&tls, &files.of_client("expired-client")]).is_refused(&["CertificateExpired", "Connection reset by peer"]);
-    let other = ["--tls-ca".to_owned(), files.path("other-ca.pem")];
-    of(&[&other, &client]).is_refused(&["UnknownIssuer"]);
+    of(&[&files.of_client("ca.pem", "expired-client")]).is_refused(&["CertificateExpired", "Connection reset by peer"]);
+    of(&[&files.of_client("other-ca.pem", "client")]).is_refused(&["UnknownIssuer"]);
     of(&[]).is_refused(&["the server speaks TLS there", "if it speaks TLS there"]);
 }
 
@@ -309,9 +307,9 @@ fn an_expired_certificate_of_a_node_is_refused_and_without_a_ca_none_is_looked_a
     let node = Secured::start(&files, "expired-server", false, false);
     let refused = node.compared(&names, node.tls, &[&files.of_tls()]);
     refused.is_refused(&["certificate expired", "Expired"]);
-    let unverified = node.compared(&names, node.tls, &[&["--tls".to_owned()]]);
+    let unverified = node.compared(&names, node.tls, &[&["--tls", "unverified"].map(str::to_owned)]);
     unverified.is_well(&names);
-    assert!(stderr(&unverified.output).contains("certificates are not verified, because no --tls-ca was given"));
+    assert!(stderr(&unverified.output).contains("certificates are not verified, because --tls has no `ca`"));
     // Every adapter refuses it by itself, too: floor stands in the way of none here.
     for name in names.iter().filter(|name| **name != "noop") {
         let error = alone(name, node.tls, &files);

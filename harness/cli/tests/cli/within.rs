@@ -20,7 +20,7 @@ fn kept(folder: &Path) -> (Run, Vec<Cell>) {
 /// `compare` with these contenders, in far more blocks than there is time for.
 fn compare(folder: &Path, contenders: &[&str], further: &[&str]) -> Output {
     let blocks = BLOCKS.to_string();
-    let asked = ["--scenario", "writes", "--count", "1k", "--warmup", "0", "--noise-share", "none", "--within", "1s"];
+    let asked = ["--scenario", "writes", "--count", "1k", "--warmup", "0", "--limits", "noise=none", "--within", "1s"];
     let arguments = [&["compare"], contenders, &asked, &["--blocks", &blocks, "--out", "kept"], further].concat();
     cqldyno(folder, &arguments).output().unwrap()
 }
@@ -93,7 +93,7 @@ fn a_run_for_whose_blocks_there_is_no_time_is_done_says_how_many_there_are_and_c
 fn too_few_blocks_for_an_interval_say_so_where_they_are_shown_and_judged() {
     drivers();
     let folder = tempfile::tempdir().unwrap();
-    let output = compare(folder.path(), &["scylla", "cdrs-tokio"], &["--no-counting"]);
+    let output = compare(folder.path(), &["scylla", "cdrs-tokio"], &["--pass", "none"]);
     let (said, why) = (words(&stderr(&output)), "because the time limit was 1 s");
     assert_eq!(output.status.code(), Some(0), "{said}");
     assert!(kept(folder.path()).0.cut_short.unwrap().blocks < 8, "a block takes more than an eighth of a second");
@@ -109,10 +109,10 @@ fn too_few_blocks_for_an_interval_say_so_where_they_are_shown_and_judged() {
 }
 
 #[test]
-fn run_can_be_given_a_time_too() {
+fn generations_of_a_fixed_number_can_be_given_a_time_too() {
     drivers();
     let folder = tempfile::tempdir().unwrap();
-    let arguments = ["run", "noop", "--scenario", "writes", "--count", "1k", "--blocks", "2000", "--within", "1s"];
+    let arguments = ["compare", "noop", "--scenario", "writes", "--count", "1k", "--blocks", "2000", "--within", "1s"];
     let output = cqldyno(folder.path(), &arguments).arg("--notes").output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(words(&stdout(&output)).contains("of 2,000 generations ran"), "{}", stdout(&output));
@@ -131,8 +131,8 @@ fn a_time_that_is_none_is_refused_with_how_to_write_one() {
 fn a_comparison_until_a_width_ends_there_says_so_and_has_nothing_left() {
     drivers();
     let folder = tempfile::tempdir().unwrap();
-    let asked = ["compare", "scylla", "--scenario", "writes", "--turn", "2k", "--warmup", "0", "--no-counting"];
-    let limits = ["--noise-share", "none", "--until", "50%", "--within", "10min", "--out", "kept"];
+    let asked = ["compare", "scylla", "--scenario", "writes", "--turn", "2k", "--warmup", "0", "--pass", "none"];
+    let limits = ["--limits", "noise=none", "--until", "50%", "--within", "10min", "--out", "kept"];
     let output = cqldyno(folder.path(), &[&asked[..], &limits].concat()).output().unwrap();
     let said = words(&stderr(&output));
     assert_eq!(output.status.code(), Some(0), "{said}");
@@ -182,7 +182,7 @@ fn contenders_that_live_one_after_the_other_are_told_of_at_the_start_and_above_t
     drivers();
     let folder = tempfile::tempdir().unwrap();
     let asked =
-        ["compare", "floor", "--scenario", "connect", "--turn", "1k", "--no-counting", "--within", "1s", "--notes"];
+        ["compare", "floor", "--scenario", "connect", "--turn", "1k", "--pass", "none", "--within", "1s", "--notes"];
     let output = cqldyno(folder.path(), &[&asked[..], &["--out", "kept"]].concat()).output().unwrap();
     let said = words(&stderr(&output));
     assert_eq!(output.status.code(), Some(0), "{said}");
@@ -197,7 +197,7 @@ fn contenders_that_live_one_after_the_other_are_told_of_at_the_start_and_above_t
 fn what_the_limits_of_a_scenario_drop_is_said_at_the_start_and_the_first_line_has_what_ran() {
     drivers();
     let asked =
-        ["compare", "floor", "--scenario", "connect", "-n", "100k", "-c", "64", "--blocks", "1", "--no-counting"];
+        ["compare", "floor", "--scenario", "connect", "-n", "100k", "-c", "64", "--blocks", "1", "--pass", "none"];
     let output = run(&asked);
     let said = words(&stderr(&output));
     let dropped = "The limits of the scenario connect leave 100 statements per generation instead of 100,000 and 1 in flight instead of 64.";
@@ -208,8 +208,20 @@ fn what_the_limits_of_a_scenario_drop_is_said_at_the_start_and_the_first_line_ha
 #[test]
 fn one_generation_is_said_as_one() {
     drivers();
-    let asked =
-        ["run", "noop", "--scenario", "writes", "--count", "1k", "--warmup", "0", "--blocks", "1", "--no-counting"];
+    let asked = [
+        "compare",
+        "noop",
+        "--scenario",
+        "writes",
+        "--count",
+        "1k",
+        "--warmup",
+        "0",
+        "--blocks",
+        "1",
+        "--pass",
+        "none",
+    ];
     let said = words(&stderr(&run(&asked)));
     assert!(
         said.contains(": 1 generation of 1 round of 1,000 statements of every scenario and arrangement."),

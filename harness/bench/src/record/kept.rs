@@ -45,7 +45,6 @@ impl Plan {
         }
     }
 
-    /// How an existing cluster is reached, as the end of a sentence.
     fn reached(&self) -> String {
         let tls = self.access.tls_info().map(|tls| {
             let verified = if tls.verified { "verified" } else { "not verified" };
@@ -57,7 +56,6 @@ impl Plan {
         [tls, datacenter, replication].into_iter().flatten().collect()
     }
 
-    /// What answers.
     fn nodes_text(&self) -> String {
         let nodes = match self.ring().nodes() {
             1 => "one embedded node".to_owned(),
@@ -122,7 +120,6 @@ fn placement(info: &ArrangementInfo, own_server: bool) -> Option<Placement> {
     Some(Placement { arrangement: info.id.parse().ok()?, worker, server, note: info.note.clone() })
 }
 
-/// The scenario as results hold it.
 pub(crate) fn scenario_info(scenario: &Scenario) -> ScenarioInfo {
     ScenarioInfo {
         name: scenario.label(),
@@ -141,7 +138,6 @@ pub(crate) fn scenario_info(scenario: &Scenario) -> ScenarioInfo {
     }
 }
 
-/// SHA-256 of the scenario's JSON form, in hexadecimal.
 fn scenario_hash(scenario: &Scenario) -> String {
     let bytes = serde_json::to_vec(scenario).unwrap_or_default();
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
