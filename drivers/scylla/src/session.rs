@@ -60,6 +60,7 @@ macro_rules! set_consistency {
 pub(crate) use set_consistency;
 
 impl ScyllaSession {
+    #[cfg_attr(all(since = "0.8", before = "0.13"), expect(unused_variables, reason = "the session has it all"))]
     pub(crate) fn new(session: names::Session, options: &ConnectOptions, page_size: Option<i32>) -> ScyllaSession {
         ScyllaSession {
             session,
