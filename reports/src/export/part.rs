@@ -9,7 +9,9 @@ pub enum Part {
     Title(String),
     /// A paragraph.
     Text(String),
+    /// What the reader must not miss.
     Warning(String),
+    /// Names with a sentence each.
     Pairs(Vec<(String, String)>),
     /// Sentences below each other.
     List(Vec<String>),
@@ -24,6 +26,7 @@ pub enum Part {
 }
 
 impl Part {
+    /// Sentences below each other, if there are any.
     pub fn list(sentences: Vec<String>) -> Option<Part> {
         (!sentences.is_empty()).then_some(Part::List(sentences))
     }
@@ -33,6 +36,7 @@ impl Part {
 pub struct Short {
     /// The contender's column is the last of words; CPU time per statement comes next, or why there is none.
     pub sheet: Sheet,
+    /// What stands over the columns after the bar.
     pub heads: Vec<Head>,
 }
 
@@ -40,6 +44,7 @@ pub struct Short {
 pub struct Head {
     /// Whether it continues the column before it, so that no title stands over it.
     pub continues: bool,
+    /// Whether its fields stand on the right.
     pub right: bool,
 }
 
@@ -47,6 +52,7 @@ pub struct Head {
 pub struct Sheet {
     /// What it shows; empty if the title above says so.
     pub title: String,
+    /// The heading over the rows' labels.
     pub first: String,
     /// The other columns' headings, in lines.
     pub columns: Vec<String>,
@@ -69,6 +75,7 @@ impl Sheet {
         Sheet { title: title.into(), first: first.to_owned(), columns, words: 0, groups }
     }
 
+    /// The heading of a column on one line.
     pub fn heading(&self, at: usize) -> String {
         self.columns[at].replace('\n', " ").trim_end().replace("- ", "").replace("+ ", "+")
     }
@@ -99,6 +106,7 @@ pub struct TableRow {
 }
 
 impl TableRow {
+    /// A row without trouble.
     pub fn of(label: &str, fields: Vec<Field>) -> TableRow {
         TableRow { label: plain(label), trouble: String::new(), fields, is_empty: false }
     }
@@ -127,6 +135,7 @@ impl Field {
         Field { text: text.into(), ..Field::default() }
     }
 
+    /// What the reader must not miss.
     pub fn bad(text: impl Into<String>) -> Field {
         Field { is_bad: true, class: "bad".to_owned(), ..Field::of(text) }
     }

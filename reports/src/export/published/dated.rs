@@ -8,7 +8,7 @@ use super::{
 };
 use crate::export::markdown::table_of;
 use crate::export::quantity::whole;
-use crate::export::text::{count, escape, plain};
+use crate::export::text::{escape, plain};
 use crate::export::time::Time;
 use crate::export::{Exporter, Look};
 use crate::{CELLS, PACKED_CELLS, Recorded, SummaryRow, short};
