@@ -168,9 +168,9 @@ pub(crate) fn of_date(date: &str, shown: &[PublishedRun], front: Option<&Front>,
             "\n- [table.md]({name}/table.md): every table, with the notes on each driver\n\
              - [page.html]({name}/page.html): the same with charts, for a browser (GitHub shows its source)\n\
              - [run.json]({name}/run.json), [{file}]({name}/{file}), [files.tar.gz]({name}/files.tar.gz): what was asked, \
-             {all} as measured, and the histogram of each cell\n\n",
+             {all} turns and cells as measured, and the histogram of each cell\n\n",
             file = if folder.join(CELLS).exists() { CELLS } else { PACKED_CELLS },
-            all = format!("{} turns and cells", whole(cells.len() as f64)),
+            all = whole(cells.len() as f64),
         ));
         if let Some(command) = &run.command {
             out.push_str(&format!("The same again:\n\n```\n{}\n```\n\n", plain(command).replace("```", "` ` `")));
