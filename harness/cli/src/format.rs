@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use cqldyno_reports::{Analysis, EXPORTERS, Exporter, Look, exporter, plain, wrap};
 
-use crate::arguments::heading::OUTPUT;
+use crate::heading::OUTPUT;
 use crate::terminal::{self, Detail};
 
 /// A format of the result.

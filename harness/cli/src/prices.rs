@@ -164,8 +164,7 @@ impl<'a> Prices<'a> {
         };
         let first = if explains { "setting" } else { "per statement" };
         let rows = self.rows.iter().enumerate().map(row).collect();
-        let columns = heads.map(|head| vec![head.to_owned()]).collect();
-        Sheet { words: explains.into(), ..Sheet::of(plain(&self.place), first, columns, vec![rows]) }
+        Sheet { words: explains.into(), ..Sheet::of(plain(&self.place), first, heads, vec![rows]) }
     }
 
     pub fn json(&self) -> Value {

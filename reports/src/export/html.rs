@@ -243,7 +243,7 @@ impl<'a> Page<'a> {
         };
         format!(
             "cqldyno put {} for Apache Cassandra and ScyllaDB under the same load: {} prepared statements per turn ({}), {}, \
-             {}, against {target}, on {}.",
+             {} of {}, against {target}, on {}.",
             count(drivers as u64, "client driver"),
             match self.has_curves() {
                 true => format!("up to {}", whole(plan.statements() as f64)),
@@ -251,7 +251,8 @@ impl<'a> Page<'a> {
             },
             scenarios.join(", "),
             self.run.in_flight(),
-            format!("{} of {}", self.run.generations(), count(plan.turns.rounds.into(), "round")),
+            self.run.generations(),
+            count(plan.turns.rounds.into(), "round"),
             plain(&self.run.environment.cpu),
         )
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use cqldyno_reports::{Cell, Checksum, Contender, ModelError, Run, TlsInfo, foreign};
+use cqldyno_reports::{Cell, Contender, ModelError, Recorded, RecordedError, Run, TlsInfo, foreign};
 
 use crate::plan::Plan;
 use crate::plan::placement::Placement;
@@ -89,7 +89,7 @@ pub(crate) fn reopen(path: &Path, access: Access) -> Result<Reopened, ResumeErro
     let bytes = fs::read(path.join(CELLS)).map_err(|error| failed(Why::NoRun(CELLS, error)))?;
     let Lines { cells, good_bytes, dropped } =
         lines(&bytes, &run).map_err(|(line, error)| failed(Why::Damaged(line, error)))?;
-    if run.checksum.as_ref().is_some_and(|checksum| *checksum != Checksum::of_cells(&cells)) {
+    if let Err(RecordedError::Changed { .. }) = Recorded::from_folder(&text, bytes.as_slice()) {
         return Err(failed(Why::NotItsCells));
     }
     let (plan, placements) = Plan::of_run(&run, access).map_err(|what| failed(Why::NotAPlan(what)))?;

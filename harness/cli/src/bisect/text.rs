@@ -162,9 +162,9 @@ pub fn table(log: &Log) -> Vec<Part> {
         let fields = [names_of(log, step), figures, like, step.runs.clone().unwrap_or_default()];
         TableRow::of(&number.to_string(), fields.map(Field::of).into())
     };
-    let columns = ["version", "per statement", "like", "runs"].map(|head| vec![head.to_owned()]);
+    let columns = ["version", "per statement", "like", "runs"];
     let rows = (1..).zip(&log.steps).map(row).collect();
-    let sheet = Sheet { words: 1, ..Sheet::of(String::new(), "step", columns.into(), vec![rows]) };
+    let sheet = Sheet { words: 1, ..Sheet::of("", "step", columns, vec![rows]) };
     let why = |(number, step): (usize, &Step)| Some(format!("{number}: {}", plain(step.why.as_ref()?)));
     let reasons = Part::list((1..).zip(&log.steps).filter_map(why).collect());
     std::iter::once(Part::Sheet(sheet)).chain(reasons).collect()

@@ -27,9 +27,9 @@ pub fn parts(run: &Run, all: &[(String, Vec<Climbed>)]) -> Vec<Part> {
 
 fn table(arrangement: &str, all: &[Climbed]) -> Vec<Part> {
     let sound = Climbed::sound(all);
-    let columns = ["statements/s", "vs sound", "CPU us", "vs sound"].map(|title| vec![title.to_owned()]);
+    let columns = ["statements/s", "vs sound", "CPU us", "vs sound"];
     let rows = all.iter().map(|one| row(one, sound)).collect();
-    let sheet = Sheet::of(plain(arrangement), "step", columns.into(), vec![rows]);
+    let sheet = Sheet::of(plain(arrangement), "step", columns, vec![rows]);
     let told = |one: &Climbed| (one.step.title.to_owned(), plain(&sentences(one, sound).join(" ")));
     let last = furthest(all).map(|(one, times)| {
         let more = if one.ratios(sound).0.is_some_and(|ratio| ratio > 1.0) { "more" } else { "fewer" };

@@ -92,7 +92,7 @@ impl Comment<'_> {
             [&[name][..], &more].concat().join(" ")
         };
         let (base, head) = (of(&self.change.base, base), of(&self.change.head, head));
-        let columns = ["", &base, &head, "change", "noise", ""].map(|title| vec![title.to_owned()]);
+        let columns = ["", &base, &head, "change", "noise", ""];
         let left_out = self.all.len().saturating_sub(MOST_ROWS);
         let mut open = left_out;
         let has_room = |one: &&Judged| {
@@ -101,7 +101,7 @@ impl Comment<'_> {
             !goes
         };
         let rows = self.all.iter().filter(has_room).take(MOST_ROWS).map(row).collect();
-        let sheet = Sheet { words: 1, ..Sheet::of(String::new(), "per", columns.into(), vec![rows]) };
+        let sheet = Sheet { words: 1, ..Sheet::of("", "per", columns, vec![rows]) };
         Some((markdown(&[Part::Sheet(sheet)]), left_out))
     }
 

@@ -166,8 +166,7 @@ fn table(trial: &Trial, lines: &[Curve]) -> String {
 
 /// A table, without the line feed at its end.
 fn sheet(first: &str, columns: Vec<String>, rows: Vec<TableRow>) -> String {
-    let columns = columns.into_iter().map(|title| vec![title]).collect();
-    markdown(&[Part::Sheet(Sheet::of(String::new(), first, columns, vec![rows]))]).trim_end().to_owned()
+    markdown(&[Part::Sheet(Sheet::of("", first, columns, vec![rows]))]).trim_end().to_owned()
 }
 
 /// A name for a file.
