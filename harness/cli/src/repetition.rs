@@ -184,7 +184,7 @@ mod tests {
         assert_eq!(
             command(&run),
             "cqldyno compare scylla cdrs-tokio cassandra-cpp floor noop --reference scylla --scenario writes --scenario reads \
-             --count 500000 --blocks 12 --concurrency 1024 --warmup 10000 --limits noise=none --within 300000ms --arrangement multi:2 --pin off \
+             --count 500000 --blocks 12 --layouts 0 --concurrency 1024 --warmup 10000 --limits noise=none --within 300000ms --arrangement multi:2 --pin off \
              --target embedded --settings equal --connections 1 --consistency LOCAL_ONE --request-timeout \
              30000ms --seed 42 --pass counting"
         );

@@ -11,7 +11,6 @@ const ROOMS: [&str; 24] = [
     "outcome",
     "terminal",
     "known",
-    "refusal",
     "names",
     "login",
     "access",
@@ -30,6 +29,7 @@ const ROOMS: [&str; 24] = [
     "ladder",
     "command",
     "arguments",
+    "refusal",
 ];
 
 fn files(folder: &Path) -> Vec<PathBuf> {

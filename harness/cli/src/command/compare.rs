@@ -118,6 +118,7 @@ mod tests {
         let mut run = Run::from_json(text).unwrap();
         let plan = &mut run.plan;
         (plan.seed, plan.count, plan.blocks, plan.concurrency, plan.warmup) = (7, 123_456, 9, 77, 0);
+        plan.turns.count = plan.count;
         (plan.noise_share, plan.connections) = (Some(0.25), 3);
         plan.within_ms = Some(90_500);
         plan.consistency = "LOCAL_QUORUM".to_owned();

@@ -200,7 +200,7 @@ mod tests {
     fn a_list_says_what_its_run_cannot_tell_and_how_much_ran() {
         let (run, cells) = sample::run();
         let said = warnings(&Analysis::new(&run, &cells));
-        assert!(said.iter().any(|one| one.contains("An interval needs at least 8 blocks")), "{said:?}");
+        assert!(said.iter().any(|one| one.contains("An interval needs at least 8 generations")), "{said:?}");
         let (run, mut cells) = sample::blocks(12);
         assert_eq!(warnings(&Analysis::new(&run, &cells)), [""; 0]);
         for cell in cells.iter_mut().filter(|cell| cell.contender.ends_with("#control")) {
