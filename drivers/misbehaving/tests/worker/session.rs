@@ -173,11 +173,12 @@ impl MisbehavingSession {
         });
     }
 
-    /// Sends an insert and does not wait for its answer.
+    /// Sends an insert later than a busy machine delays the end of a window, and does not wait for its answer.
     fn send_only(&self, statement: &MisbehavingStatement, values: &[Value<'_>]) {
         let (floor, statement) = (Arc::clone(&self.floor), Arc::clone(&statement.floor));
         let values: Vec<i64> = values.iter().map(|value| bigint(Some(value))).collect();
         tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(100)).await;
             let values: Vec<Value<'_>> = values.into_iter().map(Value::Bigint).collect();
             floor.execute(&statement, &values, &mut Rows::new()).await
         });

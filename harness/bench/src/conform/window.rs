@@ -1,5 +1,6 @@
 //! The plays that have windows.
 
+use std::fs;
 use std::time::Duration;
 
 use cqldyno_cluster::Snapshot;
@@ -28,6 +29,8 @@ const TURN_COUNT: u64 = 2_000;
 /// How long a worker sleeps between two turns, and the share of it that it may work.
 const ASLEEP: Duration = Duration::from_millis(200);
 const AWAKE_SHARE: f64 = 0.05;
+/// The share of it that threads may wait for a core: on a busy machine a worker that never sleeps uses little and waits for most of it.
+const WAITING_SHARE: f64 = 0.5;
 /// How often what hangs on a clock is looked at before it deviates: a busy machine charges a process with the time of others, now and then.
 const LOOKS: u32 = 3;
 /// Statements of a window whose rows are altered, and of one with another operation.
@@ -297,10 +300,11 @@ impl<'a> Play<'a> {
 fn awake(pid: i32) -> Option<String> {
     let mut used = Duration::ZERO;
     for _ in 0..LOOKS {
-        let before = process_cpu_ns(pid).ok()?;
+        let before = (process_cpu_ns(pid).ok()?, waited(pid));
         std::thread::sleep(ASLEEP);
-        used = Duration::from_nanos(process_cpu_ns(pid).ok()?.saturating_sub(before));
-        if used <= ASLEEP.mul_f64(AWAKE_SHARE) {
+        used = Duration::from_nanos(process_cpu_ns(pid).ok()?.saturating_sub(before.0));
+        let waited = waited(pid).saturating_sub(before.1);
+        if used <= ASLEEP.mul_f64(AWAKE_SHARE) && waited <= ASLEEP.mul_f64(WAITING_SHARE) {
             return None;
         }
     }
@@ -309,4 +313,14 @@ fn awake(pid: i32) -> Option<String> {
         used.as_secs_f64(),
         ASLEEP.as_secs_f64()
     ))
+}
+
+/// How long the threads of a process were ready to run and waited for a core, after proc(5).
+fn waited(pid: i32) -> Duration {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let each = tasks.filter_map(|task| {
+        let text = fs::read_to_string(task.path().join("schedstat")).ok()?;
+        text.split(' ').nth(1)?.parse::<u64>().ok()
+    });
+    Duration::from_nanos(each.sum())
 }

@@ -72,7 +72,10 @@ fn what_a_cassandra_of_ours_does_not_have_is_refused() {
     let password = folder.path().join("password");
     std::fs::write(&password, "secret").unwrap();
     let error = of(&["--user", "ada", "--password-file", password.to_str().unwrap()]);
-    assert!(error.contains("a user was given for the target cassandra:5.0.9, which is started without users"), "{error}");
+    assert!(
+        error.contains("a user was given for the target cassandra:5.0.9, which is started without users"),
+        "{error}"
+    );
     assert!(of(&["--arrangement", "pinned+multi:1"]).contains("the target cassandra:5.0.9 runs on all; leave pinned+"));
     let error = refused(&["compare", "noop", "--target", "cassandra:4"]);
     assert!(error.contains("HOST[:PORT]") || error.contains("no whole version"), "{error}");
