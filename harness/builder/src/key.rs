@@ -117,8 +117,8 @@ mod tests {
     #[test]
     fn a_changed_byte_of_adapter_or_load_generator_is_another_key_and_a_test_is_none() {
         let manifest = "[package]\nname = \"cqldyno-driver-a\"\nmetadata.cqldyno.shares = [\"../c\"]\n[dependencies]\n\
-                        cqldyno-worker.workspace = true\n";
-        let (dir, found) = sources_of(&[("a", manifest), ("b", manifest), ("c", manifest)]);
+                        cqldyno-worker.workspace = true\n[build-dependencies]\nd.path = \"../d\"\n";
+        let (dir, found) = sources_of(&[("a", manifest), ("b", manifest), ("c", manifest), ("d", manifest)]);
         let family = Family::all(&found, "a").unwrap().remove(0);
         let now = || sources(&found, &family).unwrap();
         let before = now();
@@ -127,6 +127,7 @@ mod tests {
             ("harness/worker/src/lib.rs", true),
             ("drivers/b/src/lib.rs", false),
             ("drivers/c/src/lib.rs", true),
+            ("drivers/d/src/lib.rs", true),
             ("drivers/a/target/built", false),
             ("drivers/a/tests/behaviour.rs", false),
         ] {

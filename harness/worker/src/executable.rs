@@ -3,8 +3,10 @@
 use std::fs::File;
 use std::path::Path;
 
-use object::Object;
-use object::read::{File as ObjectFile, ReadCache};
+use object::Endianness;
+use object::elf::{ELF_NOTE_GNU, FileHeader64, NT_GNU_BUILD_ID};
+use object::read::ReadCache;
+use object::read::elf::{FileHeader, ProgramHeader};
 
 /// The build id in this executable's notes, in hexadecimal. Empty if the linker wrote none (`--build-id`), or if the executable
 /// is not ELF.
@@ -15,7 +17,16 @@ pub(crate) fn build_id() -> String {
 
 fn of(executable: &Path) -> Option<Vec<u8>> {
     let file = ReadCache::new(File::open(executable).ok()?);
-    ObjectFile::parse(&file).ok()?.build_id().ok()?.map(<[u8]>::to_vec)
+    let header = FileHeader64::<Endianness>::parse(&file).ok()?;
+    let endian = header.endian().ok()?;
+    // The symbols would fill the heap of the process that is measured.
+    let mut segments = header.program_headers(endian, &file).ok()?.iter();
+    segments.find_map(|segment| {
+        let mut notes = segment.notes(endian, &file).ok()??;
+        std::iter::from_fn(|| notes.next().ok().flatten())
+            .find(|note| note.name() == ELF_NOTE_GNU && note.n_type(endian) == NT_GNU_BUILD_ID)
+            .map(|note| note.desc().to_vec())
+    })
 }
 
 #[cfg(test)]

@@ -207,13 +207,14 @@ impl Requests {
     }
 
     fn register(&mut self, body: &[u8]) -> Result<()> {
-        for kind in request::register(body)? {
-            match kind {
-                "SCHEMA_CHANGE" => drop(self.events.get_or_insert_with(|| self.state.events.subscribe())),
-                // The node has none of them.
-                "TOPOLOGY_CHANGE" | "STATUS_CHANGE" => {}
-                _ => return Err(CqlError::Protocol(format!("Invalid value '{kind}' for Type"))),
-            }
+        let kinds = request::register(body)?;
+        // The node has no event of the other two.
+        let known = ["SCHEMA_CHANGE", "TOPOLOGY_CHANGE", "STATUS_CHANGE"];
+        if let Some(kind) = kinds.iter().find(|kind| !known.contains(kind)) {
+            return Err(CqlError::Protocol(format!("Invalid value '{kind}' for Type")));
+        }
+        if kinds.contains(&known[0]) {
+            self.events.get_or_insert_with(|| self.state.events.subscribe());
         }
         self.stats.describe(|client| client.registered = true);
         Ok(())

@@ -1,5 +1,6 @@
 //! Values as JSON, as Cassandra's `toJson` writes them.
 
+use std::fmt::Write;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use uuid::Uuid;
@@ -42,7 +43,14 @@ impl CqlType {
         let float = |value: f64, text: String| if value.is_finite() { text } else { "null".to_owned() };
         Ok(match self {
             CqlType::Text | CqlType::Ascii => quoted(&String::from_utf8_lossy(bytes)),
-            CqlType::Blob => bytes.iter().fold("\"0x".to_owned(), |text, byte| format!("{text}{byte:02x}")) + "\"",
+            CqlType::Blob => {
+                let mut text = String::with_capacity(2 * bytes.len() + 4);
+                text.push_str("\"0x");
+                for byte in bytes {
+                    let _ = write!(text, "{byte:02x}");
+                }
+                text + "\""
+            }
             CqlType::Boolean => (bytes != [0]).to_string(),
             CqlType::Bigint | CqlType::Counter | CqlType::Int | CqlType::Smallint | CqlType::Tinyint => {
                 signed(bytes).to_string()
