@@ -6,10 +6,12 @@ use cqldyno_bench::PAGE_SIZE;
 use cqldyno_reports::{Pass, PlanInfo, Run, ScenarioInfo, percent};
 use cqldyno_scenarios::{Scenario, Submit, builtin};
 
-/// The arguments after `cqldyno compare` that ask for the same run again. They state every value, so that no later default changes it.
+/// The arguments after `cqldyno compare` that ask for the same run again. They state the value of every flag, so that no later default
+/// changes it.
 ///
-/// Three things are in no result: the user, files of TLS, and which cores were free. A scenario that is not built in is named as the
-/// file that `cqldyno scenarios NAME --run RUN >NAME.json` writes.
+/// They do not state the number of counted statements, which follows from the size of the run. Three things are in no result: the user,
+/// files of TLS, and which cores were free. A scenario that is not built in is named as the file that
+/// `cqldyno scenarios NAME --run RUN >NAME.json` writes.
 fn arguments(run: &Run) -> Vec<String> {
     let plan = &run.plan;
     let contenders =
@@ -30,11 +32,16 @@ fn arguments(run: &Run) -> Vec<String> {
         plan.settings != "default" || run.contenders.iter().any(|one| one.id.contains("+settings=equal"));
     let of_drivers = |value: String| takes_settings.then_some(value);
     let number = |value: Option<u64>| value.map(|number| number.to_string());
-    // Runs of earlier versions had another size of pages for all.
-    let paged = |contender: &str| match plan.page_size {
-        PAGE_SIZE => contender.to_owned(),
-        _ if !takes_settings || contender.contains("+page-size=") => contender.to_owned(),
-        rows => format!("{contender}+page-size={rows}"),
+    // Runs of earlier versions had another size of pages for all, which contenders with settings of their own may refuse.
+    let paged = |contender: &str| {
+        let settings = contender.split('+').find_map(|part| part.strip_prefix("settings="));
+        match plan.page_size {
+            PAGE_SIZE => contender.to_owned(),
+            _ if settings.unwrap_or(&plan.settings) == "default" || contender.contains("+page-size=") => {
+                contender.to_owned()
+            }
+            rows => format!("{contender}+page-size={rows}"),
+        }
     };
     let flags = [("reference", plan.reference.as_deref().map(paged).filter(|_| run.contenders.len() > 1))];
     let flags = flags.into_iter().chain(names.into_iter().map(|name| ("scenario", Some(name)))).chain([
@@ -205,6 +212,12 @@ mod tests {
         (run.plan.page_size, run.plan.reference) = (10, Some("scylla".to_owned()));
         asked(&run, "compare scylla+page-size=10 ");
         asked(&run, " --reference scylla+page-size=10 ");
+        run.contenders[1].id = "cdrs-tokio+settings=default".to_owned();
+        asked(&run, "compare scylla+page-size=10 cdrs-tokio+settings=default ");
+        let mut other = run.clone();
+        (other.plan.settings, other.plan.reference) = ("default".to_owned(), None);
+        other.contenders[1].id = "cdrs-tokio+settings=equal".to_owned();
+        asked(&other, "compare scylla cdrs-tokio+settings=equal+page-size=10 ");
         run.plan.serve_arguments.clear();
         run.plan.target.id = "10.0.0.1".to_owned();
         (run.plan.datacenter, run.plan.keep) = (Some("dc1".to_owned()), true);
