@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::attempts::Attempts;
 use crate::measure::{SERVER_CPU, WALL};
 use crate::{Cell, Checksum, Pass, RoundCores, Run, SCHEMA_VERSION};
 
@@ -120,7 +121,7 @@ impl Earlier {
         }
     }
 
-    /// If a block was disturbed and did not run again, each has its cores: none that was disturbed, and all of them elsewhere.
+    /// If a block was disturbed and did not run again to its end, each has its cores: none that was disturbed, and all of them elsewhere.
     fn judge_blocks(&self, run: &Run, cells: &mut [Cell]) {
         let block =
             |cell: &Cell| (cell.scenario.clone(), cell.arrangement.clone(), cell.block, cell.round, cell.attempt);
@@ -130,10 +131,9 @@ impl Earlier {
             *last = number;
             *disturbed = disturbed.take().or_else(|| self.noisy.get(&number).cloned());
         }
-        let ran_again = |(scenario, arrangement, number, round, attempt): &(String, String, u32, Option<u32>, u32)| {
-            blocks.contains_key(&(scenario.clone(), arrangement.clone(), *number, *round, attempt + 1))
-        };
-        if !blocks.iter().any(|(block, (_, disturbed))| disturbed.is_some() && !ran_again(block)) {
+        // An attempt after it may have broken off.
+        let attempts = Attempts::of(cells);
+        if !blocks.values().any(|(last, disturbed)| disturbed.is_some() && attempts.is_last(&cells[*last])) {
             return;
         }
         for (last, disturbed) in blocks.into_values() {
@@ -230,10 +230,11 @@ mod tests {
 
     #[test]
     fn a_block_that_was_disturbed_and_ran_again_counts_and_one_that_did_not_is_a_round_that_does_not() {
-        let disturbed = |blocks: &[u32], again: bool| {
+        // Runs again: nobody, all, or the first contender until the attempt broke off.
+        let disturbed = |blocks: &[u32], again: fn(&Cell) -> bool| {
             let (mut run, mut cells) = sample::blocks(12);
             run.plan.noise_share = Some(0.1);
-            let of = |cell: &&Cell| again && blocks.contains(&cell.block) && cell.pass == Pass::Timing;
+            let of = |cell: &&Cell| again(cell) && blocks.contains(&cell.block) && cell.pass == Pass::Timing;
             let more: Vec<Cell> = cells.iter().filter(of).map(|cell| Cell { attempt: 2, ..cell.clone() }).collect();
             cells.extend(more);
             let found = read((run, cells), in_blocks, |is, cell| {
@@ -249,9 +250,10 @@ mod tests {
             let verdict = analysis.rows().iter().find(is).unwrap().verdict;
             (analysis.rounds().counting(), verdict)
         };
-        assert_eq!(disturbed(&[2, 3], true), (None, Some(Verdict::Dearer)));
-        assert_eq!(disturbed(&[2, 3], false), (Some((20, 24)), Some(Verdict::Dearer)));
-        assert_eq!(disturbed(&[1, 2, 3, 4, 5, 6, 7], false), (Some((10, 24)), Some(Verdict::TooNoisy)));
+        assert_eq!(disturbed(&[2, 3], |_| true), (None, Some(Verdict::Dearer)));
+        assert_eq!(disturbed(&[2, 3], |_| false), (Some((20, 24)), Some(Verdict::Dearer)));
+        assert_eq!(disturbed(&[2, 3], |cell| cell.contender == "scylla"), (Some((20, 24)), Some(Verdict::Dearer)));
+        assert_eq!(disturbed(&[1, 2, 3, 4, 5, 6, 7], |_| false), (Some((10, 24)), Some(Verdict::TooNoisy)));
     }
 
     #[test]
