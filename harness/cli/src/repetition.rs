@@ -78,7 +78,7 @@ pub fn command(run: &Run) -> String {
         format!("{ca}{own}")
     });
     let words = |all: Vec<String>| all.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
-    let serve = words(serve_arguments(&run.plan));
+    let serve = words(run.plan.serve_arguments.clone());
     let (before, after) = match is_served_apart(&run.plan) {
         true => (format!("cqldyno serve {serve} & "), String::new()),
         false => (String::new(), serve),
@@ -90,26 +90,6 @@ pub fn command(run: &Run) -> String {
 /// Whether the embedded cluster answered as `serve` alone still starts it.
 fn is_served_apart(plan: &PlanInfo) -> bool {
     plan.serve_arguments.iter().any(|word| ["--nap", "reordered"].contains(&word.as_str()))
-}
-
-/// Arguments of the embedded cluster in today's words: earlier versions had flags for tokens and racks.
-fn serve_arguments(plan: &PlanInfo) -> Vec<String> {
-    let (mut words, mut options) = (Vec::new(), String::new());
-    for pair in plan.serve_arguments.chunks(2) {
-        match pair {
-            [flag, number] if ["--tokens", "--racks"].contains(&flag.as_str()) => {
-                options += &format!(",{}={number}", flag.trim_start_matches('-'));
-            }
-            other => words.extend(other.iter().cloned()),
-        }
-    }
-    let nodes = words.iter().position(|word| word == "--nodes").and_then(|at| words.get_mut(at + 1));
-    match nodes {
-        Some(nodes) => *nodes += &options,
-        None if options.is_empty() => {}
-        None => words.extend(["--nodes".to_owned(), format!("1{options}")]),
-    }
-    words
 }
 
 /// What `--target` takes: the cluster with its options.
@@ -202,10 +182,8 @@ mod tests {
         let (mut run, _) = sample::run();
         let asked = |run: &Run, part: &str| assert!(command(run).contains(part), "{part}: {}", command(run));
         let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        run.plan.serve_arguments = words("--nodes 24 --tokens 256 --racks 3 --answers each");
-        asked(&run, " --nodes 24,tokens=256,racks=3 --answers each");
-        run.plan.serve_arguments = words("--tokens 16");
-        asked(&run, " --nodes 1,tokens=16");
+        run.plan.serve_arguments = words("--nodes 24,tokens=256 --answers each");
+        asked(&run, " --nodes 24,tokens=256 --answers each");
         run.plan.serve_arguments = words("--answers reordered --nap 1ms");
         asked(&run, "cqldyno serve --answers reordered --nap 1ms & cqldyno compare scylla ");
         asked(&run, " --target 127.0.0.1 ");

@@ -38,6 +38,7 @@ impl Earlier {
     pub fn of(run: &mut Value) -> Earlier {
         let mut earlier = Earlier::default();
         let Some(plan) = run.get_mut("plan").and_then(Value::as_object_mut) else { return earlier };
+        plan.get_mut("serve_arguments").and_then(Value::as_array_mut).into_iter().for_each(join_nodes);
         if plan.contains_key("turns") {
             return earlier;
         }
@@ -153,6 +154,26 @@ impl Earlier {
     }
 }
 
+/// Makes options of `--nodes` from the flags `--tokens` and `--racks`, as today's versions write them.
+fn join_nodes(arguments: &mut Vec<Value>) {
+    let (mut others, mut nodes, mut options) = (Vec::new(), None, String::new());
+    for pair in arguments.chunks(2) {
+        match pair {
+            [Value::String(flag), Value::String(number)] if ["--tokens", "--racks"].contains(&flag.as_str()) => {
+                // One is what a node has without the option.
+                if number != "1" {
+                    options += &format!(",{}={number}", flag.trim_start_matches('-'));
+                }
+            }
+            [Value::String(flag), Value::String(number)] if flag == "--nodes" => nodes = Some(number.clone()),
+            other => others.extend_from_slice(other),
+        }
+    }
+    let nodes = nodes.or_else(|| (!options.is_empty()).then(|| "1".to_owned()));
+    let nodes = nodes.map(|nodes| ["--nodes".into(), (nodes + &options).into()]);
+    *arguments = nodes.into_iter().flatten().chain(others).collect();
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -254,6 +275,21 @@ mod tests {
         assert_eq!(disturbed(&[2, 3], |_| false), (Some((20, 24)), Some(Verdict::Dearer)));
         assert_eq!(disturbed(&[2, 3], |cell| cell.contender == "scylla"), (Some((20, 24)), Some(Verdict::Dearer)));
         assert_eq!(disturbed(&[1, 2, 3, 4, 5, 6, 7], |_| false), (Some((10, 24)), Some(Verdict::TooNoisy)));
+    }
+
+    #[test]
+    fn flags_for_tokens_and_racks_are_options_of_nodes_as_today() {
+        for (was, is) in [
+            ("--nodes 24 --tokens 256 --racks 3 --answers each", "--nodes 24,tokens=256,racks=3 --answers each"),
+            ("--answers each --tokens 16", "--nodes 1,tokens=16 --answers each"),
+            ("--nodes 3 --tokens 1 --shards 2", "--nodes 3 --shards 2"),
+            ("--nodes 24,tokens=256", "--nodes 24,tokens=256"),
+            ("--delay 1ms", "--delay 1ms"),
+        ] {
+            let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+            let found = read(sample::run(), |run| run["plan"]["serve_arguments"] = words(was).into(), |_, _| {});
+            assert_eq!(found.run.plan.serve_arguments, words(is), "{was}");
+        }
     }
 
     #[test]
