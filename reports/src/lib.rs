@@ -56,7 +56,7 @@ pub use export::{
 pub use measure::{Better, ByName, Declaration, Measure, MeasureInfo, Unit};
 pub use model::cell::{Cell, ErrorLine, Latency, Pass, RoundCores};
 pub use model::checksum::Checksum;
-pub use model::recorded::{CELLS, PACKED_CELLS, Recorded, RecordedError, foreign, read_cells};
+pub use model::recorded::{CELLS, PACKED_CELLS, Recorded, RecordedError, read_cells};
 pub use model::run::{
     ArrangementInfo, BuiltOnDemand, CONTROL_MARK, Contender, Environment, Library, ModelError, PlanInfo, PointInfo,
     Role, Run, SCHEMA_VERSION, ScenarioInfo, Setting, TargetInfo, TlsInfo, TurnsInfo, share,

@@ -94,7 +94,7 @@ impl Login {
         let closed = |why: &dyn std::fmt::Display| match &self.tls {
             Some(config) if config.client_auth_cert_resolver.has_certs() => broken(why),
             Some(_) => {
-                broken(&format_args!("{why}; if it asks for a client certificate, give --tls cert=FILE,key=FILE"))
+                broken(&format_args!("{why}; if it asks for a client certificate, add `,cert=FILE,key=FILE` to --tls"))
             }
             None => broken(&format_args!("{why}; if it speaks TLS there, give --tls ca=FILE")),
         };

@@ -7,7 +7,7 @@ use cqldyno_bench::Target;
 use cqldyno_driver_api::{ClientCertificate, Tls};
 use cqldyno_scenarios::Replication;
 
-use crate::count::options;
+use crate::count::{ONE_PART, options};
 use crate::heading::CLUSTER;
 use crate::login::Login;
 use crate::outcome::usage;
@@ -28,7 +28,8 @@ pub struct AskedTarget {
 impl AskedTarget {
     /// Reads a target with `datacenter=NAME`, `replication=N|DC=N,...` and `keep` after it.
     pub fn read(text: &str) -> Result<AskedTarget, String> {
-        let (target, found) = options(text, &["datacenter", "replication", "keep"])?;
+        let keys = [("datacenter", ONE_PART), ("replication", is_of_datacenter), ("keep", ONE_PART)];
+        let (target, found) = options(text, &keys)?;
         let datacenter = found.get("datacenter").cloned();
         if datacenter.as_ref().is_some_and(String::is_empty) {
             return Err("a datacenter's name has at least one character; leave `datacenter` out for the nodes of all"
@@ -44,6 +45,11 @@ impl AskedTarget {
             keep: found.contains_key("keep"),
         })
     }
+}
+
+/// Whether a part is the replicas of a datacenter. The others are options of a Cassandra, which go before.
+fn is_of_datacenter(part: &str) -> bool {
+    part.split_once('=').is_some_and(|(name, _)| !["nodes", "heap", "port"].contains(&name))
 }
 
 /// User, password and TLS. All but the password's file name PEM files, of which workers get the paths alone.
@@ -72,9 +78,14 @@ impl Access {
 
 /// Reads what `--tls` takes. Workers may run in another folder, so paths are absolute.
 fn tls(text: &str) -> Result<Tls, String> {
-    let (other, found) = options(text, &["ca", "cert", "key", "unverified"])?;
+    let in_path = |part: &str| !part.contains('=');
+    let keys = [("ca", in_path as fn(&str) -> bool), ("cert", in_path), ("key", in_path), ("unverified", ONE_PART)];
+    let (other, found) = options(text, &keys)?;
     if !other.is_empty() || found.is_empty() {
         return Err("write ca=FILE, cert=FILE and key=FILE with commas between, or `unverified`".to_owned());
+    }
+    if found.get("unverified").is_some_and(|value| !value.is_empty()) {
+        return Err("`unverified` has no value; write it without one, or leave it out and give ca=FILE".to_owned());
     }
     let unverified = found.contains_key("unverified");
     let file = |key| {
@@ -128,6 +139,17 @@ mod tests {
             ("127.0.0.1,keep=yes", "`keep` has no value"),
             ("127.0.0.1,keep,keep", "`keep` is there twice"),
             ("127.0.0.1,replication=0", "write the number of replicas"),
+            (
+                "cassandra,replication=dc1=3,nodes=3",
+                "\"nodes=3\" after `replication` is none of the options `datacenter`, `replication`, `keep`; write one of them, or \
+                 put it before the first of them",
+            ),
+            ("10.0.0.1,datacenter=dc1,10.0.0.2", "\"10.0.0.2\" after `datacenter` is none of the options"),
+            ("10.0.0.1,datacenter=dc1,dc2", "\"dc2\" after `datacenter` is none of the options"),
+            ("10.0.0.1,datacenter=dc1,replicaton=3", "\"replicaton=3\" after `datacenter` is none of the options"),
+            ("10.0.0.1,replication=dc1=3,keeep", "\"keeep\" after `replication` is none of the options"),
+            ("10.0.0.1,replication=dc1=3,datacentre=dc1", "write the number of replicas"),
+            ("10.0.0.1,keep,", "\"\" after `keep` is none of the options"),
             ("keep", "the target \"\" was asked for"),
         ] {
             let error = read(text).unwrap_err();
@@ -146,6 +168,12 @@ mod tests {
             ("ca=/a,key=/b", "`key` was given without `cert`"),
             ("cert=/b,key=/c", "a client certificate was given without `ca`"),
             ("ca=/a,unverified", "`ca` was given together with `unverified`"),
+            ("unverified=false", "`unverified` has no value; write it without one"),
+            ("unverified=false,cert=/b,key=/c", "`unverified` has no value"),
+            (
+                "ca=/a,crt=/b",
+                "\"crt=/b\" after `ca` is none of the options `ca`, `cert`, `key`, `unverified`; write one of them",
+            ),
             ("/a", "write ca=FILE"),
             ("", "write ca=FILE"),
         ] {

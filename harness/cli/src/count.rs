@@ -107,23 +107,36 @@ pub fn patience(text: &str) -> Result<Duration, String> {
     time.ok_or_else(|| "write a time from 1s to a day (1440min), such as 90s or 5min".to_owned())
 }
 
-/// What stands in `text` before its options, and the options: KEY=VALUE or KEY, for KEY one of `keys`, with commas between. A part that
-/// begins no option belongs to the one before.
-pub fn options(text: &str, keys: &[&'static str]) -> Result<(String, BTreeMap<&'static str, String>), String> {
-    let (mut first, mut found, mut last) = (String::new(), BTreeMap::new(), None);
+/// An option, and whether a part after a comma goes on with its value.
+pub type Key = (&'static str, fn(&str) -> bool);
+
+/// Of an option whose value has no comma.
+pub const ONE_PART: fn(&str) -> bool = |_| false;
+
+/// What stands in `text` before its options, and the options: KEY=VALUE or KEY, for KEY one of `keys`, with commas between.
+pub fn options(text: &str, keys: &[Key]) -> Result<(String, BTreeMap<&'static str, String>), String> {
+    let (mut first, mut found, mut last) = (String::new(), BTreeMap::new(), None::<&Key>);
     for (at, part) in text.split(',').enumerate() {
         let (name, value) = part.split_once('=').unwrap_or((part, ""));
-        match (keys.iter().find(|key| **key == name), last) {
-            (Some(key), _) if found.insert(*key, value.to_owned()).is_some() => {
+        let before = match (keys.iter().find(|(key, _)| *key == name), last) {
+            (Some((key, _)), _) if found.contains_key(key) => {
                 return Err(format!("`{key}` is there twice; give it once"));
             }
-            (Some(key), _) => last = Some(*key),
-            (None, last) => {
-                let before = last.and_then(|key| found.get_mut(key)).unwrap_or(&mut first);
-                *before += if at > 0 { "," } else { "" };
-                *before += part;
+            (Some(key), _) => {
+                found.insert(key.0, value.to_owned());
+                last = Some(key);
+                continue;
             }
-        }
+            (None, None) => &mut first,
+            (None, Some((key, goes_on))) if goes_on(part) => found.entry(key).or_default(),
+            (None, Some((key, _))) => {
+                let known = keys.iter().map(|(key, _)| format!("`{key}`")).collect::<Vec<_>>().join(", ");
+                let how = if first.is_empty() { "" } else { ", or put it before the first of them" };
+                return Err(format!("{part:?} after `{key}` is none of the options {known}; write one of them{how}"));
+            }
+        };
+        *before += if at > 0 { "," } else { "" };
+        *before += part;
     }
     Ok((first, found))
 }

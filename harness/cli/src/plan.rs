@@ -16,7 +16,8 @@ use cqldyno_scenarios::{Scenario, Submit};
 
 use crate::access::{Access, AskedTarget};
 use crate::count::{
-    DAY, Limit, Numbers, bytes, count, count_or_none, duration, numbers, options, or_none, parts, patience, pause,
+    DAY, Limit, Numbers, ONE_PART, bytes, count, count_or_none, duration, numbers, options, or_none, parts, patience,
+    pause,
 };
 use crate::heading::{LIMITS, OUTPUT, SETUP, SIZE, WHAT};
 use crate::known::Known;
@@ -568,7 +569,7 @@ struct AskedLimits {
 
 /// Reads what `--limits` takes; what it does not name keeps its default.
 fn limits(text: &str) -> Result<AskedLimits, String> {
-    let (other, found) = options(text, &["noise", "stall", "memory"])?;
+    let (other, found) = options(text, &["noise", "stall", "memory"].map(|key| (key, ONE_PART)))?;
     if !other.is_empty() || found.is_empty() {
         return Err("write noise=SHARE or noise=none, stall=TIME and memory=BYTES with commas between".to_owned());
     }

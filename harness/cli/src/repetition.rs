@@ -6,10 +6,12 @@ use cqldyno_bench::PAGE_SIZE;
 use cqldyno_reports::{Pass, PlanInfo, Run, ScenarioInfo, percent};
 use cqldyno_scenarios::{Scenario, Submit, builtin};
 
-/// The arguments after `cqldyno compare` that ask for the same run again. They state every value, so that no later default changes it.
+/// The arguments after `cqldyno compare` that ask for the same run again. They state the value of every flag, so that no later default
+/// changes it.
 ///
-/// Three things are in no result: the user, files of TLS, and which cores were free. A scenario that is not built in is named as the
-/// file that `cqldyno scenarios NAME --run RUN >NAME.json` writes.
+/// They do not state the number of counted statements, which follows from the size of the run. Three things are in no result: the user,
+/// files of TLS, and which cores were free. A scenario that is not built in is named as the file that
+/// `cqldyno scenarios NAME --run RUN >NAME.json` writes.
 fn arguments(run: &Run) -> Vec<String> {
     let plan = &run.plan;
     let contenders =
@@ -30,11 +32,16 @@ fn arguments(run: &Run) -> Vec<String> {
         plan.settings != "default" || run.contenders.iter().any(|one| one.id.contains("+settings=equal"));
     let of_drivers = |value: String| takes_settings.then_some(value);
     let number = |value: Option<u64>| value.map(|number| number.to_string());
-    // Runs of earlier versions had another size of pages for all.
-    let paged = |contender: &str| match plan.page_size {
-        PAGE_SIZE => contender.to_owned(),
-        _ if !takes_settings || contender.contains("+page-size=") => contender.to_owned(),
-        rows => format!("{contender}+page-size={rows}"),
+    // Runs of earlier versions had another size of pages for all, which contenders with settings of their own may refuse.
+    let paged = |contender: &str| {
+        let settings = contender.split('+').find_map(|part| part.strip_prefix("settings="));
+        match plan.page_size {
+            PAGE_SIZE => contender.to_owned(),
+            _ if settings.unwrap_or(&plan.settings) == "default" || contender.contains("+page-size=") => {
+                contender.to_owned()
+            }
+            rows => format!("{contender}+page-size={rows}"),
+        }
     };
     let flags = [("reference", plan.reference.as_deref().map(paged).filter(|_| run.contenders.len() > 1))];
     let flags = flags.into_iter().chain(names.into_iter().map(|name| ("scenario", Some(name)))).chain([
@@ -71,7 +78,7 @@ pub fn command(run: &Run) -> String {
         format!("{ca}{own}")
     });
     let words = |all: Vec<String>| all.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
-    let serve = words(serve_arguments(&run.plan));
+    let serve = words(run.plan.serve_arguments.clone());
     let (before, after) = match is_served_apart(&run.plan) {
         true => (format!("cqldyno serve {serve} & "), String::new()),
         false => (String::new(), serve),
@@ -83,26 +90,6 @@ pub fn command(run: &Run) -> String {
 /// Whether the embedded cluster answered as `serve` alone still starts it.
 fn is_served_apart(plan: &PlanInfo) -> bool {
     plan.serve_arguments.iter().any(|word| ["--nap", "reordered"].contains(&word.as_str()))
-}
-
-/// Arguments of the embedded cluster in today's words: earlier versions had flags for tokens and racks.
-fn serve_arguments(plan: &PlanInfo) -> Vec<String> {
-    let (mut words, mut options) = (Vec::new(), String::new());
-    for pair in plan.serve_arguments.chunks(2) {
-        match pair {
-            [flag, number] if ["--tokens", "--racks"].contains(&flag.as_str()) => {
-                options += &format!(",{}={number}", flag.trim_start_matches('-'));
-            }
-            other => words.extend(other.iter().cloned()),
-        }
-    }
-    let nodes = words.iter().position(|word| word == "--nodes").and_then(|at| words.get_mut(at + 1));
-    match nodes {
-        Some(nodes) => *nodes += &options,
-        None if options.is_empty() => {}
-        None => words.extend(["--nodes".to_owned(), format!("1{options}")]),
-    }
-    words
 }
 
 /// What `--target` takes: the cluster with its options.
@@ -195,16 +182,20 @@ mod tests {
         let (mut run, _) = sample::run();
         let asked = |run: &Run, part: &str| assert!(command(run).contains(part), "{part}: {}", command(run));
         let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        run.plan.serve_arguments = words("--nodes 24 --tokens 256 --racks 3 --answers each");
-        asked(&run, " --nodes 24,tokens=256,racks=3 --answers each");
-        run.plan.serve_arguments = words("--tokens 16");
-        asked(&run, " --nodes 1,tokens=16");
+        run.plan.serve_arguments = words("--nodes 24,tokens=256 --answers each");
+        asked(&run, " --nodes 24,tokens=256 --answers each");
         run.plan.serve_arguments = words("--answers reordered --nap 1ms");
         asked(&run, "cqldyno serve --answers reordered --nap 1ms & cqldyno compare scylla ");
         asked(&run, " --target 127.0.0.1 ");
         (run.plan.page_size, run.plan.reference) = (10, Some("scylla".to_owned()));
         asked(&run, "compare scylla+page-size=10 ");
         asked(&run, " --reference scylla+page-size=10 ");
+        run.contenders[1].id = "cdrs-tokio+settings=default".to_owned();
+        asked(&run, "compare scylla+page-size=10 cdrs-tokio+settings=default ");
+        let mut other = run.clone();
+        (other.plan.settings, other.plan.reference) = ("default".to_owned(), None);
+        other.contenders[1].id = "cdrs-tokio+settings=equal".to_owned();
+        asked(&other, "compare scylla cdrs-tokio+settings=equal+page-size=10 ");
         run.plan.serve_arguments.clear();
         run.plan.target.id = "10.0.0.1".to_owned();
         (run.plan.datacenter, run.plan.keep) = (Some("dc1".to_owned()), true);

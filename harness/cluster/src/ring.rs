@@ -49,7 +49,9 @@ pub enum TopologyError {
     )]
     Racks(u64, u64),
     /// A text that is no number of nodes with options.
-    #[error("write the number of nodes, such as 3, and then their options, such as 24,tokens=256,racks=3, not {0:?}")]
+    #[error(
+        "write the number of nodes, such as 3, and then their options, each once, such as 24,tokens=256,racks=3, not {0:?}"
+    )]
     Unreadable(String),
 }
 
@@ -130,18 +132,29 @@ impl FromStr for Topology {
 
     fn from_str(text: &str) -> Result<Topology, TopologyError> {
         let unreadable = || TopologyError::Unreadable(text.to_owned());
-        let number = |word: &str| word.parse().map_err(|_| unreadable());
-        let (nodes, options) = text.split_once(',').unwrap_or((text, ""));
-        let (mut tokens, mut racks) = (1, 1);
-        for option in options.split_terminator(',') {
-            match option.split_once('=') {
-                Some(("tokens", value)) => tokens = number(value)?,
-                Some(("racks", value)) => racks = number(value)?,
+        let number = |word: &str| number(word).ok_or_else(unreadable);
+        let (mut tokens, mut racks) = (None, None);
+        let mut words = text.split(',');
+        let nodes = number(words.next().unwrap_or_default())?;
+        for option in words {
+            let (option, value) = match option.split_once('=') {
+                Some(("tokens", value)) => (&mut tokens, value),
+                Some(("racks", value)) => (&mut racks, value),
                 _ => return Err(unreadable()),
+            };
+            if option.replace(number(value)?).is_some() {
+                return Err(unreadable());
             }
         }
-        Topology::new(number(nodes)?, tokens, racks, None)
+        Topology::new(nodes, tokens.unwrap_or(1), racks.unwrap_or(1), None)
     }
+}
+
+/// A whole number as other flags take it: `1_000` and `1k`, too.
+fn number(word: &str) -> Option<u64> {
+    let (digits, unit) = word.strip_suffix(['k', 'K']).map_or((word, 1), |digits| (digits, 1_000));
+    let is_plain = digits.starts_with(|c: char| c.is_ascii_digit()) && !digits.ends_with('_');
+    digits.replace('_', "").parse::<u64>().ok().filter(|_| is_plain)?.checked_mul(unit)
 }
 
 /// Writes what `--nodes` takes.
@@ -368,13 +381,29 @@ mod tests {
              shard by a port from 49152 to 65535; ask for a number from 1 to 16384"
         );
         assert!(error(2, 1, 3, None).ends_with("of which there are 2; ask for up to 2 racks"));
-        for text in ["", "-1", "three", "3,,", "3,tokens", "3,tokens=x", "3,shards=2", "tokens=3"] {
+        for text in [
+            "",
+            "-1",
+            "+1",
+            "1_",
+            "three",
+            "3,",
+            "3,,",
+            "3,tokens",
+            "3,tokens=x",
+            "3,tokens=2,tokens=3",
+            "3,racks=1,racks=1",
+            "3,shards=2",
+            "tokens=3",
+        ] {
             let error = text.parse::<Topology>().unwrap_err().to_string();
             assert!(error.starts_with("write the number of nodes"), "{text}: {error}");
         }
         for text in ["1", "3", "24,tokens=256,racks=3", "4,racks=2"] {
             assert_eq!(text.parse::<Topology>().unwrap().to_string(), text);
         }
+        assert_eq!("1_0,tokens=2_5_6".parse(), Topology::new(10, 256, 1, None));
+        assert_eq!("1k".parse::<Topology>(), Topology::new(1_000, 1, 1, None));
         let two = Topology::new(2, 1, 1, None).unwrap();
         let check =
             |class, options: &[_]| two.check("ks", &replication(class, options)).map_err(|error| error.to_string());

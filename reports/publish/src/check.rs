@@ -220,10 +220,14 @@ impl Check<'_> {
                 // A control runs in timing blocks only.
                 for pass in passes.iter().filter(|pass| **pass == Pass::Timing || !one.control && counts(**pass)) {
                     let cells = self.analysis.cells_of(place, one, *pass);
-                    let mut ran: Vec<u32> = cells.iter().map(|cell| cell.block).collect();
-                    ran.sort_unstable();
-                    // A generation has several turns.
-                    ran.dedup();
+                    let mut turns: Vec<(u32, Option<u32>)> =
+                        cells.iter().map(|cell| (cell.block, cell.round)).collect();
+                    turns.sort_unstable();
+                    // A generation has several turns. It is there as often as one of them.
+                    let same = turns.chunk_by(PartialEq::eq);
+                    let ran: BTreeSet<(u32, usize)> =
+                        same.flat_map(|same| same.iter().enumerate().map(|(nth, (block, _))| (*block, nth))).collect();
+                    let ran: Vec<u32> = ran.into_iter().map(|(block, _)| block).collect();
                     let expected = match (*pass, ran.is_empty()) {
                         (Pass::Timing, _) if ran != all => format!("generations 1 to {} once each", run.blocks()),
                         (Pass::Timing, _) | (_, false) => continue,

@@ -496,6 +496,14 @@ fn a_run_that_is_not_whole_is_reported() {
     let expected = "2026-01-02/blocks/cells.jsonl: noop, reads, multi:2, timing has cells of 11 blocks ([1, 2, 3, 4, 5, 6, 8, 9, 10, \
                     11, 12]), and generations 1 to 12 once each were expected.";
     assert_said(&said, expected);
+    let said = said_of(|_, cells| {
+        let is = |cell: &&Cell| cell.contender == "noop" && cell.block == 7 && cell.pass == Pass::Timing;
+        let twice = cells.iter().find(|cell| is(cell) && cell.scenario == "reads").unwrap().clone();
+        cells.push(twice);
+    });
+    let expected = "2026-01-02/blocks/cells.jsonl: noop, reads, multi:2, timing has cells of 13 blocks ([1, 2, 3, 4, 5, 6, 7, 7, 8, \
+                    9, 10, 11, 12]), and generations 1 to 12 once each were expected.";
+    assert_said(&said, expected);
     let said = said_of(|run, _| run.contenders.retain(|one| one.id != "floor"));
     assert!(said.iter().any(|one| one.contains("its contender \"floor\" is none of the run's")), "{said:?}");
     let said = said_of(|run, cells| {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::attempts::Attempts;
 use crate::measure::{SERVER_CPU, WALL};
 use crate::{Cell, Checksum, Pass, RoundCores, Run, SCHEMA_VERSION};
 
@@ -37,6 +38,7 @@ impl Earlier {
     pub fn of(run: &mut Value) -> Earlier {
         let mut earlier = Earlier::default();
         let Some(plan) = run.get_mut("plan").and_then(Value::as_object_mut) else { return earlier };
+        plan.get_mut("serve_arguments").and_then(Value::as_array_mut).into_iter().for_each(join_nodes);
         if plan.contains_key("turns") {
             return earlier;
         }
@@ -120,7 +122,7 @@ impl Earlier {
         }
     }
 
-    /// If a block was disturbed and did not run again, each has its cores: none that was disturbed, and all of them elsewhere.
+    /// If a block was disturbed and did not run again to its end, each has its cores: none that was disturbed, and all of them elsewhere.
     fn judge_blocks(&self, run: &Run, cells: &mut [Cell]) {
         let block =
             |cell: &Cell| (cell.scenario.clone(), cell.arrangement.clone(), cell.block, cell.round, cell.attempt);
@@ -130,10 +132,9 @@ impl Earlier {
             *last = number;
             *disturbed = disturbed.take().or_else(|| self.noisy.get(&number).cloned());
         }
-        let ran_again = |(scenario, arrangement, number, round, attempt): &(String, String, u32, Option<u32>, u32)| {
-            blocks.contains_key(&(scenario.clone(), arrangement.clone(), *number, *round, attempt + 1))
-        };
-        if !blocks.iter().any(|(block, (_, disturbed))| disturbed.is_some() && !ran_again(block)) {
+        // An attempt after it may have broken off.
+        let attempts = Attempts::of(cells);
+        if !blocks.values().any(|(last, disturbed)| disturbed.is_some() && attempts.is_last(&cells[*last])) {
             return;
         }
         for (last, disturbed) in blocks.into_values() {
@@ -151,6 +152,26 @@ impl Earlier {
             });
         }
     }
+}
+
+/// Makes options of `--nodes` from the flags `--tokens` and `--racks`, as today's versions write them.
+fn join_nodes(arguments: &mut Vec<Value>) {
+    let (mut others, mut nodes, mut options) = (Vec::new(), None, String::new());
+    for pair in arguments.chunks(2) {
+        match pair {
+            [Value::String(flag), Value::String(number)] if ["--tokens", "--racks"].contains(&flag.as_str()) => {
+                // One is what a node has without the option.
+                if number != "1" {
+                    options += &format!(",{}={number}", flag.trim_start_matches('-'));
+                }
+            }
+            [Value::String(flag), Value::String(number)] if flag == "--nodes" => nodes = Some(number.clone()),
+            other => others.extend_from_slice(other),
+        }
+    }
+    let nodes = nodes.or_else(|| (!options.is_empty()).then(|| "1".to_owned()));
+    let nodes = nodes.map(|nodes| ["--nodes".into(), (nodes + &options).into()]);
+    *arguments = nodes.into_iter().flatten().chain(others).collect();
 }
 
 #[cfg(test)]
@@ -230,10 +251,11 @@ mod tests {
 
     #[test]
     fn a_block_that_was_disturbed_and_ran_again_counts_and_one_that_did_not_is_a_round_that_does_not() {
-        let disturbed = |blocks: &[u32], again: bool| {
+        // Runs again: nobody, all, or the first contender until the attempt broke off.
+        let disturbed = |blocks: &[u32], again: fn(&Cell) -> bool| {
             let (mut run, mut cells) = sample::blocks(12);
             run.plan.noise_share = Some(0.1);
-            let of = |cell: &&Cell| again && blocks.contains(&cell.block) && cell.pass == Pass::Timing;
+            let of = |cell: &&Cell| again(cell) && blocks.contains(&cell.block) && cell.pass == Pass::Timing;
             let more: Vec<Cell> = cells.iter().filter(of).map(|cell| Cell { attempt: 2, ..cell.clone() }).collect();
             cells.extend(more);
             let found = read((run, cells), in_blocks, |is, cell| {
@@ -249,9 +271,25 @@ mod tests {
             let verdict = analysis.rows().iter().find(is).unwrap().verdict;
             (analysis.rounds().counting(), verdict)
         };
-        assert_eq!(disturbed(&[2, 3], true), (None, Some(Verdict::Dearer)));
-        assert_eq!(disturbed(&[2, 3], false), (Some((20, 24)), Some(Verdict::Dearer)));
-        assert_eq!(disturbed(&[1, 2, 3, 4, 5, 6, 7], false), (Some((10, 24)), Some(Verdict::TooNoisy)));
+        assert_eq!(disturbed(&[2, 3], |_| true), (None, Some(Verdict::Dearer)));
+        assert_eq!(disturbed(&[2, 3], |_| false), (Some((20, 24)), Some(Verdict::Dearer)));
+        assert_eq!(disturbed(&[2, 3], |cell| cell.contender == "scylla"), (Some((20, 24)), Some(Verdict::Dearer)));
+        assert_eq!(disturbed(&[1, 2, 3, 4, 5, 6, 7], |_| false), (Some((10, 24)), Some(Verdict::TooNoisy)));
+    }
+
+    #[test]
+    fn flags_for_tokens_and_racks_are_options_of_nodes_as_today() {
+        for (was, is) in [
+            ("--nodes 24 --tokens 256 --racks 3 --answers each", "--nodes 24,tokens=256,racks=3 --answers each"),
+            ("--answers each --tokens 16", "--nodes 1,tokens=16 --answers each"),
+            ("--nodes 3 --tokens 1 --shards 2", "--nodes 3 --shards 2"),
+            ("--nodes 24,tokens=256", "--nodes 24,tokens=256"),
+            ("--delay 1ms", "--delay 1ms"),
+        ] {
+            let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+            let found = read(sample::run(), |run| run["plan"]["serve_arguments"] = words(was).into(), |_, _| {});
+            assert_eq!(found.run.plan.serve_arguments, words(is), "{was}");
+        }
     }
 
     #[test]

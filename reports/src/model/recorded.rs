@@ -182,7 +182,7 @@ fn damaged(at: usize, error: serde_json::Error) -> RecordedError {
 }
 
 /// What names something that the run does not have, as the end of a sentence.
-pub fn foreign(cell: &Cell, run: &Run) -> Option<String> {
+fn foreign(cell: &Cell, run: &Run) -> Option<String> {
     let scenario = run.scenarios.iter().any(|one| one.name == cell.scenario && one.hash == cell.scenario_hash);
     let known = [
         (scenario, "scenario", &cell.scenario),

@@ -1,5 +1,7 @@
 //! The plays that have windows.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::time::Duration;
 
@@ -29,7 +31,7 @@ const TURN_COUNT: u64 = 2_000;
 /// How long a worker sleeps between two turns, and the share of it that it may work.
 const ASLEEP: Duration = Duration::from_millis(200);
 const AWAKE_SHARE: f64 = 0.05;
-/// The share of it that threads may wait for a core: on a busy machine a worker that never sleeps uses little and waits for most of it.
+/// The share of it that a thread may wait for a core: on a busy machine a worker that never sleeps uses little and waits for most of it.
 const WAITING_SHARE: f64 = 0.5;
 /// How often what hangs on a clock is looked at before it deviates: a busy machine charges a process with the time of others, now and then.
 const LOOKS: u32 = 3;
@@ -298,29 +300,67 @@ impl<'a> Play<'a> {
 
 /// Why the worker does not sleep between its turns, if so.
 fn awake(pid: i32) -> Option<String> {
-    let mut used = Duration::ZERO;
+    let mut found = None;
     for _ in 0..LOOKS {
-        let before = (process_cpu_ns(pid).ok()?, waited(pid));
+        let (used, before) = (process_cpu_ns(pid).ok()?, waits(pid));
         std::thread::sleep(ASLEEP);
-        used = Duration::from_nanos(process_cpu_ns(pid).ok()?.saturating_sub(before.0));
-        let waited = waited(pid).saturating_sub(before.1);
-        if used <= ASLEEP.mul_f64(AWAKE_SHARE) && waited <= ASLEEP.mul_f64(WAITING_SHARE) {
-            return None;
-        }
+        let used = Duration::from_nanos(process_cpu_ns(pid).ok()?.saturating_sub(used));
+        found = restless(used, longest_wait(&before, &waits(pid)));
+        found.as_ref()?;
     }
-    Some(format!(
-        "The worker used {:.3} s of CPU time in {:.3} s between two of its turns; it must sleep there.",
-        used.as_secs_f64(),
-        ASLEEP.as_secs_f64()
-    ))
+    found
 }
 
-/// How long the threads of a process were ready to run and waited for a core, after proc(5).
-fn waited(pid: i32) -> Duration {
+/// Why a worker with this CPU time, of which a thread waited so long for a core, was not asleep, if so.
+fn restless(used: Duration, waited: Duration) -> Option<String> {
+    let did = if used > ASLEEP.mul_f64(AWAKE_SHARE) {
+        format!("used {:.3} s of CPU time", used.as_secs_f64())
+    } else if waited > ASLEEP.mul_f64(WAITING_SHARE) {
+        format!("had a thread that was ready to run and waited {:.3} s for a core", waited.as_secs_f64())
+    } else {
+        return None;
+    };
+    Some(format!("The worker {did} in {:.3} s between two of its turns; it must sleep there.", ASLEEP.as_secs_f64()))
+}
+
+/// How long each thread of a process was ready to run and waited for a core so far, in nanoseconds, after proc(5).
+fn waits(pid: i32) -> BTreeMap<OsString, u64> {
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     let each = tasks.filter_map(|task| {
         let text = fs::read_to_string(task.path().join("schedstat")).ok()?;
-        text.split(' ').nth(1)?.parse::<u64>().ok()
+        Some((task.file_name(), text.split(' ').nth(1)?.parse().ok()?))
     });
-    Duration::from_nanos(each.sum())
+    each.collect()
+}
+
+/// The longest wait of one thread since `before`: many threads that sleep wait a little each.
+fn longest_wait(before: &BTreeMap<OsString, u64>, after: &BTreeMap<OsString, u64>) -> Duration {
+    let each = after.iter().map(|(thread, waited)| waited.saturating_sub(before.get(thread).copied().unwrap_or(0)));
+    Duration::from_nanos(each.max().unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worker_is_asleep_if_none_of_its_threads_waits_long_and_else_it_says_which_time_was_too_much() {
+        let of = |threads: &[(&str, u64)]| -> BTreeMap<OsString, u64> {
+            threads.iter().map(|(id, ms)| ((*id).into(), ms * 1_000_000)).collect()
+        };
+        let before = of(&[("1", 900), ("2", 5)]);
+        let many: Vec<(String, u64)> = (0..100).map(|id| (id.to_string(), 10)).collect();
+        let many: Vec<(&str, u64)> = many.iter().map(|(id, ms)| (id.as_str(), *ms)).collect();
+        assert_eq!(restless(Duration::ZERO, longest_wait(&before, &of(&many))), None);
+        let waited = longest_wait(&before, &of(&[("1", 930), ("2", 155), ("3", 20)]));
+        assert_eq!(
+            restless(Duration::from_millis(4), waited).unwrap(),
+            "The worker had a thread that was ready to run and waited 0.150 s for a core in 0.200 s between two of its turns; it must \
+             sleep there."
+        );
+        assert_eq!(
+            restless(Duration::from_millis(50), waited).unwrap(),
+            "The worker used 0.050 s of CPU time in 0.200 s between two of its turns; it must sleep there."
+        );
+    }
 }

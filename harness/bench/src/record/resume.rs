@@ -4,7 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use cqldyno_reports::{Cell, Contender, ModelError, Recorded, RecordedError, Run, TlsInfo, foreign};
+use cqldyno_reports::{Cell, Contender, ModelError, Recorded, RecordedError, Run, TlsInfo};
+use serde::de::IgnoredAny;
 
 use crate::plan::Plan;
 use crate::plan::placement::Placement;
@@ -51,6 +52,18 @@ enum Why {
     OtherTls(&'static str, &'static str),
 }
 
+impl From<RecordedError> for Why {
+    fn from(error: RecordedError) -> Why {
+        match error {
+            RecordedError::Cell { number, why } => Why::Damaged(number, why),
+            RecordedError::Changed { .. } => Why::NotItsCells,
+            RecordedError::Read(error) => Why::NoRun(CELLS, error),
+            RecordedError::Model(error) => Why::NotARun(error),
+            RecordedError::Several { .. } => Why::NotAPlan(error.to_string()),
+        }
+    }
+}
+
 fn tls_in_words(tls: Option<TlsInfo>) -> &'static str {
     match tls.map(|tls| (tls.verified, tls.client_certificate)) {
         None => "no TLS",
@@ -84,14 +97,11 @@ pub(crate) struct Torn {
 pub(crate) fn reopen(path: &Path, access: Access) -> Result<Reopened, ResumeError> {
     let failed = |why| ResumeError { path: path.to_path_buf(), why };
     let text = fs::read_to_string(path.join(RUN)).map_err(|error| failed(Why::NoRun(RUN, error)))?;
-    let run = Run::from_json(&text).map_err(|error| failed(Why::NotARun(error)))?;
+    Run::from_json(&text).map_err(|error| failed(Why::NotARun(error)))?;
     let folder = RunFolder::open(path.to_path_buf()).map_err(|error| failed(Why::Folder(error)))?;
     let bytes = fs::read(path.join(CELLS)).map_err(|error| failed(Why::NoRun(CELLS, error)))?;
-    let Lines { cells, good_bytes, dropped } =
-        lines(&bytes, &run).map_err(|(line, error)| failed(Why::Damaged(line, error)))?;
-    if let Err(RecordedError::Changed { .. }) = Recorded::from_folder(&text, bytes.as_slice()) {
-        return Err(failed(Why::NotItsCells));
-    }
+    let (whole, dropped) = without_torn(&bytes);
+    let Recorded { run, cells, .. } = Recorded::from_folder(&text, whole).map_err(|error| failed(error.into()))?;
     let (plan, placements) = Plan::of_run(&run, access).map_err(|what| failed(Why::NotAPlan(what)))?;
     if run.plan.with_user && plan.access.credentials.is_none() {
         return Err(failed(Why::NoUser));
@@ -101,7 +111,7 @@ pub(crate) fn reopen(path: &Path, access: Access) -> Result<Reopened, ResumeErro
         return Err(failed(Why::OtherTls(tls_in_words(run.plan.tls), tls_in_words(tls))));
     }
     let torn = dropped.map(|why| Torn {
-        good_bytes,
+        good_bytes: whole.len() as u64,
         sentence: format!(
             "The last line of {} was cut off ({why}) and is dropped; its cell runs again.",
             path.join(CELLS).display()
@@ -110,36 +120,17 @@ pub(crate) fn reopen(path: &Path, access: Access) -> Result<Reopened, ResumeErro
     Ok(Reopened { folder, run, cells, plan, placements, torn })
 }
 
-#[derive(Debug)]
-struct Lines {
-    cells: Vec<Cell>,
-    /// Up to the end of the last whole line.
-    good_bytes: u64,
-    dropped: Option<String>,
-}
-
-fn lines(bytes: &[u8], run: &Run) -> Result<Lines, (usize, String)> {
-    let mut found = Lines { cells: Vec::new(), good_bytes: 0, dropped: None };
-    let mut rest = bytes;
-    while !rest.is_empty() {
-        let end = rest.iter().position(|byte| *byte == b'\n');
-        let (line, rest_of_it) = end.map_or((rest, &rest[rest.len()..]), |end| (&rest[..end], &rest[end + 1..]));
-        match serde_json::from_slice::<Cell>(line) {
-            Ok(cell) => match foreign(&cell, run) {
-                Some(why) => return Err((found.cells.len() + 1, why)),
-                None if end.is_some() => found.cells.push(cell),
-                // Its line feed is missing: who knows what else.
-                None => found.dropped = Some("it has no end".to_owned()),
-            },
-            Err(error) if rest_of_it.is_empty() => found.dropped = Some(error.to_string()),
-            Err(error) => return Err((found.cells.len() + 1, error.to_string())),
-        }
-        if found.dropped.is_none() {
-            found.good_bytes = (bytes.len() - rest_of_it.len()) as u64;
-        }
-        rest = rest_of_it;
+/// All whole lines, and what is wrong with the last one if it was cut off.
+fn without_torn(bytes: &[u8]) -> (&[u8], Option<String>) {
+    let begins = bytes.strip_suffix(b"\n").unwrap_or(bytes).iter().rposition(|byte| *byte == b'\n');
+    let (before, last) = bytes.split_at(begins.map_or(0, |at| at + 1));
+    match serde_json::from_slice::<IgnoredAny>(last) {
+        _ if last.is_empty() => (bytes, None),
+        Ok(_) if last.ends_with(b"\n") => (bytes, None),
+        // Its line feed is missing: who knows what else.
+        Ok(_) => (before, Some("it has no end".to_owned())),
+        Err(error) => (before, Some(error.to_string())),
     }
-    Ok(found)
 }
 
 /// Refuses to go on when machine, cqldyno (which is the server, too) or a worker is another than when the run began; `found` is the
@@ -201,6 +192,10 @@ fn libraries(row: &Contender) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
+    use cqldyno_reports::read_cells;
+
     use super::*;
     use crate::plan::plan;
     use crate::plan::topology::Topology;
@@ -222,34 +217,62 @@ mod tests {
         serde_json::to_string(&cell).unwrap() + "\n"
     }
 
+    /// What reopening a folder with these cells finds; no run with this plan has an end.
+    fn reopened(run: &Run, cells: &[u8]) -> Result<Reopened, ResumeError> {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join(RUN), serde_json::to_string(run).unwrap()).unwrap();
+        fs::write(folder.path().join(CELLS), cells).unwrap();
+        reopen(folder.path(), Access::default())
+    }
+
     #[test]
     fn a_last_line_that_was_cut_off_anywhere_is_dropped_and_the_others_stay() {
         let run = run();
         let (first, last) = (line(&run, "scylla"), line(&run, "noop"));
+        let found = |cells: &[u8]| {
+            let found = reopened(&run, cells).unwrap();
+            (found.cells.len(), found.torn.map(|torn| torn.good_bytes as usize))
+        };
         for cut in [1, 20, last.len() - 2, last.len() - 1] {
             let bytes = [first.as_bytes(), &last.as_bytes()[..cut]].concat();
-            let found = lines(&bytes, &run).unwrap();
-            assert_eq!((found.cells.len(), found.good_bytes), (1, first.len() as u64), "{cut}");
-            assert!(found.dropped.is_some(), "{cut}");
+            assert_eq!(found(&bytes), (1, Some(first.len())), "{cut}");
         }
         // What some file systems leave after a power cut.
-        let zeros = [first.as_bytes(), &[0; 64]].concat();
-        assert!(lines(&zeros, &run).unwrap().dropped.is_some());
-        let whole = lines((first.clone() + &last).as_bytes(), &run).unwrap();
-        assert_eq!((whole.cells.len(), whole.dropped), (2, None));
-        assert_eq!(lines(b"", &run).unwrap().cells.len(), 0);
+        assert_eq!(found(&[first.as_bytes(), &[0; 64]].concat()), (1, Some(first.len())));
+        assert_eq!(found(&[first.as_bytes(), &[0; 64], b"\n"].concat()), (1, Some(first.len())));
+        assert_eq!(found((first.clone() + &last).as_bytes()), (2, None));
+        assert_eq!(found(b""), (0, None));
     }
 
     #[test]
     fn damage_in_the_middle_is_refused_with_the_line() {
         let run = run();
         let good = line(&run, "scylla");
-        let error = lines(format!("{good}{}\n{good}", &good[..30]).as_bytes(), &run).unwrap_err();
-        assert_eq!(error.0, 2);
-        assert!(error.1.contains("EOF"), "{}", error.1);
-        let foreign = line(&run, "cdrs-tokio");
-        let (at, why) = lines((good + &foreign).as_bytes(), &run).unwrap_err();
-        assert_eq!((at, why.as_str()), (2, "its contender \"cdrs-tokio\" is none of the run's"));
+        let error = |cells: String| reopened(&run, cells.as_bytes()).err().unwrap().to_string();
+        let cut = error(format!("{good}{}\n{good}", &good[..30]));
+        assert!(cut.contains("line 2 of its cells.jsonl is damaged: EOF"), "{cut}");
+        let foreign = error(format!("{good}{}", line(&run, "cdrs-tokio")));
+        let why = "line 2 of its cells.jsonl is damaged: its contender \"cdrs-tokio\" is none of the run's; repair";
+        assert!(foreign.contains(why), "{foreign}");
+    }
+
+    #[test]
+    fn a_run_of_an_earlier_version_is_converted_as_it_is_opened() {
+        let published = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reports/published");
+        // Of the first schema, of blocks, and with the loops that cores had before the witness.
+        let outcomes = ["2026-11-20/classic", "2026-11-22/blocks", "2026-11-23/blocks"].map(|name| {
+            let (from, to) = (published.join(name), tempfile::tempdir().unwrap());
+            let text = fs::read_to_string(from.join(RUN)).unwrap();
+            fs::write(to.path().join(RUN), &text).unwrap();
+            let mut cells = File::create(to.path().join(CELLS)).unwrap();
+            io::copy(&mut read_cells(&from).unwrap(), &mut cells).unwrap();
+            let found = reopen(to.path(), Access::default()).map_err(|error| error.why.to_string())?;
+            let expected = Recorded::from_folder(&text, read_cells(&from).unwrap()).unwrap();
+            assert!(found.torn.is_none() && (found.run, found.cells) == (expected.run, expected.cells), "{name}");
+            Ok(found.plan.turns.rounds)
+        });
+        let other = |why: &str| Err(format!("{why}; run the comparison again"));
+        assert_eq!(outcomes, [other("it does not hold the scenario writes"), Ok(1), Ok(5)]);
     }
 
     #[test]

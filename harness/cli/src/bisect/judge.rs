@@ -48,9 +48,14 @@ impl Searched {
         let place = analysis.places().next().ok_or_else(|| (0, "The run has no scenario.".to_owned()))?;
         let all: Vec<&Contender> = analysis.run().contenders.iter().collect();
         let versions: Vec<&[&Contender]> = all.chunks(self.names()).collect();
+        let figure = self.figure();
+        let rows = analysis.figures(place, &all, figure).map_err(|(at, why)| (at / self.names(), why))?;
+        // One measure for all versions: callgrind's instructions are no match for the processor's.
+        let used = figure.ids.iter().position(|id| rows.first().is_some_and(|row| row.meter == *id));
+        let figure = Figure { ids: used.map_or(figure.ids, |at| &figure.ids[at..=at]), ..*figure };
         let between = |before: usize, after: usize| {
             let blamed = |(at, why)| (if at < self.names() { before } else { after }, why);
-            analysis.difference(place, [versions[before], versions[after]], self.figure()).map_err(blamed)
+            analysis.difference(place, [versions[before], versions[after]], &figure).map_err(blamed)
         };
         Ok(match versions.len() {
             2 => Beside { ends: between(0, 1)?, here: None },
@@ -109,7 +114,7 @@ impl Beside {
 
 #[cfg(test)]
 mod tests {
-    use cqldyno_reports::measure::CPU_PER_STATEMENT;
+    use cqldyno_reports::measure::{CALLGRIND_INSTRUCTIONS, CPU_PER_STATEMENT, PROCESSOR_INSTRUCTIONS};
     use cqldyno_reports::{Cell, Measure, Run, Unit};
 
     use super::*;
@@ -211,6 +216,31 @@ mod tests {
             Searched::Cpu.beside(&Analysis::new(&run, &cells)).unwrap().rises()
         };
         assert_eq!((near(1.015), near(1.05)), (None, Some(true)), "2 % may be the order of functions in memory");
+    }
+
+    #[test]
+    fn all_versions_are_judged_by_one_measure_that_all_have() {
+        let (mut run, cells) = sample::run();
+        run.scenarios.truncate(1);
+        let (who, template) =
+            (run.contenders[0].clone(), cells.iter().find(|cell| cell.pass == Pass::Counting).unwrap());
+        let ids = ["v0", "v0#2", "v1", "v1#2", "v2", "v2#2"];
+        run.contenders = ids.map(|id| Contender { id: id.to_owned(), ..who.clone() }).to_vec();
+        let cell = |(at, id): (usize, &&str)| {
+            let version = at / 2;
+            // The last version has no count of callgrind.
+            let counts = [(PROCESSOR_INSTRUCTIONS, 100.0), (CALLGRIND_INSTRUCTIONS, 1_000.0)];
+            let counts = counts.into_iter().take(if version == 2 { 1 } else { 2 });
+            let value = |one: f64| Measure::value(one * (version + 1) as f64, Unit::Count);
+            let measures = counts.map(|(meter, one)| (meter.to_owned(), value(one))).collect();
+            Cell { contender: (*id).to_owned(), pass: Pass::Instructions, measures, ..template.clone() }
+        };
+        let cells: Vec<Cell> = ids.iter().enumerate().map(cell).collect();
+        let found = Searched::Instructions.beside(&Analysis::new(&run, &cells)).unwrap();
+        assert_eq!(found.figures(), [100.0, 200.0, 300.0]);
+        run.contenders.truncate(4);
+        let found = Searched::Instructions.beside(&Analysis::new(&run, &cells)).unwrap();
+        assert_eq!(found.figures(), [1_000.0, 2_000.0]);
     }
 
     #[test]

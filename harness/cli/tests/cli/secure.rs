@@ -293,7 +293,7 @@ fn all_drivers_show_a_certificate_where_the_cluster_asks_for_one_and_no_secret_g
     // Its user is called as its password is, so that cannot be looked for here.
 
     let of = |further: &[&[String]]| node.compared(&names, node.tls, &[&[&user[..]], further].concat());
-    of(&[&tls]).is_refused(&["if it asks for a client certificate, give --tls cert=FILE,key=FILE"]);
+    of(&[&tls]).is_refused(&["if it asks for a client certificate, add `,cert=FILE,key=FILE` to --tls"]);
     // If the node closes before its alert is read, that is all that there is to tell.
     of(&[&files.of_client("ca.pem", "expired-client")]).is_refused(&["CertificateExpired", "Connection reset by peer"]);
     of(&[&files.of_client("other-ca.pem", "client")]).is_refused(&["UnknownIssuer"]);

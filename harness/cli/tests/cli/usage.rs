@@ -367,6 +367,10 @@ fn a_share_of_noise_cores_and_memory_are_refused_with_how_to_write_them() {
         let error = refused(&["compare", &format!("--limits=noise={share}")]);
         assert!(error.contains("write a share above 0, at most 100%") && error.contains("`none`"), "{error}");
     }
+    let misspelt = refused(&["compare", "--limits", "noise=10%,stal=5s"]);
+    assert!(
+        misspelt.contains("\"stal=5s\" after `noise` is none of the options `noise`, `stall`, `memory`; write one")
+    );
     assert!(refused(&["compare", "--limits", "-1%"]).contains("write noise=SHARE or noise=none, stall=TIME"));
     assert!(refused(&["compare", "--count", "-5"]).contains("write a whole number from 1 on, such as 500000"));
     assert!(refused(&["serve", "--threads", "-1"]).contains("write a whole number from 1 on, such as 500000"));
