@@ -52,7 +52,8 @@ mod tests {
         let bytes = std::fs::read(std::env::current_exe().unwrap()).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
-        for length in (0..300).chain([512, 4_096]) {
+        // Headers and notes lie at the beginning.
+        for length in 0..300 {
             std::fs::write(&file, &bytes[..length]).unwrap();
             assert_eq!(of(&file), None, "{length}");
         }
