@@ -132,7 +132,7 @@ impl FromStr for Topology {
 
     fn from_str(text: &str) -> Result<Topology, TopologyError> {
         let unreadable = || TopologyError::Unreadable(text.to_owned());
-        let number = |word: &str| number(word).ok_or_else(unreadable);
+        let number = |word: &str| word.parse::<u64>().ok().filter(|_| !word.starts_with('+')).ok_or_else(unreadable);
         let (mut tokens, mut racks) = (None, None);
         let mut words = text.split(',');
         let nodes = number(words.next().unwrap_or_default())?;
@@ -148,13 +148,6 @@ impl FromStr for Topology {
         }
         Topology::new(nodes, tokens.unwrap_or(1), racks.unwrap_or(1), None)
     }
-}
-
-/// A whole number as other flags take it: `1_000` and `1k`, too.
-fn number(word: &str) -> Option<u64> {
-    let (digits, unit) = word.strip_suffix(['k', 'K']).map_or((word, 1), |digits| (digits, 1_000));
-    let is_plain = digits.starts_with(|c: char| c.is_ascii_digit()) && !digits.ends_with('_');
-    digits.replace('_', "").parse::<u64>().ok().filter(|_| is_plain)?.checked_mul(unit)
 }
 
 /// Writes what `--nodes` takes.
@@ -402,8 +395,6 @@ mod tests {
         for text in ["1", "3", "24,tokens=256,racks=3", "4,racks=2"] {
             assert_eq!(text.parse::<Topology>().unwrap().to_string(), text);
         }
-        assert_eq!("1_0,tokens=2_5_6".parse(), Topology::new(10, 256, 1, None));
-        assert_eq!("1k".parse::<Topology>(), Topology::new(1_000, 1, 1, None));
         let two = Topology::new(2, 1, 1, None).unwrap();
         let check =
             |class, options: &[_]| two.check("ks", &replication(class, options)).map_err(|error| error.to_string());

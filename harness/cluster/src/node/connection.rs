@@ -219,9 +219,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 }
             };
             let body = (self.start + HEADER_LEN, self.start + HEADER_LEN + header.length);
+            let had_others = !self.group.is_empty();
             if !self.add_to_group(&header, input, body) {
                 self.execute_group(input).await?;
-                if !self.add_to_group(&header, input, body) {
+                if !had_others || !self.add_to_group(&header, input, body) {
                     self.answer(&header, &input[body.0..body.1]).await;
                 }
             }
