@@ -78,6 +78,9 @@ fn rows(answer: &[u8]) -> Parsed<Vec<Row>> {
         return Err(Malformed::new("The answer is no page of rows"));
     }
     let (columns, count) = (reader.int()?, reader.int()?);
+    if columns < 1 {
+        return Err(Malformed::new("The answer has rows without columns"));
+    }
     let mut row = || (0..columns).map(|_| Ok(reader.bytes()?.map(<[u8]>::to_vec))).collect();
     (0..count).map(|_| row()).collect()
 }

@@ -20,4 +20,4 @@ pub use fetch::is_fetched;
 pub use kept::{Condition, Kept, KeptNode};
 pub use machine::check;
 pub use node::{Gate, JVM_VARIABLE};
-pub use order::{Order, RELEASES};
+pub use order::{OPTIONS, Order, RELEASES};

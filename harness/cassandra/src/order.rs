@@ -4,6 +4,8 @@ use std::fmt;
 
 use crate::error::{CassandraError, Result};
 
+/// The options of an order, each as KEY=VALUE.
+pub const OPTIONS: [&str; 3] = ["nodes", "heap", "port"];
 /// The lines of releases that were tried with this cqldyno, the default first, each with its release.
 pub const RELEASES: [(&str, &str); 2] = [("5.0", "5.0.9"), ("4.1", "4.1.10")];
 
