@@ -129,9 +129,10 @@ impl Analysis<'_> {
             let rows = self.figures(place, &names, of)?;
             let (first, second) = rows.split_at(before.len());
             let ([before, by], [after, other]) = (side(first), side(second));
-            let verdict = Ok(Verdict::Same);
-            let found = Difference { before, after, spread: Some(by.max(other)), interval: None, verdict };
-            return Ok(Difference { verdict: Ok(found.beyond(of.least.of(before))), ..found });
+            let (spread, verdict) = (Some(by.max(other)), Ok(Verdict::Same));
+            let mut found = Difference { before, after, spread, interval: None, verdict };
+            found.verdict = Ok(found.beyond(of.least.of(before)));
+            return Ok(found);
         }
         let against = self.turned(before.first().map_or("", |one| &one.id));
         let rows = against.figures(place, &names, of)?;
@@ -139,9 +140,9 @@ impl Analysis<'_> {
         // The level of the reference is pooled with that of its second name.
         let level = |rows: &[&SummaryRow]| rows.first().and_then(|row| row.level).unwrap_or(f64::NAN);
         let logs: f64 = second.iter().filter_map(|row| row.level).map(f64::ln).sum();
+        let (interval, verdict) = against.time_over(place, after);
         let (before, after) = (level(first), (logs / second.len() as f64).exp());
         let spread = first.get(1).and_then(|row| row.ratio).map(|ratio| (ratio - 1.0).abs() * before);
-        let (interval, verdict) = against.time_over(place, &names[first.len()..]);
         Ok(Difference { before, after, spread, interval, verdict })
     }
 

@@ -50,7 +50,8 @@ impl Earlier {
         }
         if let Some(why) = plan.remove("without_turns") {
             let scenarios = run.get_mut("scenarios").and_then(Value::as_array_mut);
-            scenarios.into_iter().flatten().for_each(|one| one["apart"] = why.clone());
+            let scenarios = scenarios.into_iter().flatten().filter_map(Value::as_object_mut);
+            scenarios.for_each(|one| drop(one.insert("apart".to_owned(), why.clone())));
         }
         run["schema"] = SCHEMA_VERSION.into();
         earlier
@@ -124,6 +125,9 @@ impl Earlier {
 
     /// If a block was disturbed and did not run again to its end, each has its cores: none that was disturbed, and all of them elsewhere.
     fn judge_blocks(&self, run: &Run, cells: &mut [Cell]) {
+        if self.noisy.is_empty() {
+            return;
+        }
         let block =
             |cell: &Cell| (cell.scenario.clone(), cell.arrangement.clone(), cell.block, cell.round, cell.attempt);
         let mut blocks: BTreeMap<_, (usize, Option<String>)> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! What is searched by, and what versions side by side say of it.
+//! The figure that a search follows, and how versions are judged by it.
 
 use clap::ValueEnum;
 use cqldyno_reports::measure::{ALLOCATIONS, CPU_TIME, Figure, INSTRUCTIONS, SYSTEM_CALLS};
@@ -82,7 +82,7 @@ impl Beside {
     }
 
     /// Whether both runs of each version had the same figure.
-    pub fn is_exact(&self) -> bool {
+    pub fn has_no_spread(&self) -> bool {
         self.here.iter().flatten().chain([&self.ends]).all(|one| one.interval.is_none() && one.spread == Some(0.0))
     }
 
@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(twice([3.3, 0.4, 5.0]), Seen::NearerOlder, "beyond an end is neither's");
         assert_eq!(twice([1.0, 1.0, 1.0]), Seen::Unclear);
         let exact = counted(Searched::Syscalls, [[1.0; 2], [2.0; 2]]);
-        assert!(exact.is_exact() && exact.rises() == Some(true) && exact.figures() == [1.0, 2.0]);
+        assert!(exact.has_no_spread() && exact.rises() == Some(true) && exact.figures() == [1.0, 2.0]);
         assert_eq!(counted(Searched::Syscalls, [[2.0; 2], [1.0; 2]]).rises(), Some(false));
     }
 
@@ -164,7 +164,7 @@ mod tests {
         let varied = [[3.3, 3.31], [0.4, 0.41], [3.31, 3.3]];
         assert_eq!(seen(varied, false), Seen::Older);
         assert_eq!(seen(varied, true), Seen::Unclear, "the ends differ the other way round");
-        assert!(!counted(Searched::Syscalls, varied).is_exact());
+        assert!(!counted(Searched::Syscalls, varied).has_no_spread());
         assert_eq!(seen([[1.0, 1.1], [1.2, 1.1], [1.1, 1.2]], true), Seen::Unclear);
     }
 

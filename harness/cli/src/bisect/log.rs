@@ -42,7 +42,7 @@ pub struct Asked {
     #[arg(long, value_name = "NAME", default_value = "current", help_heading = WHAT, requires = "driver")]
     #[arg(value_parser = |text: &str| text.parse::<Arrangement>().map(|one| one.to_string()))]
     pub arrangement: String,
-    /// Statements per cell that counts
+    /// Statements of each cell that counts
     #[arg(short = 'n', long, value_name = "N", value_parser = count, default_value = "100k", help_heading = SIZE)]
     #[arg(requires = "driver")]
     pub count: u64,

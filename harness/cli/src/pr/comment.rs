@@ -85,7 +85,7 @@ impl Comment<'_> {
         let of = |side: &Side, one: &cqldyno_reports::Contender| {
             let built = one.built.as_ref();
             let revision =
-                built.and_then(|built| built.revision.as_ref()).map(|revision| &revision[..7.min(revision.len())]);
+                built.and_then(|built| built.revision.as_ref()).map(|revision| revision.get(..7).unwrap_or(revision));
             let dirty = built.filter(|built| built.dirty).map(|_| "dirty");
             let name = if side.name == WORKING_TREE { "working tree" } else { side.name.as_str() };
             let more: Vec<&str> = revision.filter(|short| *short != name).into_iter().chain(dirty).collect();
