@@ -4,6 +4,7 @@ use std::path::{Path, absolute};
 
 use anyhow::Result;
 use cqldyno_bench::Target;
+use cqldyno_cassandra::OPTIONS;
 use cqldyno_driver_api::{ClientCertificate, Tls};
 use cqldyno_scenarios::Replication;
 
@@ -49,7 +50,7 @@ impl AskedTarget {
 
 /// Whether a part is the replicas of a datacenter. The others are options of a Cassandra, which go before.
 fn is_of_datacenter(part: &str) -> bool {
-    part.split_once('=').is_some_and(|(name, _)| !["nodes", "heap", "port"].contains(&name))
+    part.split_once('=').is_some_and(|(name, _)| !OPTIONS.contains(&name))
 }
 
 /// User, password and TLS. All but the password's file name PEM files, of which workers get the paths alone.

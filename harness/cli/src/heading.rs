@@ -6,9 +6,9 @@ pub const WHAT: &str = "What runs";
 pub const SIZE: &str = "How much";
 /// How drivers and server are set up.
 pub const SETUP: &str = "Drivers and server";
-/// Login, TLS and keyspaces on an existing cluster.
+/// Login and TLS on an existing cluster.
 pub const CLUSTER: &str = "Your own cluster (--target)";
-/// What ends a worker or repeats a block.
+/// What ends a worker, and which rounds count.
 pub const LIMITS: &str = "Limits and noise";
 /// Where the result goes and how much of it is shown.
 pub const OUTPUT: &str = "Output";

@@ -81,9 +81,9 @@ pub struct Asked {
     /// HOST[:PORT],..., or cassandra
     ///
     /// `embedded` is in memory. Addresses name nodes of a running cluster. `cassandra` starts Apache Cassandra 5.0 here, fetched once
-    /// from Maven Central; it needs Java 11 or 17. Also cassandra:4.1; options follow: nodes=3,heap=1G,port=9042. Last come, for any
-    /// cluster, replication=3 or replication=dc1=3,dc2=2, and for addresses datacenter=NAME, whose nodes alone get statements, and
-    /// `keep`, which uses keyspaces cqldyno_N that exist and drops none.
+    /// from Maven Central; it needs Java 11 or 17. Also cassandra:4.1; options follow: nodes=3,heap=1G,port=9042. Last come
+    /// replication=3 or replication=dc1=3,dc2=2, for any cluster. After addresses, datacenter=NAME sends statements to that datacenter
+    /// alone, and `keep` uses keyspaces cqldyno_N that exist and drops none.
     #[arg(long, value_name = "NODES", value_parser = AskedTarget::read, default_value = "embedded", help_heading = WHAT)]
     target: AskedTarget,
     /// equal for all, or default
@@ -133,7 +133,7 @@ pub struct Asked {
     /// Adds passes `allocations` and `instructions`. With --target: 20 generations of one turn of 1M.
     #[arg(long, conflicts_with_all = ["count", "blocks", "rate"], help_heading = SIZE)]
     publish: bool,
-    /// Statements per turn, or all of --count [default: 20k, or what fits into a round of 1.5 s]
+    /// Statements per turn, or all of --count [default: 20k, or fewer where a round would take long]
     ///
     /// `all` issues --count in one piece, as `time` would.
     #[arg(long, value_name = "N|all", value_parser = turn, conflicts_with_all = ["blocks", "quick"], help_heading = SIZE)]
@@ -183,8 +183,8 @@ pub struct Asked {
 
     /// What leaves a round out, and what ends a worker: noise=10%,stall=30s,memory=4G
     ///
-    /// `noise`: the share of the cores that other processes and steal may use in a round, or `none`. A worker ends that issues nothing
-    /// for `stall`, from 1s to a day, or uses more resident memory than `memory`, of which there is no limit by default.
+    /// `noise`: the share of the cores that other processes and the hypervisor may use in a round, or `none`. `stall`, from 1s to a day:
+    /// ends a worker that issues nothing for so long. `memory`: ends a worker with more resident memory; no limit by default.
     #[arg(long, value_name = "KEY=VALUE,...", value_parser = limits, default_value = "noise=10%,stall=30s")]
     #[arg(help_heading = LIMITS)]
     limits: AskedLimits,
@@ -198,8 +198,8 @@ pub struct Asked {
 pub struct Conditions {
     /// Time limit [default: 5min without --count or --blocks]
     ///
-    /// Or `none`. One generation of everything always runs. --quick has 30s, --until and --publish 20min, --target none. With NAME@all,
-    /// which compares counts alone, a time measures CPU time, too.
+    /// Or `none`. One generation of everything always runs. --quick has 30s, --until and --publish 20min, --target none. NAME@all
+    /// compares counts alone, and with a time CPU time, too.
     #[arg(long, value_name = "TIME", value_parser = or_none(patience), help_heading = SIZE)]
     within: Option<Limit<Duration>>,
     #[command(flatten)]
@@ -229,7 +229,7 @@ impl Asked {
         let serve_arguments = self.serve_arguments();
         if let (false, Some(flag)) = (target.is_embedded(), serve_arguments.first()) {
             return Err(usage(format!(
-                "{flag} was given with the target {target}, which is not ours to set; leave {flag} out, or start a cluster with `cqldyno \
+                "{flag} was given with the target {target}, and works on the embedded cluster alone; leave {flag} out, or start a cluster with `cqldyno \
                  serve {}` and name its address",
                 serve_arguments.join(" ")
             )));
@@ -349,7 +349,7 @@ impl Asked {
     fn check_size(&self, contenders: &[String], exact: bool) -> Result<()> {
         if self.turn == Some(AskedTurn::All) && self.count.is_none() {
             return Err(usage(
-                "--turn all was given without --count, of which it issues all in one turn; give --count",
+                "--turn all was given without --count, all of which it issues in one turn; give --count",
             ));
         }
         let of_time = [

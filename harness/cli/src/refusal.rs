@@ -22,7 +22,7 @@ const GONE: [(&str, &str, &str); 17] = [
     ("--memory", "limits", "write --limits memory=4G"),
     ("--no-counting", "pass", "write --pass none"),
     ("--page-size", "target", "write scylla+page-size=N, for each contender"),
-    ("--time", "within", "write --within 20min, with which NAME@all is compared by CPU time, too"),
+    ("--time", "within", "write --within 20min, which adds CPU time to NAME@all"),
     ("--whole", "turn", "write --turn all"),
     ("--counting-count", "pass", "leave it out: how many statements are counted follows from the size of the run"),
     ("--nap", "target", "start the cluster with `cqldyno serve --nap TIME`, and name its address with --target"),

@@ -1,4 +1,4 @@
-//! One call of `compare` or `run`, as it is kept.
+//! One call of `compare`, as it is kept.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;

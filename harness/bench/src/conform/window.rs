@@ -311,7 +311,7 @@ fn awake(pid: i32) -> Option<String> {
     found
 }
 
-/// Why a worker with this CPU time, of which a thread waited so long for a core, was not asleep, if so.
+/// Why a worker was not asleep, after its CPU time and the longest wait of a thread for a core; `None` if it was.
 fn restless(used: Duration, waited: Duration) -> Option<String> {
     let did = if used > ASLEEP.mul_f64(AWAKE_SHARE) {
         format!("used {:.3} s of CPU time", used.as_secs_f64())

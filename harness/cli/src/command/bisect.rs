@@ -272,7 +272,7 @@ impl Search<'_> {
         compared: Result<Beside, String>,
         runs: Option<String>,
     ) -> Result<()> {
-        let exact = compared.as_ref().is_ok_and(Beside::is_exact);
+        let exact = compared.as_ref().is_ok_and(Beside::has_no_spread);
         let (figures, why) = match compared {
             Ok(compared) => (compared.figures(), None),
             Err(why) => (Vec::new(), Some(why)),

@@ -105,7 +105,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let prices = Prices::of(&analysis, driver.as_ref().ok(), &absent);
     if prices.is_empty() {
         return Err(anyhow!(
-            "the run has no driver as it is to take prices against; `cqldyno drivers` says why one is missing"
+            "the run lacks the driver without changes, which prices are taken against; `cqldyno drivers` says why one is missing"
         ));
     }
     let warnings = warnings(&analysis);

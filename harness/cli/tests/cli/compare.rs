@@ -1,4 +1,4 @@
-//! `compare` and `run` from end to end, through the real executables.
+//! `compare` from end to end, through the real executables.
 
 use std::collections::BTreeSet;
 use std::path::Path;

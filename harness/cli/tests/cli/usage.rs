@@ -141,7 +141,7 @@ fn a_flag_that_is_gone_is_refused_with_what_to_write_instead() {
         (&["--counting-count", "5k"], "leave it out: how many statements are counted follows from the size of the run"),
         (&["--nap", "1ms"], "start the cluster with `cqldyno serve --nap TIME`, and name its address with --target"),
         (&["--page-size", "10"], "write scylla+page-size=N, for each contender"),
-        (&["--time"], "write --within 20min, with which NAME@all is compared by CPU time, too"),
+        (&["--time"], "write --within 20min, which adds CPU time to NAME@all"),
         (&["--whole"], "write --turn all"),
     ] {
         let error = refused(&[&["compare", "noop"], gone].concat());

@@ -72,8 +72,8 @@ impl<'a> Front<'a> {
         let analysis = &self.analysis;
         let labels: Vec<String> = labels(analysis.run()).into_iter().map(|one| escape(&plain(one))).collect();
         format!(
-            "{}{}{}{}\n{}\n\nCPU us is CPU time per statement, and server us is the server's: less is better. By CPU time a driver is *cheaper* or *dearer*, \
-             by statements per second *faster* or *slower*, if the whole interval lies beyond the band: {} ([how verdicts are read](harness/METHOD.md#what-does-a-verdict-mean)). cassandra-cpp has an I/O thread of its own on both arrangements.{}\n\n\
+            "{}{}{}{}\n{}\n\nCPU us is CPU time per statement, and server us is the server's: less is better. *Cheaper* and *dearer* are verdicts on CPU time, *faster* \
+             and *slower* on statements per second ([how they are read](harness/METHOD.md#what-does-a-verdict-mean)). Their whole interval lies beyond the band: {}. cassandra-cpp has an I/O thread of its own on both arrangements.{}\n\n\
              {}. {} [Raw data, all columns and a page with charts]({folder}).",
             picture(&format!("{folder}/chart.svg")),
             warnings(analysis),
@@ -165,7 +165,10 @@ impl<'a> Front<'a> {
         let doubtful = doubtful.filter(|place| is_doubtful(analysis, *place)).map(|place| (on(&place), name(&place)));
         let doubtful: Vec<String> =
             grouped(doubtful).iter().map(|(on, names)| format!("{} on {on}", list(names))).collect();
-        said.extend((!doubtful.is_empty()).then(|| format!("The lead is in doubt for {}.", list(&doubtful))));
+        said.extend(
+            (!doubtful.is_empty())
+                .then(|| format!("For {} instructions contradict CPU time, so no choice is safe.", list(&doubtful))),
+        );
         for Other { analysis: there, .. } in &self.others {
             let missing: Vec<String> = chosen.iter().filter(|place| same(there, **place).is_none()).map(on).collect();
             let arrangements = run.plan.arrangements.iter().map(|one| code(&one.id));
@@ -358,7 +361,12 @@ mod tests {
         }
         let text = shown(run, cells);
         assert!(text.contains("**dearer?**") && !text.contains("**dearer**"), "{text}");
-        assert!(text.contains("The lead is in doubt for writes and reads on `multi:2`.**"), "{text}");
+        assert!(
+            text.contains(
+                "For writes and reads on `multi:2` instructions contradict CPU time, so no choice is safe.**"
+            ),
+            "{text}"
+        );
         assert!(text.contains("- Doubt that cdrs-tokio is dearer for writes and reads: it runs fewer"), "{text}");
     }
 
