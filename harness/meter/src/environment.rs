@@ -17,7 +17,7 @@ pub type Known = Result<String, String>;
 pub struct Environment {
     /// Kernel name and release, for example `Linux 6.18.44`.
     pub kernel: Option<String>,
-    /// The CPU's model name.
+    /// The CPU's name with family and model, for example `AMD EPYC, family 26 model 2`: hypervisors shorten the name.
     pub cpu: Option<String>,
     /// Cores that this process may use.
     pub cores: Vec<usize>,
@@ -62,7 +62,7 @@ impl Environment {
         let first = cores.first().copied().unwrap_or_default();
         Environment {
             kernel: kernel(),
-            cpu: field(&cpuinfo, "model name").map(str::to_owned),
+            cpu: processor(&cpuinfo),
             siblings: siblings(&cores),
             caches: caches(first),
             governor: read(&of_core(first, "cpufreq/scaling_governor")),
@@ -148,6 +148,13 @@ fn known_as(signature: &str) -> &str {
     }
 }
 
+/// From the lines of `/proc/cpuinfo`.
+fn processor(cpuinfo: &str) -> Option<String> {
+    let name = field(cpuinfo, "model name")?;
+    let generation = field(cpuinfo, "cpu family").zip(field(cpuinfo, "model"));
+    Some(generation.map_or(name.to_owned(), |(family, model)| format!("{name}, family {family} model {model}")))
+}
+
 /// The first value of `NAME : VALUE`.
 fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     text.lines().find_map(|line| {
@@ -182,6 +189,15 @@ mod tests {
         assert!(environment.kernel.unwrap().starts_with("Linux "));
         assert!(environment.memory_bytes.unwrap() > 1 << 20);
         assert_eq!(environment.cores.len(), std::thread::available_parallelism().unwrap().get());
+    }
+
+    #[test]
+    fn processors_of_one_name_are_told_by_family_and_model() {
+        let name = "model name\t: AMD EPYC\n";
+        assert_eq!(processor(name).as_deref(), Some("AMD EPYC"));
+        let all = processor(&format!("cpu family\t: 26\nmodel\t\t: 2\n{name}"));
+        assert_eq!(all.as_deref(), Some("AMD EPYC, family 26 model 2"));
+        assert_eq!(processor("Processor: ARM"), None);
     }
 
     #[test]
