@@ -182,7 +182,7 @@ pub(crate) fn verdicts(analysis: &Analysis) -> Option<String> {
     Some(format!(
         "Figures of short tables are means over all turns, those of wide tables are medians over rounds{summed}. A ratio is the level of CPU time \
          per statement over that of {}, in the same rounds. {hold}. Cheaper or dearer means that the whole interval lies beyond the band, \
-         or excludes 1 if both are the same driver; same means that all of it lies within. Faster or slower says the same of statements \
+         or beyond 1 % if both are the same driver; same means that all of it lies within. Faster or slower says the same of statements \
          per second, beyond the band for every driver; their intervals hold all at once, too. The band is {}. The smallest difference \
          is what this run would have found with a chance of 90 %. Server is the server's CPU us per statement. Every other figure is exploratory.",
         plain(&reference.label),

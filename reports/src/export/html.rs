@@ -267,7 +267,7 @@ impl<'a> Page<'a> {
                      answer. A ratio of 0.93 is 7 % less than the reference. All 95 % intervals of CPU time hold at once, and so do \
                      all of statements per second. By CPU time a driver is cheaper or dearer, by statements per second faster or slower, \
                      only if its whole interval lies beyond the band, which is 2 % or more. It is the same if all of it lies within. For CPU time of versions or \
-                     settings of one driver an interval that excludes 1 is enough. Otherwise the run is inconclusive about it. Every other \
+                     settings of one driver the band is 1 %. Otherwise the run is inconclusive about it. Every other \
                      figure is exploratory: its interval holds by itself."
                 } }
                 (words::arrangements(self.run))

@@ -15,7 +15,9 @@ mod quantile;
 mod runs;
 
 pub use change_points::{Level, change_points};
-pub use compare::{Comparison, Estimate, Fitted, Group, LEAST_BLOCKS, LogRatio, NoInterval, Repetition, compare};
+pub use compare::{
+    Comparison, Estimate, Fitted, Group, LEAST_BLOCKS, LogRatio, NoInterval, Repetition, SIBLING_BAND, compare,
+};
 pub use growth::{Growth, growth};
 pub use interval::{Verdict, half_width, rounded};
 pub use quantile::{modulus_quantile, normal_quantile, student_quantile};

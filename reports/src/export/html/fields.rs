@@ -39,7 +39,7 @@ pub fn meaning(column: &Column) -> &'static str {
              Otherwise inconclusive. No verdict if the server limited the row or the reference."
         }
         Kind::Verdict => {
-            "What the interval of CPU time says. Cheaper or dearer: all of it lies beyond the band, or excludes 1 for versions and settings of \
+            "What the interval of CPU time says. Cheaper or dearer: all of it lies beyond the band, or beyond 1 % for versions and settings of \
              one driver. Same: all of it lies within. Otherwise inconclusive. Too noisy: others used the cores in too many rounds. Withheld: the control or a remark makes it doubtful."
         }
         Kind::Smallest => "The smallest difference in CPU time that this run would have found with a chance of 90 %.",
