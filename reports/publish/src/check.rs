@@ -185,7 +185,7 @@ impl Check<'_> {
             let id = plain(&one.id);
             let mut versions = vec![("version", &one.version), ("compiler", &one.compiler)];
             // A worker in another language has a load generator of its own, which has no build.
-            versions.extend(is_default.then_some(("build", &one.build)));
+            versions.extend((is_default && everybody().any(|id| id == one.id)).then_some(("build", &one.build)));
             versions.extend((run.checksum.is_some()).then_some(("executable", &one.executable)));
             known.extend(versions.into_iter().map(|(what, value)| (format!("the {what} of {id}"), value)));
         }

@@ -74,6 +74,15 @@ fn server(run: &Run) -> String {
     if run.plan.target.embedded { "the embedded cluster".to_owned() } else { escape(&plain(&run.plan.target.id)) }
 }
 
+/// Its name, and what tells it from others of that name: family and model, or its first cache where a run of an earlier version has
+/// neither.
+fn processor(run: &Run) -> String {
+    let cpu = plain(&run.environment.cpu);
+    let caches = run.environment.more.get("caches").filter(|_| !cpu.contains(" family "));
+    let first = caches.and_then(|caches| caches.split(',').next()).filter(|first| first.starts_with('L'));
+    escape(&first.map_or(cpu.clone(), |first| format!("{cpu} with {}", plain(first))))
+}
+
 fn folder_name(folder: &Path) -> String {
     folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
