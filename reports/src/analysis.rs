@@ -1,12 +1,12 @@
 //! The analysis: what is concluded from a run's cells.
 
 pub(crate) mod against;
-pub(crate) mod attempts;
 pub(crate) mod band;
 pub(crate) mod bottleneck;
 pub(crate) mod check;
 pub(crate) mod combined;
 pub(crate) mod comparison;
+mod conclude;
 pub(crate) mod conditions;
 pub(crate) mod cross_check;
 pub(crate) mod cut_short;
@@ -17,6 +17,7 @@ pub(crate) mod history;
 pub(crate) mod judge;
 pub(crate) mod ranking;
 pub(crate) mod rounds;
+pub(crate) mod row;
 pub(crate) mod servers;
 pub(crate) mod short_label;
 pub(crate) mod summary;
@@ -24,16 +25,10 @@ pub(crate) mod sweep;
 
 use cqldyno_statistics::{LogRatio, half_width};
 
-use self::attempts::{Attempts, repeats};
-use self::comparison::{JUDGED, is_control};
-use self::cut_short::until;
-use self::explain::explanations;
-use self::further::{MORE, further, time_of};
-use self::rounds::CountedRounds;
-use self::summary::{Place, Places, Summed, cells_in, cells_of, ids, reference, summed};
-use self::sweep::Sweep;
-use crate::measure::{PEAK_RSS, SERVER_CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT};
-use crate::{ArrangementInfo, Cell, Contender, Pass, Run, SummaryRow, count};
+use crate::attempts::Attempts;
+use crate::comparison::is_control;
+use crate::row::{Places, cells_in, cells_of, reference};
+use crate::{Cell, Contender, CountedRounds, Pass, Place, Run, SummaryRow};
 
 /// What a run comes to against one reference; every comparison is fitted once.
 #[derive(Clone)]
@@ -58,84 +53,6 @@ pub struct Analysis<'a> {
 }
 
 impl<'a> Analysis<'a> {
-    /// Against the run's own reference.
-    pub fn new(run: &'a Run, cells: &'a [Cell]) -> Analysis<'a> {
-        Analysis::of(run, cells, ids)
-    }
-
-    /// Of CPU time per statement and statements per second alone: what a run asks while it is under way.
-    pub fn judged(run: &'a Run, cells: &'a [Cell]) -> Analysis<'a> {
-        Analysis::of(run, cells, |_, _| JUDGED.to_vec())
-    }
-
-    /// Of what the short tables show: for somebody who watches the run.
-    pub fn watched(run: &'a Run, cells: &'a [Cell]) -> Analysis<'a> {
-        Analysis::of(run, cells, |_, _| {
-            let others = [SERVER_CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, PEAK_RSS];
-            JUDGED.into_iter().chain(others).collect()
-        })
-    }
-
-    /// Of the measures that `ids` gives.
-    fn of(run: &'a Run, cells: &'a [Cell], ids: fn(&'a Run, &[&'a Cell]) -> Vec<&'a str>) -> Analysis<'a> {
-        let attempts = Attempts::of(cells);
-        let counted: Vec<&Cell> = cells.iter().filter(|cell| attempts.counts(cell)).collect();
-        let mut by_place = Places::new();
-        for cell in &counted {
-            by_place.entry(&cell.scenario).or_default().entry(&cell.arrangement).or_default().push(cell);
-        }
-        let reference = reference(run);
-        let rounds = CountedRounds::of(run, cells);
-        let Summed { rows, logs, doubts } = summed(run, &ids(run, &counted), &by_place, &rounds, reference);
-        let bare = Analysis {
-            run,
-            every_cell: cells,
-            attempts,
-            rounds,
-            cells: counted,
-            by_place,
-            reference,
-            repeats: repeats(cells),
-            until: None,
-            rows: Vec::new(),
-            logs,
-            doubts: Vec::new(),
-            warnings: Vec::new(),
-            findings: Vec::new(),
-        };
-        let own = bare.concluded(reference, rows, doubts);
-        Analysis { until: until(&own), ..own }
-    }
-
-    /// Against the contender of that id; against the run's own reference if there is no such id.
-    pub fn against(run: &'a Run, cells: &'a [Cell], reference: Option<&str>) -> Analysis<'a> {
-        let own = Analysis::new(run, cells);
-        match reference.filter(|id| own.reference.is_none_or(|base| base.id != *id)) {
-            Some(other) => own.turned(other),
-            None => own,
-        }
-    }
-
-    fn concluded(
-        self,
-        reference: Option<&'a Contender>,
-        mut rows: Vec<SummaryRow>,
-        doubts: Vec<String>,
-    ) -> Analysis<'a> {
-        cross_check::contradict(&mut rows, reference.map(|base| base.id.as_str()));
-        let doubt = doubts.first().map(String::as_str);
-        let mut findings = findings::findings(self.run, reference, &rows, doubt);
-        findings.extend(reference.into_iter().flat_map(|base| explanations(self.run, &self.by_place, base, &rows)));
-        let too_few = self.rounds.sentence().filter(|_| self.has_too_few_rounds());
-        let crowded = self.run.plan.arrangements.iter().filter_map(crowded);
-        let warnings = too_few.into_iter().chain(doubts.iter().cloned()).chain(crowded).collect();
-        let own = Analysis { reference, rows, doubts, warnings, findings, ..self };
-        let swept = Sweep::findings(&Sweep::all(&own), own.run);
-        let mut findings = if swept.is_empty() { own.findings.clone() } else { swept };
-        findings.extend(further(&own, time_of(own.every_cell), MORE));
-        Analysis { findings, ..own }
-    }
-
     /// The run as it was measured, whatever the reference is.
     pub fn run(&self) -> &'a Run {
         self.run
@@ -258,17 +175,4 @@ impl<'a> Analysis<'a> {
     pub fn cells_of(&self, place: Place, contender: &Contender, pass: Pass) -> Vec<&'a Cell> {
         cells_of(&self.by_place, contender, place, pass)
     }
-}
-
-/// That an arrangement gives the worker more threads than cores, as a sentence, if so.
-fn crowded(arrangement: &ArrangementInfo) -> Option<String> {
-    let threads: usize = arrangement.runtime.strip_prefix("multi:")?.parse().ok()?;
-    let cores = arrangement.worker_cores.len();
-    (cores > 0 && threads > cores).then(|| {
-        format!(
-            "{} gives the worker {threads} threads on {}, so threads wait for one another; ask for at most multi:{cores}.",
-            arrangement.id,
-            count(cores as u64, "core")
-        )
-    })
 }

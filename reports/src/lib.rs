@@ -2,6 +2,16 @@
 //!
 //! A [`Run`] and its [`Cell`]s are what a comparison leaves behind (`run.json` and `cells.jsonl` of a run folder). An [`Analysis`]
 //! concludes from them, and an [`Exporter`] makes a text of it: it prints nothing and opens nothing.
+//!
+//! A room uses only the rooms above it in this list:
+//!
+//! - `quantity`, `text`: numbers and words
+//! - `model`: what the files of a run hold
+//! - `analysis`: `bottleneck`, `row`, `band`, `cut_short`, `comparison`, `conditions`, `rounds`, `summary`, `analysis`
+//! - `analysis`: `short_label`, `against`, `judge`, `cross_check`, `ranking`, `findings`, `further`, `combined`, `explain`, `sweep`
+//! - `analysis`: `servers`, `check`, `history`, `conclude`
+//! - `export`: `part`, `exporter`, `column`, `head`, `document`, `sheets`, `chart`, `history`, `releases`, `sweep`, `short`
+//! - `export`: `side_by_side`, `story`, `table`, `markdown`, `check`, `csv`, `json`, `time`, `live`, `html`, `published`, `export`
 
 // The sample is shared with the tests outside this crate, which name it so.
 #[cfg(test)]
@@ -12,53 +22,56 @@ mod export;
 #[cfg(test)]
 mod golden;
 mod model;
+mod quantity;
 #[cfg(test)]
 #[path = "../tests/sample/rich.rs"]
 mod rich;
 #[cfg(test)]
 #[path = "../tests/sample/mod.rs"]
 mod sample;
+mod text;
 
 pub use model::measure;
 #[cfg(test)]
 pub(crate) use model::schema;
 
 pub(crate) use analysis::{
-    attempts, band, bottleneck, comparison, conditions, cross_check, cut_short, findings, further, judge, ranking,
-    rounds, summary,
+    band, bottleneck, comparison, conditions, cross_check, cut_short, explain, findings, further, judge, ranking,
+    rounds, row, summary,
 };
-pub(crate) use export::{head, quantity, text};
+pub(crate) use model::attempts;
 
 pub use analysis::Analysis;
 pub use analysis::against::references;
 pub use analysis::bottleneck::Bottleneck;
 pub use analysis::check::{Check, CheckError, Checked, Judgement};
 pub use analysis::combined::{Agreement, Combined, CombinedRow, InRun};
-pub use analysis::cut_short::{CutShort, why_cut_short, why_passes_left_out};
+pub use analysis::cut_short::{why_cut_short, why_passes_left_out};
 pub use analysis::explain::{NOTHING_EXPLAINS, explanation, more_calls};
 pub use analysis::history::{By, Cause, Group, History, HistoryLine, LeftOut, LevelChange, Panel, PastRun, Point};
 pub use analysis::judge::{Difference, judged};
 pub use analysis::ranking::whose;
 pub use analysis::rounds::CountedRounds;
+pub use analysis::row::{Place, SummaryRow, Verdict, reference};
 pub use analysis::servers::Carried;
 pub use analysis::short_label::short;
-pub use analysis::summary::{Place, SummaryRow, Verdict, median, reference};
 pub use analysis::sweep::{Axis, Sweep, Swept, SweptFigures, SweptPoint};
 
-pub use cqldyno_statistics::{Growth, LEAST_BLOCKS, growth};
+pub use cqldyno_statistics::{Growth, LEAST_BLOCKS, growth, median};
+pub use export::exporter::{ExportError, Exporter, Look};
 pub use export::part::{Field, Notes, Part, Sheet, TableRow};
-pub use export::quantity::{lasting, memory, percent, rate, short_count, three_digits, whole};
-pub use export::text::{capital, count, cut, escape, grouped, list, pair, plain, sentence, width_of, wrap};
 pub use export::{
-    Curve, EXPORTERS, ExportError, Exporter, Front, Look, NO_RATIOS, PAGE_LIMIT, PublishedRun, exporter, growth_chart,
-    is_of_a_plan, live, live_line, markdown, of_date, plan_name, stand_ins, terminal, unnumbered,
+    Curve, EXPORTERS, Front, NO_RATIOS, PAGE_LIMIT, PublishedRun, exporter, growth_chart, is_of_a_plan, live,
+    live_line, markdown, of_date, plan_name, stand_ins, terminal, unnumbered,
 };
 pub use measure::{Better, ByName, Declaration, Measure, MeasureInfo, Unit};
-pub use model::cell::{Cell, ErrorLine, Latency, Pass, RoundCores};
+pub use model::cell::{Cell, ErrorLine, Latency, Pass, RoundCores, Setting};
 pub use model::checksum::Checksum;
 pub use model::recorded::{CELLS, PACKED_CELLS, Recorded, RecordedError, read_cells};
 pub use model::run::{
-    ArrangementInfo, BuiltOnDemand, CONTROL_MARK, Contender, Environment, Library, ModelError, PlanInfo, PointInfo,
-    Role, Run, SCHEMA_VERSION, ScenarioInfo, Setting, TargetInfo, TlsInfo, TurnsInfo, share,
+    ArrangementInfo, BuiltOnDemand, CONTROL_MARK, Contender, CutShort, Environment, Library, ModelError, PlanInfo,
+    PointInfo, Role, Run, SCHEMA_VERSION, ScenarioInfo, TargetInfo, TlsInfo, TurnsInfo, share,
 };
 pub use model::series::Series;
+pub use quantity::{lasting, memory, percent, rate, short_count, three_digits, whole};
+pub use text::{capital, count, cut, escape, grouped, list, pair, plain, sentence, short_hash, width_of, wrap};

@@ -1,5 +1,6 @@
 //! The model: what the files of a run hold.
 
+pub(crate) mod attempts;
 pub(crate) mod cell;
 pub(crate) mod checksum;
 mod earlier;

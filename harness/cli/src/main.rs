@@ -1,4 +1,14 @@
 //! A dynamometer for CQL drivers.
+//!
+//! A room uses only the rooms above it in this list:
+//!
+//! - `heading`, `count`, `outcome`, `terminal`, `known`: what all commands share of their flags, what they print, and how they end
+//! - `names`, `login`, `access`, `nodes`: drivers, scenarios, and how a cluster is reached
+//! - `progress`, `interrupt`: what a person sees, and Ctrl-C
+//! - `repetition`, `format`, `recorded`: kept runs, and the commands that repeat them
+//! - `trial`, `plan`: what is run
+//! - `prices`, `regress`, `pr`, `bisect`, `ladder`: one question each
+//! - `command`, `arguments`, `refusal`: the commands, and what is said of wrong ones
 
 mod access;
 mod arguments;

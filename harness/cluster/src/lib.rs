@@ -1,6 +1,6 @@
 //! The embedded cluster: an in-memory node that answers as Cassandra 5.0 does.
 //!
-//! A room uses only the rooms above it in this list, which `tests/rooms.rs` checks:
+//! A room uses only the rooms above it in this list, which a test of the program checks:
 //!
 //! - `types`, `token`, `error`: values and their bytes, the partitioner, refusals
 //! - `ring`, `consistency`: who owns a key when there are several nodes, and how many must answer

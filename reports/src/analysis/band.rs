@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use crate::comparison::adapter;
-use crate::quantity::percent;
-use crate::{Analysis, ArrangementInfo, Contender, Role, Run, list, plain, short};
+use crate::{Contender, Run};
 
 /// The share on both sides of 1 within which two contenders are the same, unless their adapters are known to differ by more.
 pub(crate) const BAND: f64 = 0.02;
@@ -17,6 +15,16 @@ const MEASURED: &str = include_str!("../../../benches/adapters.toml");
 type Costs = BTreeMap<String, BTreeMap<String, BTreeMap<String, [f64; 3]>>>;
 
 static COSTS: LazyLock<Costs> = LazyLock::new(|| toml::from_str(MEASURED).unwrap_or_default());
+
+/// The name of a contender's driver.
+pub(crate) fn driver(contender: &Contender) -> &str {
+    contender.id.split(['@', '+', '#']).next().unwrap_or_default()
+}
+
+/// The folder of a contender's adapter. Old releases of a driver may have another one than the newest.
+pub(crate) fn adapter(contender: &Contender) -> String {
+    contender.built.as_ref().map_or_else(|| format!("drivers/{}", driver(contender)), |built| built.adapter.clone())
+}
 
 /// What the contender's adapter costs, as the geometric mean over scenarios; `None` if nobody measured it.
 ///
@@ -39,28 +47,10 @@ pub(crate) fn between(run: &Run, arrangement: &str, one: &Contender, other: &Con
     BAND.max((apart * 1_000.0).round() / 1_000.0)
 }
 
-impl Analysis<'_> {
-    /// How far an interval must lie from 1 for a verdict, as a clause.
-    pub fn bands(&self) -> String {
-        let run = self.run;
-        let drivers = || run.contenders.iter().filter(|one| one.role == Role::Driver && !one.control);
-        let wider = run.plan.arrangements.iter().flat_map(|arrangement| drivers().map(move |one| (arrangement, one)));
-        let said = |(arrangement, one): (&ArrangementInfo, &Contender)| {
-            let base = self.reference?;
-            let band = Some(between(run, &arrangement.id, one, base)).filter(|band| *band > BAND)?;
-            let [one, base] = [one, base].map(|contender| short(run, contender));
-            Some(format!("{} % between {base} and {one} on {}", percent(band), plain(&arrangement.id)))
-        };
-        match wider.filter_map(said).collect::<Vec<_>>() {
-            none if none.is_empty() => format!("{} %", percent(BAND)),
-            wider => format!("{} %, but {} (their adapters' costs differ)", percent(BAND), list(&wider)),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Analysis;
     use crate::measure::CPU_PER_STATEMENT;
     use crate::{Measure, SummaryRow, Unit, Verdict, sample};
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Cell;
 use crate::measure::{SERVER_UTILISATION, WORKER_UTILISATION};
-use crate::summary::median;
+use crate::median;
 
 /// A side that uses more than this percentage of its cores' time is at its limit.
 const BUSY: f64 = 80.0;

@@ -9,11 +9,11 @@ mod tests;
 use cqldyno_statistics::{self as statistics, Comparison, Estimate, LogRatio, Repeated, student_quantile};
 use serde::{Deserialize, Serialize};
 
-use crate::band::{self, BAND};
+use crate::band::{self, BAND, adapter};
 use crate::bottleneck::Bottleneck;
-use crate::comparison::{JUDGED, Table, adapter, is_control, withhold};
+use crate::comparison::{JUDGED, Table, is_control, withhold};
 use crate::measure::{CPU_PER_STATEMENT, SERVER_CPU_PER_STATEMENT, THROUGHPUT};
-use crate::summary::{Place, comparable};
+use crate::row::{Place, comparable};
 use crate::text::count;
 use crate::{Analysis, Better, Contender, SummaryRow, Verdict, cross_check, findings, further, plain};
 

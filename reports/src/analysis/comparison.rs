@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 use cqldyno_statistics as statistics;
 use cqldyno_statistics::{Comparison, Fitted, Group, LogRatio, Repetition};
 
-use crate::band::{self, BAND};
+use crate::band::{self, BAND, adapter};
 use crate::bottleneck::Bottleneck;
 use crate::cut_short::too_few;
 use crate::measure::{CPU_PER_STATEMENT, THROUGHPUT};
-use crate::summary::{Figures, comparable};
+use crate::row::{Figures, comparable};
 use crate::{Better, Contender, Role, Run, SummaryRow, Verdict, plain};
 
 /// The meters with verdicts, the primary one first. The intervals of each hold all at once.
@@ -105,16 +105,6 @@ fn withhold_without_control(run: &Run, reference: &Contender, places: &mut [Tabl
 /// Whether the contender is the reference once more: its id is the reference's and a mark.
 pub(crate) fn is_control(contender: &str, control: bool, reference: &Contender) -> bool {
     control && contender.rsplit_once('#').is_some_and(|(of, _)| of == reference.id)
-}
-
-/// The name of a contender's driver.
-pub(crate) fn driver(contender: &Contender) -> &str {
-    contender.id.split(['@', '+', '#']).next().unwrap_or_default()
-}
-
-/// The folder of a contender's adapter. Old releases of a driver may have another one than the newest.
-pub(crate) fn adapter(contender: &Contender) -> String {
-    contender.built.as_ref().map_or_else(|| format!("drivers/{}", driver(contender)), |built| built.adapter.clone())
 }
 
 /// The warning that the same program under two names differs by a meter with verdicts.

@@ -1,8 +1,7 @@
 //! What must be equal for figures of two runs to be comparable: a list per question, from one that all have in common.
 
-use crate::head::time_limit;
 use crate::quantity::whole;
-use crate::text::{count, plain};
+use crate::text::{count, plain, short_hash};
 use crate::{Contender, Run};
 
 /// What runs must have in common, by what it is called.
@@ -112,20 +111,53 @@ fn of_contender(one: &Contender) -> Conditions {
     let of = [
         ("the libraries", libraries.collect::<Vec<_>>().join(", ")),
         ("the compiler", one.compiler.clone()),
-        ("the load generator", short(&one.build)),
-        ("the build on demand", one.built.as_ref().map_or("none".to_owned(), |built| short(&built.key))),
+        ("the load generator", short_hash(&one.build).to_owned()),
+        (
+            "the build on demand",
+            one.built.as_ref().map_or("none".to_owned(), |built| short_hash(&built.key).to_owned()),
+        ),
         ("the concurrency", one.in_flight.map_or("the run's".to_owned(), |own| whole(own as f64))),
         ("the availability", if one.unavailable.is_some() { "missing" } else { "there" }.to_owned()),
     ];
     of.map(|(what, value)| (format!("{what} of {}", plain(&one.label)), value)).into()
 }
 
-/// The scenarios with their hashes.
-fn scenarios(run: &Run) -> String {
-    run.scenarios.iter().map(|one| format!("{} {}", one.name, short(&one.hash))).collect::<Vec<_>>().join(", ")
+pub(crate) fn time_limit(run: &Run) -> String {
+    let limit = run.plan.request_timeout_ms;
+    limit.map_or("no time limit".to_owned(), |ms| format!("a time limit of {} ms", whole(ms as f64)))
 }
 
-/// The beginning of a hash.
-pub(crate) fn short(hash: &str) -> String {
-    hash.get(..12).unwrap_or(hash).to_owned()
+pub(crate) fn on_cores(worker: &[u32], server: &[u32]) -> String {
+    let server = match server {
+        [] => "server on cores that cqldyno does not set".to_owned(),
+        of => format!("server on {}", cores(of)),
+    };
+    format!("worker on {}, {server}", cores(worker))
+}
+
+/// Cores as the kernel lists them, for example `cores 0-3,6`.
+fn cores(cores: &[u32]) -> String {
+    let part = |run: &[u32]| match run {
+        [first, .., last] => format!("{first}-{last}"),
+        _ => run.iter().map(u32::to_string).collect(),
+    };
+    let list: Vec<String> = cores.chunk_by(|one, next| one + 1 == *next).map(part).collect();
+    let noun = if cores.len() == 1 { "core" } else { "cores" };
+    format!("{noun} {}", list.join(","))
+}
+
+/// The scenarios with their hashes.
+fn scenarios(run: &Run) -> String {
+    run.scenarios.iter().map(|one| format!("{} {}", one.name, short_hash(&one.hash))).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cores_are_listed_as_the_kernel_lists_them() {
+        assert_eq!(cores(&[0]), "core 0");
+        assert_eq!(cores(&[0, 1, 2, 5]), "cores 0-2,5");
+    }
 }

@@ -1,92 +1,10 @@
 //! A run with a time limit that left generations out.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
-use crate::quantity::{lasting, percent, whole};
-use crate::text::{count, list, plain};
-use crate::{Analysis, Place, Run, ScenarioInfo};
-
-/// The generations that a run left out to end in time.
-///
-/// It is a finished run: every scenario and arrangement has as many, and the other passes are whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct CutShort {
-    /// The time limit in milliseconds, since the run began or last went on.
-    pub within_ms: u64,
-    /// The generations that ran; the plan has how many were asked for.
-    pub blocks: u32,
-    /// The estimated time of the missing ones, in milliseconds.
-    pub missing_ms: u64,
-}
-
-impl Run {
-    /// The generations of every scenario and arrangement: those of the plan, or fewer if the run was cut short.
-    pub fn blocks(&self) -> u32 {
-        self.cut_short.map_or(self.plan.blocks, |cut_short| cut_short.blocks)
-    }
-
-    /// Whether it came to its end: nobody stopped it, and it did not break off.
-    pub fn is_complete(&self) -> bool {
-        !self.interrupted && self.ended.is_some()
-    }
-
-    /// Whether nobody knows how many generations ran: they are as many as there was time for, and the run was ended before.
-    pub(crate) fn is_open(&self) -> bool {
-        self.cut_short.is_none() && !self.is_complete()
-    }
-
-    /// The statements of a timing cell or a turn: one number, or the least and the greatest if scenarios have limits of their own.
-    pub fn statements(&self, shown: impl Fn(u64) -> String) -> String {
-        let issued = self.plan.issued_in(self.plan.blocks);
-        let of = |one: &ScenarioInfo| one.count(issued).div_ceil(self.rounds(one).max(1).into());
-        self.of_scenarios(of, shown)
-    }
-
-    /// The rounds of a generation of the scenario: one if its contenders lived one after the other.
-    pub fn rounds(&self, scenario: &ScenarioInfo) -> u32 {
-        if scenario.apart.is_some() { 1 } else { self.plan.turns.rounds }
-    }
-
-    /// The statements in flight in the same way, for example `1 to 64 in flight`.
-    pub fn in_flight(&self) -> String {
-        format!(
-            "{} in flight",
-            self.of_scenarios(|one| one.in_flight(self.plan.concurrency), |number| whole(number as f64))
-        )
-    }
-
-    /// The statements before each window in the same way.
-    pub(crate) fn warmup(&self) -> String {
-        self.of_scenarios(|one| one.warmup(self.plan.warmup), |number| whole(number as f64))
-    }
-
-    fn of_scenarios(&self, of: impl Fn(&ScenarioInfo) -> u64, shown: impl Fn(u64) -> String) -> String {
-        let numbers: BTreeSet<u64> = self.scenarios.iter().map(of).collect();
-        let ends = [numbers.first(), numbers.last()].into_iter().flatten().map(|number| shown(*number));
-        let mut ends: Vec<String> = ends.collect();
-        ends.dedup();
-        ends.join(" to ")
-    }
-
-    /// How many generations ran of every scenario and arrangement, for example `12 generations`; `generations` if nobody knows.
-    pub fn generations(&self) -> String {
-        if self.is_open() { "generations".to_owned() } else { count(self.blocks().into(), "generation") }
-    }
-
-    /// How much was run of every scenario and arrangement, for example `12 generations of 5 rounds of 50,000 statements`.
-    pub fn size(&self) -> String {
-        let statements = self.statements(|number| whole(number as f64));
-        format!(
-            "{} of {} of {statements} statements",
-            self.generations(),
-            count(self.plan.turns.rounds.into(), "round")
-        )
-    }
-}
+use crate::quantity::{lasting, whole};
+use crate::text::{count, list};
+use crate::{CutShort, Place, Run};
 
 /// Why a run that did not come to its end gives no verdicts, as a sentence: who stops a run may do so because its figures please.
 pub(crate) fn unfinished(run: &Run) -> Option<String> {
@@ -119,27 +37,6 @@ pub fn why_passes_left_out(run: &Run) -> Option<String> {
     let names: Vec<String> = run.passes_left_out.iter().map(|pass| pass.name().to_owned()).collect();
     (!names.is_empty())
         .then(|| format!("Of {} not all cells ran, because the time limit had no room for them", list(&names)))
-}
-
-/// Why a run that ends at a width ended, as a sentence.
-pub(crate) fn until(analysis: &Analysis) -> Option<String> {
-    let run = analysis.run();
-    let until = run.plan.until.filter(|_| run.is_complete())?;
-    let (share, generations) = (percent(until), count(run.blocks().into(), "generation"));
-    if analysis.is_within(until) {
-        return Some(format!("All intervals were within {share} % after {generations}."));
-    }
-    let over = match run.cut_short {
-        Some(cut) => format!("The time of {} was over", lasting(Duration::from_millis(cut.within_ms))),
-        None => format!("All {generations} ran"),
-    };
-    let widest = analysis.widest().map_or(String::new(), |(row, half)| {
-        // Rounded up, because a width above the limit must not look like it.
-        let half = (half * 1e4).ceil() / 100.0;
-        let [label, scenario, arrangement] = [&row.label, &row.scenario, &row.arrangement].map(|name| plain(name));
-        format!(": the widest is {half:.2} %, of {label} for {scenario} on {arrangement}")
-    });
-    Some(format!("{over} before all intervals were within {share} %{widest}."))
 }
 
 /// Why there is no interval if `found` generations are too few and enough were asked for.

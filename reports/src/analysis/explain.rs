@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::measure::{ALLOCATIONS_PER_STATEMENT, CPU_BY_FUNCTION, OTHER_FUNCTIONS, SYSCALLS_BY_NAME};
-use crate::summary::{Places, cells_of};
+use crate::row::{Places, cells_of};
 use crate::{Analysis, Cell, Contender, Pass, Place, Run, SummaryRow, Verdict, plain, short, three_digits};
 
 /// So many functions and system calls are named.

@@ -5,7 +5,7 @@
 use crate::measure::{CPU_PER_STATEMENT, THROUGHPUT};
 use crate::quantity::{percent, three_digits};
 use crate::ranking::Order;
-use crate::summary::Place;
+use crate::row::Place;
 use crate::{ArrangementInfo, Contender, Role, Run, ScenarioInfo, SummaryRow, Verdict, grouped, list, plain, short};
 
 /// Why a run gives no verdict at all.

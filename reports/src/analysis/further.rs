@@ -5,8 +5,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::band;
-use crate::comparison::adapter;
+use crate::band::{self, adapter};
 use crate::measure::{CPU_PER_STATEMENT, THROUGHPUT};
 use crate::quantity::{lasting, percent};
 use crate::{Analysis, Cell, Pass, SummaryRow, Verdict};

@@ -15,7 +15,7 @@ use crate::measure::{
     ALLOCATIONS_PER_STATEMENT, CALLGRIND_INSTRUCTIONS, CPU_PER_STATEMENT, PROCESSOR_INSTRUCTIONS,
     SYSCALLS_PER_STATEMENT, THROUGHPUT,
 };
-use crate::summary::median;
+use crate::median;
 use crate::text::grouped;
 use crate::{Analysis, Cell, Contender, Place, Recorded, Role, Run, SummaryRow, Unit, Verdict};
 

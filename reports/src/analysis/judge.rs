@@ -78,11 +78,6 @@ impl SummaryRow {
         let why = || [&self.void, &self.failed, &self.unavailable].into_iter().flatten().next();
         self.level.ok_or_else(|| why().map_or(NOT_MEASURED, |why| why).to_owned())
     }
-
-    /// Whether both are of one scenario and arrangement.
-    pub(crate) fn is_beside(&self, other: &SummaryRow) -> bool {
-        self.scenario == other.scenario && self.arrangement == other.arrangement
-    }
 }
 
 const NOT_MEASURED: &str = "This was not measured in this run.";

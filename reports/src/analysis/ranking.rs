@@ -5,9 +5,9 @@
 
 use crate::band::{self, BAND};
 use crate::measure::CPU_PER_STATEMENT;
-use crate::quantity::{fixed, whole};
-use crate::summary::Place;
-use crate::text::{count, plain};
+use crate::quantity::{fixed, percent, whole};
+use crate::row::Place;
+use crate::text::{count, list, plain};
 use crate::{Analysis, ArrangementInfo, Better, Contender, Role, Run, SummaryRow, Verdict, short};
 
 /// One driver in one scenario and arrangement.
@@ -224,6 +224,25 @@ fn nth(place: usize) -> String {
         (2, of) if of != 12 => format!("{place}nd"),
         (3, of) if of != 13 => format!("{place}rd"),
         _ => format!("{place}th"),
+    }
+}
+
+impl Analysis<'_> {
+    /// How far an interval must lie from 1 for a verdict, as a clause.
+    pub fn bands(&self) -> String {
+        let run = self.run;
+        let drivers = || run.contenders.iter().filter(|one| one.role == Role::Driver && !one.control);
+        let wider = run.plan.arrangements.iter().flat_map(|arrangement| drivers().map(move |one| (arrangement, one)));
+        let said = |(arrangement, one): (&ArrangementInfo, &Contender)| {
+            let base = self.reference?;
+            let band = Some(band::between(run, &arrangement.id, one, base)).filter(|band| *band > BAND)?;
+            let [one, base] = [one, base].map(|contender| short(run, contender));
+            Some(format!("{} % between {base} and {one} on {}", percent(band), plain(&arrangement.id)))
+        };
+        match wider.filter_map(said).collect::<Vec<_>>() {
+            none if none.is_empty() => format!("{} %", percent(BAND)),
+            wider => format!("{} %, but {} (their adapters' costs differ)", percent(BAND), list(&wider)),
+        }
     }
 }
 

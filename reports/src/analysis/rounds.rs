@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::attempts::Attempts;
 use crate::measure::SERVER_CPU_PER_STATEMENT;
-use crate::summary::{median, reference};
-use crate::{Cell, Pass, Place, Role, RoundCores, Run, plain};
+use crate::row::reference;
+use crate::{Cell, Pass, Place, Role, RoundCores, Run, median, plain};
 
 /// A round does not count if the server costs more than so many times what it costs in the quick rounds of the same table. On 2026-11-26 a
 /// tenth of the rounds did in a run with a slow half minute, and the server's cost explained 20 to 40 % of what turns cost.

@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use cqldyno_measure::least_for;
 
 use crate::measure::{CPU_PER_STATEMENT, STATEMENTS, THROUGHPUT};
+use crate::median;
 use crate::quantity::{rate, three_digits, whole};
-use crate::summary::median;
 use crate::{
     Analysis, ArrangementInfo, Contender, Pass, Place, PointInfo, Role, Run, ScenarioInfo, list, plain, short,
 };

@@ -3,8 +3,8 @@
 use super::markdown::markdown;
 use super::part::{Field, Part, Sheet, TableRow};
 use super::table::terminal;
-use super::text::plain;
 use crate::measure::CPU_PER_STATEMENT;
+use crate::text::plain;
 use crate::{Checked, Judgement, Look, Verdict};
 
 impl Judgement {

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::part::{Field, Notes};
-use super::quantity::{mebibytes, three_digits, time, whole};
 use crate::measure::{
     ALLOCATIONS_PER_STATEMENT, CALLGRIND_INSTRUCTIONS, CONNECTIONS, CPU_PER_STATEMENT, ERRORS, PEAK_RSS,
     SERVER_CPU_PER_STATEMENT, SYS, SYSCALLS_PER_STATEMENT, THREADS, THROUGHPUT, TO_REPLICA, TO_SHARD, USER, WALL,
 };
+use crate::quantity::{mebibytes, three_digits, time, whole};
 use crate::{Bottleneck, Contender, Role, SummaryRow};
 
 /// Below this CPU time, in seconds, its split into user and sys means little: the kernel samples it once per tick.

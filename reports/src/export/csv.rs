@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use super::text::plain;
-use super::{ExportError, Exporter, Look};
+use super::exporter::{ExportError, Exporter, Look};
+use crate::text::plain;
 use crate::{Analysis, Cell, History, Measure, Recorded};
 
 const HEADER: &str = "contender,label,control,scenario,arrangement,block,round,pass,\

@@ -3,8 +3,8 @@
 use super::column::{Column, Row, SUMMED, Standing, columns};
 use super::head::{arrangement, head, rounds, verdicts};
 use super::part::{Field, Notes, Part, Sheet, TableRow, by_role};
-use super::text::{count, grouped, plain, sentence, unique};
 use crate::measure::{PEAK_RSS, STATEMENTS, THREADS, WALL};
+use crate::text::{count, grouped, plain, sentence, unique};
 use crate::{Analysis, Cell, Contender, Pass, Place, Role, Run, Setting, why_cut_short};
 
 /// Why a ratio is not the quotient of the figures beside it.

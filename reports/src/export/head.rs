@@ -1,7 +1,8 @@
 //! What was run, on what, and how it is judged.
 
-use super::quantity::{memory, short_count, whole};
-use super::text::{count, plain, sentence};
+use crate::conditions::{on_cores, time_limit};
+use crate::quantity::{memory, short_count, whole};
+use crate::text::{count, plain, sentence};
 use crate::{Analysis, ArrangementInfo, Run, ScenarioInfo, why_cut_short, why_passes_left_out};
 
 pub(crate) fn title(run: &Run) -> String {
@@ -98,11 +99,6 @@ pub(crate) fn head(run: &Run) -> Vec<(String, String)> {
     head.into_iter().map(|(name, said)| (name.to_owned(), said)).collect()
 }
 
-pub(crate) fn time_limit(run: &Run) -> String {
-    let limit = run.plan.request_timeout_ms;
-    limit.map_or("no time limit".to_owned(), |ms| format!("a time limit of {} ms", whole(ms as f64)))
-}
-
 fn machine(run: &Run) -> String {
     let machine = &run.environment;
     let parts = [
@@ -126,25 +122,6 @@ pub(crate) fn arrangement(arrangement: &ArrangementInfo) -> String {
         plain(&arrangement.runtime),
         on_cores(&arrangement.worker_cores, &arrangement.server_cores),
     ))
-}
-
-pub(crate) fn on_cores(worker: &[u32], server: &[u32]) -> String {
-    let server = match server {
-        [] => "server on cores that cqldyno does not set".to_owned(),
-        of => format!("server on {}", cores(of)),
-    };
-    format!("worker on {}, {server}", cores(worker))
-}
-
-/// Cores as the kernel lists them, for example `cores 0-3,6`.
-fn cores(cores: &[u32]) -> String {
-    let part = |run: &[u32]| match run {
-        [first, .., last] => format!("{first}-{last}"),
-        _ => run.iter().map(u32::to_string).collect(),
-    };
-    let list: Vec<String> = cores.chunk_by(|one, next| one + 1 == *next).map(part).collect();
-    let noun = if cores.len() == 1 { "core" } else { "cores" };
-    format!("{noun} {}", list.join(","))
 }
 
 /// How many rounds count, and why others do not; nothing if nobody looked.
@@ -227,11 +204,5 @@ mod tests {
         let sequential = serde_json::json!({"submit": "sequential"});
         run.scenarios.iter_mut().for_each(|one| one.definition = Some(sequential.clone()));
         assert!(title(&run).contains("100k statements, 1 in flight"), "{}", title(&run));
-    }
-
-    #[test]
-    fn cores_are_listed_as_the_kernel_lists_them() {
-        assert_eq!(cores(&[0]), "core 0");
-        assert_eq!(cores(&[0, 1, 2, 5]), "cores 0-2,5");
     }
 }

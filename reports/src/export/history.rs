@@ -2,7 +2,7 @@
 
 use super::chart::history::said;
 use super::part::{Field, Part, Sheet, TableRow};
-use super::text::{capital, plain, unique};
+use crate::text::{capital, plain, unique};
 use crate::{Group, History, HistoryLine, Panel};
 
 pub(super) const BARS: &str = "A figure is the median over the blocks or generations of its run, followed by the least and the greatest of them. That is their \

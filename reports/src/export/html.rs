@@ -29,14 +29,14 @@ use super::chart::view::{Faces, View};
 use super::chart::{self, Chart, Detail, Here};
 use super::column::{Column, Kind, columns};
 use super::document::{At, Document};
+use super::exporter::{ExportError, Exporter, Look};
 use super::head::{sized, verdicts};
 use super::part::{Field, Notes, Sheet};
-use super::quantity::whole;
 use super::sweep::{compact, points};
-use super::text::{count, unique};
-use super::{ExportError, Exporter, Look};
 use crate::Place;
 use crate::measure::CPU_PER_STATEMENT;
+use crate::quantity::whole;
+use crate::text::{count, unique};
 use crate::{
     Analysis, Axis, Contender, History, Recorded, Role, Run, ScenarioInfo, Sweep, plain, references, why_cut_short,
 };

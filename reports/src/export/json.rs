@@ -5,8 +5,8 @@ use std::io::Write;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::exporter::{ExportError, Exporter, Look};
 use super::side_by_side::SideBySide;
-use super::{ExportError, Exporter, Look};
 use crate::{Analysis, Cell, Combined, History, Recorded, Run, SummaryRow};
 
 pub(super) struct Json;

@@ -1,11 +1,12 @@
 //! A run under way: the short tables in the room that a terminal has, or everything in one line.
 
+use super::exporter::Look;
 use super::part::{Part, Short};
-use super::quantity::three_digits;
 use super::short::shown;
-use super::table::{Look, terminal};
-use super::text::{count, cut, plain};
+use super::table::terminal;
 use crate::measure::CPU_PER_STATEMENT;
+use crate::quantity::three_digits;
+use crate::text::{count, cut, plain};
 use crate::{Analysis, Contender, Place, short};
 
 /// The short tables in at most `height` lines of at most `width` columns. Without room for them each table has a line, and the last line

@@ -3,10 +3,11 @@
 use std::io::Write;
 
 use super::document::{Document, doubts};
+use super::exporter::{ExportError, Exporter, Look};
 use super::part::{Part, Sheet, Short, TableRow};
 use super::short::{found, overview, tables};
-use super::text::{capital, escape};
-use super::{ExportError, Exporter, Look, side_by_side, sweep};
+use super::{side_by_side, sweep};
+use crate::text::{capital, escape};
 use crate::{Analysis, History, Recorded, Sweep};
 
 pub(super) struct Markdown;

@@ -1,6 +1,6 @@
 //! What a text is made of: the terminal and Markdown set the same parts.
 
-use super::text::plain;
+use crate::text::plain;
 use crate::{Contender, Role};
 
 /// A part of a text.

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 pub use self::dated::of_date;
 pub use self::front::Front;
-use super::quantity::{three_digits, whole};
-use super::text::{count, escape, list, plain, unique};
 use crate::measure::CPU_PER_STATEMENT;
+use crate::quantity::{three_digits, whole};
+use crate::text::{count, escape, list, plain, unique};
 use crate::{Analysis, Carried, Contender, Place, Recorded, Role, Run, SummaryRow, short};
 
 const CLASSIC: &str = "classic";

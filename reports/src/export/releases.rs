@@ -3,7 +3,7 @@
 use super::chart::history::{figure, said, story};
 use super::history::gaps;
 use super::part::{Field, Part, Sheet, TableRow};
-use super::text::{grouped, plain, unique};
+use crate::text::{grouped, plain, unique};
 use crate::{Analysis, Group, History, LevelChange, Panel, Point, Role};
 
 pub(super) const INTERVALS: &str = "A range is the 95 % interval of the ratio to the reference, which has none itself.";

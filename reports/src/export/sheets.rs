@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::column::{COLUMNS, Entry};
 use super::document::At;
 use super::part::{Field, Notes, Sheet, TableRow, by_role};
-use super::quantity::{figure, three_digits};
-use super::text::plain;
 use crate::measure::{ALLOCATIONS_PER_STATEMENT, CALLGRIND_INSTRUCTIONS, SYSCALLS_PER_STATEMENT};
+use crate::quantity::{figure, three_digits};
+use crate::text::plain;
 use crate::{Contender, MeasureInfo, Pass, SummaryRow, Unit};
 
 type Breakdowns = BTreeMap<String, BTreeMap<String, f64>>;

@@ -3,12 +3,12 @@
 use super::document::trouble;
 use super::head::{sized, threads, title};
 use super::part::{Field, Head, Part, Sheet, Short, TableRow};
-use super::quantity::{decimals, fixed, mebibytes, rate, three_digits};
 use super::releases::releases;
 use super::sweep;
-use super::text::{cut, plain};
 use crate::measure::{CPU_PER_STATEMENT, PEAK_RSS, SERVER_CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT};
-use crate::summary::comparable;
+use crate::quantity::{decimals, fixed, mebibytes, rate, three_digits};
+use crate::row::comparable;
+use crate::text::{cut, plain};
 use crate::{Analysis, Bottleneck, Combined, Contender, Pass, Place, Role, Run, SummaryRow, Sweep, Verdict, short};
 
 #[derive(Clone, Copy)]

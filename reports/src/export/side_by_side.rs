@@ -2,10 +2,10 @@
 
 use super::head::title;
 use super::part::{Field, Part, Sheet, Short, TableRow};
-use super::quantity::{three_digits, whole};
 use super::short::found;
-use super::text::{count, grouped, plain, unique};
 use crate::measure::{CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT};
+use crate::quantity::{three_digits, whole};
+use crate::text::{count, grouped, plain, unique};
 use crate::{Analysis, Combined, Recorded, SummaryRow};
 
 /// Why runs that stand beside each other have no ratios.

@@ -7,10 +7,10 @@ use cqldyno_measure::least_for;
 use super::document::{builds, caveats, libraries, settings};
 use super::head::arrangement;
 use super::part::Part;
-use super::quantity::{figure, three_digits, whole};
 use super::sheets;
-use super::text::plain;
 use crate::measure::{CONTROL_REQUESTS, SERVER_EXECUTES, STATEMENTS, definition, definitions};
+use crate::quantity::{figure, three_digits, whole};
+use crate::text::plain;
 use crate::{Analysis, Cell, Contender, Latency, Measure, Pass, Run, Unit};
 
 /// The caveat of a latency at the run's full concurrency.

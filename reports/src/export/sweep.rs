@@ -1,7 +1,7 @@
 //! Sweeps as tables: compact ones, and every point.
 
 use super::part::{Field, Notes, Part, Sheet, TableRow, by_role};
-use super::quantity::{rate, three_digits, whole};
+use crate::quantity::{rate, three_digits, whole};
 use crate::{Axis, Contender, Run, Sweep, Swept, SweptFigures, count, short};
 
 fn figures(all: &SweptFigures) -> Vec<String> {
@@ -81,7 +81,7 @@ pub(crate) fn points(run: &Run, sweep: &Sweep, notes: &mut Notes) -> Sheet {
                 Ok(all) => fields.extend(figures(all).into_iter().map(Field::of)),
                 Err(why) => fields.extend(vec![Field::missing(notes.number(why)); FIGURES.len()]),
             }
-            fields[0].note = point.waits.as_ref().map(|why| notes.number(&super::text::sentence(why)));
+            fields[0].note = point.waits.as_ref().map(|why| notes.number(&crate::text::sentence(why)));
             rows.push(TableRow::of(&short(run, curve.contender), fields));
         }
         groups.push(rows);

@@ -12,11 +12,12 @@ use tabled::settings::themes::Theme;
 use tabled::settings::{Alignment, Color, Padding, Style};
 
 use super::document::{Document, doubts};
+use super::exporter::{ExportError, Exporter, Look};
 use super::part::{Field, Part, Sheet, Short, TableRow};
 use super::short::{found, overview, tables};
 use super::story::story;
-use super::text::{label_lines, pair, unique, wrap};
-use super::{ExportError, Exporter, side_by_side, sweep};
+use super::{side_by_side, sweep};
+use crate::text::{label_lines, pair, unique, wrap};
 use crate::{Analysis, History, Recorded, Sweep};
 
 /// Parts of labels longer than this are broken if room is short.
@@ -27,28 +28,6 @@ const LEAST_WIDTH: usize = 40;
 const MOST_SHORT: usize = 100;
 /// The longest bar, and the shortest that shows a difference.
 const BAR: std::ops::RangeInclusive<usize> = 5..=24;
-
-/// How a text for a terminal or a file is set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Look {
-    /// Columns of the terminal.
-    pub width: usize,
-    /// Whether it shows colours: bold, red and dim only.
-    pub colour: bool,
-    /// Whether nothing limits a line: a file or a pipe.
-    pub all_columns: bool,
-    /// The tables with every column; of one contender every measure of every cell, too.
-    pub wide: bool,
-    /// Notes: versions, settings, caveats, how it was measured and judged.
-    pub notes: bool,
-}
-
-impl Default for Look {
-    /// What a file keeps: everything.
-    fn default() -> Look {
-        Look { width: 160, colour: false, all_columns: true, wide: true, notes: true }
-    }
-}
 
 impl Look {
     fn room(self) -> usize {

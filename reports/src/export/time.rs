@@ -5,12 +5,12 @@ use std::io::Write;
 
 use super::column::times;
 use super::document::{At, doubts, trouble};
+use super::exporter::{ExportError, Exporter, Look};
 use super::head::{arrangement, sized, title};
 use super::part::{Field, Notes, Part, Sheet, TableRow, by_role};
 use super::table::terminal;
-use super::text::plain;
-use super::{ExportError, Exporter, Look};
 use crate::measure::WALL;
+use crate::text::plain;
 use crate::{Analysis, Cell, Contender, Pass, Place};
 
 pub(super) struct Time;

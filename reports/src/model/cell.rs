@@ -1,11 +1,12 @@
 //! A turn of a worker, as files hold it: the only one of a cell, or one of several.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
 
 pub use cqldyno_measure::Pass;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::{ByName, Measure, Setting, measure, plain};
+use crate::{ByName, Measure, measure, plain};
 
 /// A turn of a worker, or its only one: who, on what, and what was read off. One line of `cells.jsonl`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -166,4 +167,28 @@ pub struct ErrorLine {
     pub count: u64,
     /// The first one's message.
     pub first: String,
+}
+
+/// One of the settings that are equal for all, with the driver's value.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Setting {
+    /// Its name.
+    pub name: String,
+    /// What the driver runs with.
+    pub value: String,
+    /// Whether that is what was asked.
+    pub as_asked: bool,
+}
+
+impl Setting {
+    /// The only copy of these settings in the process, for [`crate::Cell::settings`].
+    pub fn shared(settings: Vec<Setting>) -> &'static [Setting] {
+        static COPIES: Mutex<BTreeSet<&[Setting]>> = Mutex::new(BTreeSet::new());
+        cqldyno_measure::shared(&COPIES, settings)
+    }
+
+    pub(super) fn read_shared<'de, D: Deserializer<'de>>(deserializer: D) -> Result<&'static [Setting], D::Error> {
+        Vec::deserialize(deserializer).map(Setting::shared)
+    }
 }

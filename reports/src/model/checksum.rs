@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::Cell;
+use crate::text::short_hash;
 
 /// The number of a run's cells and their hash: it shows damage, and is no signature.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,7 +21,7 @@ pub struct Checksum {
 
 impl fmt::Display for Checksum {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "{} cells with the SHA-256 {}...", self.cells, self.sha256.get(..12).unwrap_or(&self.sha256))
+        write!(f, "{} cells with the SHA-256 {}...", self.cells, short_hash(&self.sha256))
     }
 }
 

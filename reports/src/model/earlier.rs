@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::run::OLDEST_VERSION;
 use crate::attempts::Attempts;
 use crate::measure::{SERVER_CPU, WALL};
-use crate::{Cell, Checksum, Pass, RoundCores, Run, SCHEMA_VERSION};
+use crate::{Cell, Checksum, ModelError, Pass, RoundCores, Run, SCHEMA_VERSION};
 
 /// Before rounds had a witness, a loop of arithmetic ran before and after each. Its mean over all cores had to have this share of its best
 /// speed, and no core less than the second one.
@@ -176,6 +177,30 @@ fn join_nodes(arguments: &mut Vec<Value>) {
     let nodes = nodes.or_else(|| (!options.is_empty()).then(|| "1".to_owned()));
     let nodes = nodes.map(|nodes| ["--nodes".into(), (nodes + &options).into()]);
     *arguments = nodes.into_iter().flatten().chain(others).collect();
+}
+
+impl Run {
+    /// Reads `run.json`; one of an earlier version as today's.
+    ///
+    /// # Errors
+    /// When the text is not JSON, of another schema version, or not a run.
+    pub fn from_json(text: &str) -> Result<Run, ModelError> {
+        Run::from_value(serde_json::from_str(text).map_err(ModelError::NotARun)?).map(|(run, _)| run)
+    }
+
+    /// The same of a value, with what its cells need.
+    pub(super) fn from_value(mut value: Value) -> Result<(Run, Earlier), ModelError> {
+        #[derive(Deserialize)]
+        struct Version {
+            schema: u32,
+        }
+        let Version { schema } = Version::deserialize(&value).map_err(ModelError::NotARun)?;
+        if !(OLDEST_VERSION..=SCHEMA_VERSION).contains(&schema) {
+            return Err(ModelError::Version { found: schema });
+        }
+        let earlier = Earlier::of(&mut value);
+        Ok((Run::deserialize(value).map_err(ModelError::NotARun)?, earlier))
+    }
 }
 
 #[cfg(test)]

@@ -1,21 +1,21 @@
 //! One call of `compare`, as it is kept.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Mutex;
 use std::time::Duration;
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::earlier::Earlier;
 use crate::measure::{self, MeasureInfo};
-use crate::{Checksum, CutShort, Pass};
+use crate::quantity::whole;
+use crate::text::{count, short_hash};
+use crate::{Checksum, Pass, Setting};
 
 /// The version of the result model that is written; version 1 is converted when it is read, and any other one is refused.
 pub const SCHEMA_VERSION: u32 = 2;
 
 /// The oldest version that is read.
-const OLDEST_VERSION: u32 = 1;
+pub(super) const OLDEST_VERSION: u32 = 1;
 
 /// Ends the id and the label of a control that nobody named.
 pub const CONTROL_MARK: &str = "#control";
@@ -79,32 +79,10 @@ impl Run {
     /// The load generators' builds, each once, as short hashes.
     pub(crate) fn load_generators(&self) -> String {
         let builds = self.contenders.iter().filter(|one| !one.build.is_empty());
-        let mut builds: Vec<&str> = builds.map(|one| one.build.get(..12).unwrap_or(&one.build)).collect();
+        let mut builds: Vec<&str> = builds.map(|one| short_hash(&one.build)).collect();
         builds.sort_unstable();
         builds.dedup();
         builds.join(" ")
-    }
-
-    /// Reads `run.json`; one of an earlier version as today's.
-    ///
-    /// # Errors
-    /// When the text is not JSON, of another schema version, or not a run.
-    pub fn from_json(text: &str) -> Result<Run, ModelError> {
-        Run::from_value(serde_json::from_str(text).map_err(ModelError::NotARun)?).map(|(run, _)| run)
-    }
-
-    /// The same of a value, with what its cells need.
-    pub(super) fn from_value(mut value: Value) -> Result<(Run, Earlier), ModelError> {
-        #[derive(Deserialize)]
-        struct Version {
-            schema: u32,
-        }
-        let Version { schema } = Version::deserialize(&value).map_err(ModelError::NotARun)?;
-        if !(OLDEST_VERSION..=SCHEMA_VERSION).contains(&schema) {
-            return Err(ModelError::Version { found: schema });
-        }
-        let earlier = Earlier::of(&mut value);
-        Ok((Run::deserialize(value).map_err(ModelError::NotARun)?, earlier))
     }
 
     /// The contenders as they were asked for: without the control, and without the number of one that was named twice.
@@ -124,6 +102,83 @@ impl Run {
     pub fn contender(&self, id: &str) -> Option<&Contender> {
         self.contenders.iter().find(|contender| contender.id == id)
     }
+
+    /// The generations of every scenario and arrangement: those of the plan, or fewer if the run was cut short.
+    pub fn blocks(&self) -> u32 {
+        self.cut_short.map_or(self.plan.blocks, |cut_short| cut_short.blocks)
+    }
+
+    /// Whether it came to its end: nobody stopped it, and it did not break off.
+    pub fn is_complete(&self) -> bool {
+        !self.interrupted && self.ended.is_some()
+    }
+
+    /// Whether nobody knows how many generations ran: they are as many as there was time for, and the run was ended before.
+    pub(crate) fn is_open(&self) -> bool {
+        self.cut_short.is_none() && !self.is_complete()
+    }
+
+    /// The statements of a timing cell or a turn: one number, or the least and the greatest if scenarios have limits of their own.
+    pub fn statements(&self, shown: impl Fn(u64) -> String) -> String {
+        let issued = self.plan.issued_in(self.plan.blocks);
+        let of = |one: &ScenarioInfo| one.count(issued).div_ceil(self.rounds(one).max(1).into());
+        self.of_scenarios(of, shown)
+    }
+
+    /// The rounds of a generation of the scenario: one if its contenders lived one after the other.
+    pub fn rounds(&self, scenario: &ScenarioInfo) -> u32 {
+        if scenario.apart.is_some() { 1 } else { self.plan.turns.rounds }
+    }
+
+    /// The statements in flight in the same way, for example `1 to 64 in flight`.
+    pub fn in_flight(&self) -> String {
+        format!(
+            "{} in flight",
+            self.of_scenarios(|one| one.in_flight(self.plan.concurrency), |number| whole(number as f64))
+        )
+    }
+
+    /// The statements before each window in the same way.
+    pub(crate) fn warmup(&self) -> String {
+        self.of_scenarios(|one| one.warmup(self.plan.warmup), |number| whole(number as f64))
+    }
+
+    fn of_scenarios(&self, of: impl Fn(&ScenarioInfo) -> u64, shown: impl Fn(u64) -> String) -> String {
+        let numbers: BTreeSet<u64> = self.scenarios.iter().map(of).collect();
+        let ends = [numbers.first(), numbers.last()].into_iter().flatten().map(|number| shown(*number));
+        let mut ends: Vec<String> = ends.collect();
+        ends.dedup();
+        ends.join(" to ")
+    }
+
+    /// How many generations ran of every scenario and arrangement, for example `12 generations`; `generations` if nobody knows.
+    pub fn generations(&self) -> String {
+        if self.is_open() { "generations".to_owned() } else { count(self.blocks().into(), "generation") }
+    }
+
+    /// How much was run of every scenario and arrangement, for example `12 generations of 5 rounds of 50,000 statements`.
+    pub fn size(&self) -> String {
+        let statements = self.statements(|number| whole(number as f64));
+        format!(
+            "{} of {} of {statements} statements",
+            self.generations(),
+            count(self.plan.turns.rounds.into(), "round")
+        )
+    }
+}
+
+/// The generations that a run left out to end in time.
+///
+/// It is a finished run: every scenario and arrangement has as many, and the other passes are whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CutShort {
+    /// The time limit in milliseconds, since the run began or last went on.
+    pub within_ms: u64,
+    /// The generations that ran; the plan has how many were asked for.
+    pub blocks: u32,
+    /// The estimated time of the missing ones, in milliseconds.
+    pub missing_ms: u64,
 }
 
 /// A run that cannot be read.
@@ -460,30 +515,6 @@ pub struct Library {
     /// Its origin if that is not the lock file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
-}
-
-/// One of the settings that are equal for all, with the driver's value.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Setting {
-    /// Its name.
-    pub name: String,
-    /// What the driver runs with.
-    pub value: String,
-    /// Whether that is what was asked.
-    pub as_asked: bool,
-}
-
-impl Setting {
-    /// The only copy of these settings in the process, for [`crate::Cell::settings`].
-    pub fn shared(settings: Vec<Setting>) -> &'static [Setting] {
-        static COPIES: Mutex<BTreeSet<&[Setting]>> = Mutex::new(BTreeSet::new());
-        cqldyno_measure::shared(&COPIES, settings)
-    }
-
-    pub(super) fn read_shared<'de, D: Deserializer<'de>>(deserializer: D) -> Result<&'static [Setting], D::Error> {
-        Vec::deserialize(deserializer).map(Setting::shared)
-    }
 }
 
 /// What is asked of every contender.

@@ -20,5 +20,5 @@ pub use compare::{
 };
 pub use growth::{Growth, growth};
 pub use interval::{Verdict, half_width, rounded};
-pub use quantile::{modulus_quantile, normal_quantile, student_quantile};
+pub use quantile::{median, modulus_quantile, normal_quantile, student_quantile};
 pub use runs::{Combined, Repeated, combine, ratios_of_ratios};

@@ -107,6 +107,17 @@ fn polynomial(x: f64, coefficients: &[f64]) -> f64 {
     coefficients.iter().rev().fold(0.0, |sum, coefficient| sum * x + coefficient)
 }
 
+/// The middle value, or the mean of the two middle ones.
+pub fn median(values: &mut [f64]) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values {
+        [] => None,
+        _ if values.len() % 2 == 1 => Some(values[middle]),
+        _ => Some(f64::midpoint(values[middle - 1], values[middle])),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -93,6 +93,9 @@ fn an_unknown_regression_and_a_bad_file_are_refused() {
     let (code, text) = regress(folder.path(), "at = 64\n", "", &[]);
     assert_eq!(code, Some(2), "{text}");
     assert!(text.contains("the regression tiny.toml cannot be read, line 13") && text.contains("with at"), "{text}");
+    let (code, text) = regress(folder.path(), "\"statements\"", "\"nonsense\"", &[]);
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.contains("has an expectation of \"nonsense\", and there is no such meter"), "{text}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Whether runs have one plan: the same question to the same contenders. Machines may differ.
 
-use crate::conditions::{differing, of_plan, short};
-use crate::text::{list, plain};
+use crate::conditions::{differing, of_plan};
+use crate::text::{list, plain, short_hash};
 use crate::{Analysis, Contender, Run};
 
 /// Refuses runs of other plans, and a run that was named twice.
@@ -49,7 +49,7 @@ fn executables<'a>(one: &'a Run, other: &'a Run) -> impl Iterator<Item = (&'a Co
         let theirs = other.contenders.iter().find(|theirs| theirs.label == mine.label)?;
         let differ =
             mine.executable != theirs.executable && !mine.executable.is_empty() && !theirs.executable.is_empty();
-        differ.then(|| (mine, format!("{} and {}", short(&mine.executable), short(&theirs.executable))))
+        differ.then(|| (mine, format!("{} and {}", short_hash(&mine.executable), short_hash(&theirs.executable))))
     })
 }
 

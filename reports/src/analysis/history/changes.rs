@@ -7,7 +7,7 @@ use semver::Version;
 use serde::{Deserialize, Serialize};
 
 use super::Point;
-use crate::comparison::{adapter, driver};
+use crate::band::{adapter, driver};
 use crate::judge::judged_change;
 use crate::measure::margin;
 use crate::{Run, Verdict};

@@ -123,18 +123,20 @@ fn a_scenario_of_one_name_that_asks_for_something_else_stands_apart_with_the_rea
             cell.scenario_hash = hash.to_owned();
         }
     };
-    redefine(&mut one, "aaaaaaaaaaaa");
-    redefine(&mut two, "bbbbbbbbbbbb");
+    redefine(&mut one, "aaaaaaaaaaaaaa");
+    redefine(&mut two, "bbbbbbbbbbbbbb");
     let history = History::new(By::Date, &[one, two, at(3, "1.0.0")], Vec::new());
     assert_eq!(history.groups.len(), 1);
     let group = &history.groups[0];
     assert_eq!(
         group.remarks,
-        ["writes is not the same scenario in all of these runs (hash 00ff in runs/3; hash bbbbbbbb in runs/2; hash \
-          aaaaaaaa in runs/1), so only the figures of the same one are joined."]
+        [
+            "writes is not the same scenario in all of these runs (hash 00ff in runs/3; hash bbbbbbbbbbbb in runs/2; hash \
+          aaaaaaaaaaaa in runs/1), so only the figures of the same one are joined."
+        ]
     );
     let mut titles: Vec<&str> = group.panels.iter().map(|panel| panel.title.as_str()).collect();
-    assert!(titles.contains(&"writes (bbbbbbbb) on multi:2: CPU us per statement"), "{titles:?}");
+    assert!(titles.contains(&"writes (bbbbbbbbbbbb) on multi:2: CPU us per statement"), "{titles:?}");
     assert!(titles.contains(&"reads on multi:2: CPU us per statement"), "{titles:?}");
     titles.sort_unstable();
     assert!(titles.windows(2).all(|two| two[0] != two[1]), "no heading stands twice: {titles:?}");

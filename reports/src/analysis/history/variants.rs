@@ -1,8 +1,8 @@
 //! Things of one name that differ between runs: their figures stand apart, with the reason.
 
 use crate::ArrangementInfo;
-use crate::head::on_cores;
-use crate::text::plain;
+use crate::conditions::on_cores;
+use crate::text::{plain, short_hash};
 
 use super::{Key, Member, unversioned};
 
@@ -55,7 +55,7 @@ impl Variants {
         let (scenario, hash) = &key.scenario;
         let scenario = match of(&self.scenarios, scenario).count() {
             0 | 1 => scenario.clone(),
-            _ => format!("{scenario} ({})", short(hash)),
+            _ => format!("{scenario} ({})", short_hash(hash)),
         };
         let (arrangement, (worker, server)) = &key.arrangement;
         let arrangement = match of(&self.arrangements, arrangement).count() {
@@ -68,7 +68,7 @@ impl Variants {
 
     /// Why figures of one name stand apart, as full sentences.
     pub fn sentences(&self) -> Vec<String> {
-        let scenarios = apart(&self.scenarios, "scenario", |hash| format!("hash {}", short(hash)));
+        let scenarios = apart(&self.scenarios, "scenario", |hash| format!("hash {}", short_hash(hash)));
         let arrangements = apart(&self.arrangements, "arrangement", |(worker, server)| on_cores(worker, server));
         scenarios.chain(arrangements).collect()
     }
@@ -105,11 +105,6 @@ fn of<'a, T>(all: &'a [Known<T>], name: &str) -> impl Iterator<Item = &'a Known<
 /// The place of the name, and then of the variant.
 fn place<T: PartialEq>(all: &[Known<T>], is: &Variant<T>) -> (Option<usize>, Option<usize>) {
     (all.iter().position(|known| known.is.0 == is.0), all.iter().position(|known| known.is == *is))
-}
-
-/// Enough of a hash to tell two scenarios apart.
-fn short(hash: &str) -> &str {
-    hash.get(..8).unwrap_or(hash)
 }
 
 fn runs(names: &[String]) -> String {

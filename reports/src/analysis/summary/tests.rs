@@ -1,5 +1,6 @@
 use super::*;
-use crate::{Analysis, sample};
+use crate::measure::CPU_PER_STATEMENT;
+use crate::{Analysis, Unit, Verdict, sample};
 
 fn summary(run: &Run, cells: &[Cell]) -> Vec<SummaryRow> {
     Analysis::new(run, cells).rows().to_vec()
@@ -186,7 +187,7 @@ fn without_an_interval_the_level_is_the_median_and_a_void_row_has_none() {
 
 #[test]
 fn cpu_time_is_cheaper_or_dearer_and_statements_per_second_are_faster_or_slower() {
-    let both = [statistics::Verdict::Better, statistics::Verdict::Worse];
+    let both = [cqldyno_statistics::Verdict::Better, cqldyno_statistics::Verdict::Worse];
     let words = |meter| both.map(|one| Verdict::of(one, meter).name());
     assert_eq!(words(CPU_PER_STATEMENT), ["cheaper", "dearer"]);
     assert_eq!(words(THROUGHPUT), ["faster", "slower"]);

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use super::svg::{Picture, Scale, Stands};
 use super::{Chart, Here, Kind};
-use crate::export::quantity::three_digits;
 use crate::export::sheets::greatest_first;
-use crate::export::text::plain;
 use crate::measure::SYSCALLS_BY_NAME;
+use crate::quantity::three_digits;
+use crate::text::plain;
 
 /// So many names have a colour of their own; the others are summed up.
 const NAMES: usize = 8;

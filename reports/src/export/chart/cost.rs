@@ -2,9 +2,9 @@
 
 use super::svg::{Picture, Scale, Stands};
 use super::view::Faces;
-use crate::export::quantity::three_digits;
-use crate::export::text::{count, cut, plain};
 use crate::measure::CPU_PER_STATEMENT;
+use crate::quantity::three_digits;
+use crate::text::{count, cut, plain};
 use crate::{Analysis, Contender, LEAST_BLOCKS, Place, Role, Run, SummaryRow, reference, short};
 
 const WIDTH: f64 = 1_760.0;

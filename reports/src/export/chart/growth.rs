@@ -3,8 +3,8 @@
 use super::svg::{Picture, RIGHT, Scale, WIDTH};
 use super::view::colour;
 use crate::Role;
-use crate::export::quantity::{three_digits, whole};
-use crate::export::text::plain;
+use crate::quantity::{three_digits, whole};
+use crate::text::plain;
 
 /// Room for the figures of the axes, and the height of the plot, in units of a picture.
 const LEFT: f64 = 110.0;

@@ -2,8 +2,8 @@
 
 use super::svg::{Picture, RIGHT, Scale, Stands, TOP, WIDTH};
 use super::view::colour;
-use crate::export::quantity::{three_digits, whole};
 use crate::measure::THROUGHPUT;
+use crate::quantity::{three_digits, whole};
 use crate::{HistoryLine, LevelChange, Panel, PastRun, Point, Role, plain};
 
 /// The height of the picture, the room beside the axis and the room below it, in units of a picture.

@@ -6,9 +6,9 @@ use cqldyno_measure::least_for;
 
 use super::svg::{Picture, Scale};
 use super::{Chart, Here, Kind};
-use crate::export::quantity::{three_digits, whole};
-use crate::export::text::plain;
 use crate::measure::STATEMENTS;
+use crate::quantity::{three_digits, whole};
+use crate::text::plain;
 use crate::{Cell, Pass, Unit};
 
 const BESIDE: [&str; 2] = ["driver", "lateness"];

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::svg::{Picture, Scale};
 use super::{Chart, Here, Kind};
-use crate::export::quantity::whole;
+use crate::quantity::whole;
 use crate::{Cell, Pass};
 
 /// Fewer whole seconds than this are no course of time.

@@ -2,9 +2,9 @@
 
 use super::svg::{Picture, Scale, Stands};
 use super::{Chart, Here, Kind};
-use crate::export::quantity::{three_digits, whole};
 use crate::measure::CPU_PER_STATEMENT;
-use crate::summary::median;
+use crate::median;
+use crate::quantity::{three_digits, whole};
 use crate::{Cell, Pass};
 
 const ROW: f64 = 74.0;

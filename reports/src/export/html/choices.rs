@@ -8,7 +8,7 @@ use crate::export::chart::{Chart, Kind};
 use crate::export::column::Column;
 use crate::export::document::Table;
 use crate::export::part::Sheet;
-use crate::export::text::{capital, grouped, unique};
+use crate::text::{capital, grouped, unique};
 use crate::{Run, plain};
 
 /// The further tables of the page and the meters in them: each has a class that hides it.

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use crate::export::column::{Column, Entry, Kind, Row, Standing};
 use crate::export::part::{Field, Notes};
-use crate::export::quantity::three_digits;
 use crate::measure::{
     ALLOCATIONS_PER_STATEMENT, CALLGRIND_INSTRUCTIONS, CPU_PER_STATEMENT, PEAK_RSS, SERVER_CPU_PER_STATEMENT,
     SYSCALLS_PER_STATEMENT, THROUGHPUT, WALL, definition,
 };
+use crate::quantity::three_digits;
 use crate::{Better, Run, SummaryRow};
 
 /// The class of a field that keeps the line below its text where ratios are hidden.

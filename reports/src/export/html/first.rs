@@ -6,9 +6,9 @@ use super::fields::{Fields, verdict};
 use super::sections::{field, who};
 use crate::export::chart::view::{Faces, View};
 use crate::export::part::{Field, Notes};
-use crate::export::quantity::{three_digits, whole};
 use crate::export::short::shown;
 use crate::measure::{CPU_PER_STATEMENT, SERVER_CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT};
+use crate::quantity::{three_digits, whole};
 use crate::{Bottleneck, Contender, Place, SummaryRow, plain};
 
 /// A measure that a reader can switch to.

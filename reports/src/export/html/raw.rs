@@ -9,8 +9,9 @@ use flate2::write::GzEncoder;
 use serde::{Serialize, Serializer};
 
 use crate::attempts::Attempts;
+use crate::export::csv::Csv;
+use crate::export::exporter::{ExportError, Exporter, Look};
 use crate::export::json::{Json, Whole, write};
-use crate::export::{ExportError, Exporter, Look, csv::Csv};
 use crate::{Analysis, Cell, Run};
 
 /// What a page may weigh, in bytes.

@@ -11,6 +11,7 @@ use crate::export::column::Column;
 use crate::export::document::{builds, caveats, is, libraries, settings, trouble};
 use crate::export::part::{Field, Sheet};
 use crate::measure::CPU_PER_STATEMENT;
+use crate::text::short_hash;
 use crate::{Analysis, Bottleneck, Cell, Contender, Pass, Place, Role, Run, plain};
 
 /// Blocks that differ by reference: all but the first are hidden until they are chosen.
@@ -228,8 +229,8 @@ pub fn contenders(run: &Run, faces: &Faces, cells: &[Cell]) -> Markup {
                     }
                     @if !one.build.is_empty() {
                         p.muted {
-                            "Load generator " code { (short_hash(&one.build)) }
-                            @if !one.executable.is_empty() { ", executable " code { (short_hash(&one.executable)) } }
+                            "Load generator " code { (plain(short_hash(&one.build))) }
+                            @if !one.executable.is_empty() { ", executable " code { (plain(short_hash(&one.executable))) } }
                             @if !one.compiler.is_empty() { ", " (plain(&one.compiler)) }
                         }
                     }
@@ -237,10 +238,6 @@ pub fn contenders(run: &Run, faces: &Faces, cells: &[Cell]) -> Markup {
             }
         }
     }
-}
-
-pub fn short_hash(hash: &str) -> String {
-    plain(hash.get(..16).unwrap_or(hash))
 }
 
 /// What was run on what, how to repeat it, the source, and the data.

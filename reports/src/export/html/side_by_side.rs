@@ -7,7 +7,7 @@ use crate::export::document::{caveats, libraries};
 use crate::export::head::head;
 use crate::export::part::{Sheet, Short};
 use crate::export::side_by_side::{SideBySide, Together, about_all};
-use crate::export::text::{capital, count, plain};
+use crate::text::{capital, count, plain, short_hash};
 use crate::{Combined, Recorded};
 
 /// Several runs as a page in HTML: the combined table, then a section per scenario and arrangement with a column per run. Everything that came from outside is
@@ -61,7 +61,7 @@ fn opened(at: usize, name: &str, about: &str, one: &Recorded) -> Markup {
                             @if let Some(why) = &contender.unavailable { (plain(why)) " " }
                             @if let Some(versions) = libraries(run, contender) { (versions) " " }
                             @for caveat in caveats(contender, one.cells.iter()) { (plain(&caveat)) " " }
-                            @if !contender.build.is_empty() { "Load generator " code { (sections::short_hash(&contender.build)) } "." }
+                            @if !contender.build.is_empty() { "Load generator " code { (plain(short_hash(&contender.build))) } "." }
                         }
                     }
                 }

@@ -6,7 +6,7 @@ use super::fields::{meaning, title};
 use crate::export::column::Column;
 use crate::export::document::is;
 use crate::export::head::threads;
-use crate::export::text::sentence;
+use crate::text::sentence;
 use crate::{Bottleneck, Role, Run, SummaryRow, plain};
 
 /// The words that this page uses, and its columns.

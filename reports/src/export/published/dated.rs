@@ -6,11 +6,11 @@ use super::{
     Front, PublishedRun, asked, code, cost, drivers, fenced, find, findings, labels, over, picture, row_of, same,
     server, warnings,
 };
+use crate::export::exporter::{Exporter, Look};
 use crate::export::markdown::table_of;
-use crate::export::quantity::whole;
-use crate::export::text::{escape, plain};
 use crate::export::time::Time;
-use crate::export::{Exporter, Look};
+use crate::quantity::whole;
+use crate::text::{escape, plain};
 use crate::{CELLS, PACKED_CELLS, Recorded, SummaryRow, short};
 
 /// The README of a date's folder, with notes written by hand above all.

@@ -6,8 +6,8 @@ use super::{
 };
 use crate::export::chart::cost_chart;
 use crate::export::markdown::table_of;
-use crate::export::text::{escape, grouped, list, plain};
 use crate::measure::CPU_PER_STATEMENT;
+use crate::text::{escape, grouped, list, plain};
 use crate::{Analysis, Carried, Combined, Place, Run, SummaryRow, Verdict, short, whose};
 
 /// The front's drivers elsewhere: on another server, with another processor, or with other settings.

@@ -128,6 +128,11 @@ pub fn cut(text: &str, room: usize) -> String {
     shown.trim_end().to_owned() + "…"
 }
 
+/// As much of a hash as tells it from others.
+pub fn short_hash(hash: &str) -> &str {
+    hash.get(..12).unwrap_or(hash)
+}
+
 /// With a capital first.
 pub fn capital(text: &str) -> String {
     let mut chars = text.chars();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::Unit;
+use cqldyno_measure::Unit;
 
 /// Seconds as Linux' `time` prints them, for example `0m34.123s`.
 pub fn time(seconds: f64) -> String {
