@@ -98,7 +98,7 @@ prices: build
 	printf '%s\n' '# What a setting costs' '' 'Each driver against itself, with one setting changed at a time. The first row is the driver as' \
 	    '`cqldyno compare` runs it; every other row is what a change costs (+) or saves (-) per statement.' \
 	    'CPU time has a 95 % interval. Counts are per statement; system calls of two threads vary by some hundredths,' \
-	    'gocql'\''s instructions by some percent.' \
+	    'gocql'\''s instructions by some percent. Below 1 % a change of CPU time may be the memory layout'\''s.' \
 	    '`make prices` writes this page; `cqldyno prices DRIVER` shows one driver. Compare figures only within a table:' \
 	    'other pages were measured on other machines.' '' >$(TARGET)/PRICES.md
 	for driver in $(filter-out floor noop,$(DRIVERS)); do \

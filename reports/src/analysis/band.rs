@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use cqldyno_statistics::SIBLING_BAND;
+
 use crate::{Contender, Run};
 
 /// The share on both sides of 1 within which two contenders are the same, unless their adapters are known to differ by more.
@@ -45,6 +47,11 @@ pub(crate) fn between(run: &Run, arrangement: &str, one: &Contender, other: &Con
     let apart = costs.map_or(0.0, |(mine, theirs)| mine.max(theirs) / mine.min(theirs) - 1.0);
     // To a tenth of a percent, as it is printed.
     BAND.max((apart * 1_000.0).round() / 1_000.0)
+}
+
+/// How far from 1 a ratio of CPU time must lie for a verdict: beyond the band, or [`SIBLING_BAND`] where both have one adapter.
+pub(crate) fn beyond(run: &Run, arrangement: &str, one: &Contender, other: &Contender) -> f64 {
+    if adapter(one) == adapter(other) { SIBLING_BAND } else { between(run, arrangement, one, other) }
 }
 
 #[cfg(test)]

@@ -144,16 +144,25 @@ impl<'a> Combined<'a> {
         Some(format!("{} of {}", found.held?, self.runs))
     }
 
-    /// The same of a verdict that some run did not give.
+    /// The same of a verdict that some run did not give; where all together are inconclusive, what the runs say that found a difference, for
+    /// example `dearer in 2 of 3`.
     pub fn held_in_some(&self, place: Place, contender: &Contender, meter: &str) -> Option<String> {
-        let in_all = format!("{0} of {0}", self.runs);
-        self.held(place, contender, meter).filter(|held| *held != in_all)
+        let found = self.rows.iter().find(|one| one.row.meter == meter && one.row.is_of(place, contender))?;
+        let held = found.held.filter(|held| *held < self.runs)?;
+        let verdicts = || found.runs.iter().filter_map(|one| one.verdict);
+        let of = |verdict: Verdict| verdicts().filter(|one| *one == verdict).count();
+        let other = verdicts().find(|one| one.differs()).filter(|_| found.row.verdict == Some(Verdict::Inconclusive));
+        let is_alone = |other: &Verdict| verdicts().all(|one| one == *other || !one.differs());
+        Some(match other.filter(is_alone) {
+            Some(other) => format!("{} in {} of {}", other.name(), of(other), self.runs),
+            None => format!("{held} of {}", self.runs),
+        })
     }
 
     fn sentences(&self) -> Vec<String> {
         let mut said = vec![format!(
-            "Figures and ratios are geometric means of {}. Intervals include what changes between runs: {:.1} % of a ratio of CPU time \
-             beyond the noise within a run (one standard deviation).",
+            "Figures and ratios are geometric means of {}. Intervals include the spread between runs: a standard deviation of {:.1} % \
+             beyond the noise within a run.",
             count(self.runs as u64, "run"),
             100.0 * self.spread,
         )];

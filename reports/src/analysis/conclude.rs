@@ -106,7 +106,7 @@ fn crowded(arrangement: &ArrangementInfo) -> Option<String> {
     })
 }
 /// Why a run that ends at a width ended, as a sentence.
-pub(crate) fn until(analysis: &Analysis) -> Option<String> {
+fn until(analysis: &Analysis) -> Option<String> {
     let run = analysis.run();
     let until = run.plan.until.filter(|_| run.is_complete())?;
     let (share, generations) = (percent(until), count(run.blocks().into(), "generation"));

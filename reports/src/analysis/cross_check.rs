@@ -1,12 +1,15 @@
 //! Counts beside the verdict on CPU time.
 //!
-//! Instructions speak for CPU time. System calls and allocations are hints, which speak only where nobody counted instructions, and
+//! Instructions speak for CPU time, but not for that of the kernel: where system calls explain a verdict, they contradict nothing. System calls and allocations are hints, which speak only where nobody counted instructions, and
 //! system calls only if those of all cells do.
 
 use crate::band::BAND;
 use crate::judge::{beside, judged};
 use crate::measure::{ALLOCATIONS, Figure, INSTRUCTIONS, SYSTEM_CALLS};
 use crate::{SummaryRow, Verdict};
+
+/// So many system calls per statement take some tenths of a microsecond in the kernel, whose instructions nobody counts.
+const TELLING_CALLS: f64 = 0.25;
 
 /// Says in each row of CPU time which count contradicts its verdict.
 pub(crate) fn contradict(rows: &mut [SummaryRow], reference: Option<&str>) {
@@ -32,7 +35,10 @@ pub(crate) fn contradiction(rows: &[SummaryRow], row: &SummaryRow, reference: Op
         let sentence = format!(
             "It is {verdict}, but runs {makes} instructions per statement than the reference. Instructions hardly vary, so doubt the verdict."
         );
-        return is_against(instructions).then_some((sentence, true));
+        let calls = |who: &str| SYSTEM_CALLS.ids.iter().find_map(|id| beside(rows, row, who, id)?.level);
+        let more = calls(&row.contender).zip(reference.and_then(calls)).map_or(0.0, |(own, base)| own - base);
+        let is_explained = if against == Verdict::Cheaper { more >= TELLING_CALLS } else { more <= -TELLING_CALLS };
+        return (is_against(instructions) && !is_explained).then_some((sentence, true));
     }
     // Counts that vary from cell to cell are no hint if they meet those of the reference.
     let ranges_meet = |figure: &Figure| {
@@ -105,14 +111,33 @@ mod tests {
         }
     }
 
-    /// The sample some days later, in which cdrs-tokio is dearer and runs fewer instructions.
+    /// The sample some days later, in which cdrs-tokio is dearer and runs fewer instructions; nobody counted its system calls.
     fn doubted(days: u32) -> (Run, Vec<Cell>) {
+        let (run, mut cells) = with_fewer_instructions(days);
+        cells.iter_mut().for_each(|cell| drop(cell.measures.remove(SYSCALLS_PER_STATEMENT)));
+        (run, cells)
+    }
+
+    fn with_fewer_instructions(days: u32) -> (Run, Vec<Cell>) {
         let (run, mut cells) = sample::repeated(12, days);
         for cell in cells.iter_mut().filter(|cell| cell.get(CPU_PER_STATEMENT).is_some()) {
             let instructions = if cell.contender == "cdrs-tokio" { 1_000.0 } else { 2_000.0 };
             cell.measures.insert(CALLGRIND.to_owned(), Measure::value(instructions, Unit::Count));
         }
         (run, cells)
+    }
+
+    #[test]
+    fn system_calls_that_explain_a_verdict_leave_no_doubt() {
+        let doubtful =
+            |(run, cells): (Run, Vec<Cell>)| Analysis::new(&run, &cells).rows().iter().any(|row| row.doubtful);
+        assert!(doubtful(doubted(0)) && !doubtful(with_fewer_instructions(0)));
+        let (run, mut cells) = with_fewer_instructions(0);
+        for cell in cells.iter_mut().filter(|cell| cell.get(SYSCALLS_PER_STATEMENT).is_some()) {
+            let calls = if cell.contender == "cdrs-tokio" { 0.3 } else { 0.1 };
+            cell.measures.insert(SYSCALLS_PER_STATEMENT.to_owned(), Measure::value(calls, Unit::Count));
+        }
+        assert!(doubtful((run, cells)), "a fifth of a call explains nothing");
     }
 
     const DOUBT: &str =

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::band::{self, adapter};
+use crate::band;
 use crate::measure::{CPU_PER_STATEMENT, THROUGHPUT};
 use crate::quantity::{lasting, percent};
 use crate::{Analysis, Cell, Pass, SummaryRow, Verdict};
@@ -48,10 +48,9 @@ pub(crate) fn further(analysis: &Analysis, time: Option<Duration>, more: &str) -
 pub(crate) fn beyond(analysis: &Analysis, row: &SummaryRow) -> f64 {
     let run = analysis.run();
     match run.contender(&row.contender).zip(analysis.reference()) {
-        Some((own, reference)) if row.meter != CPU_PER_STATEMENT || adapter(own) != adapter(reference) => {
-            band::between(run, &row.arrangement, own, reference)
-        }
-        _ => 0.0,
+        Some((own, reference)) if row.is_primary() => band::beyond(run, &row.arrangement, own, reference),
+        Some((own, reference)) => band::between(run, &row.arrangement, own, reference),
+        None => 0.0,
     }
 }
 
@@ -123,7 +122,7 @@ mod tests {
         let minutes = |minutes: u64| Some(Duration::from_secs(60 * minutes));
         let said = |share: f64, beyond: f64, time| to_show(&row(share), beyond, None, time, MORE);
         assert_eq!(said(0.0608, 0.02, minutes(5)).unwrap(), "about 16 min more would show a difference of 4 %");
-        assert_eq!(said(0.0404, 0.0, minutes(5)).unwrap(), "about 15 min more would show a difference of 2 %");
+        assert_eq!(said(0.0505, 0.01, minutes(5)).unwrap(), "about 16 min more would show a difference of 3 %");
         assert_eq!(said(0.039, 0.02, minutes(5)).unwrap(), "a difference of 4 % would have shown");
         assert_eq!(said(0.039, 0.02, None).unwrap(), "a difference of 4 % would have shown", "no time is needed");
         assert_eq!(said(0.0608, 0.02, None), None);

@@ -25,6 +25,8 @@ pub(crate) struct Order<'a> {
     run: &'a Run,
     arrangement: String,
     better: Better,
+    /// What two contenders must differ by.
+    band: fn(&Run, &str, &Contender, &Contender) -> f64,
 }
 
 impl<'a> Order<'a> {
@@ -46,11 +48,12 @@ impl<'a> Order<'a> {
         };
         let better = run.measure(meter).map_or(Better::Lower, |known| known.better);
         let arrangement = place.arrangement.id.clone();
-        Order { standings: drivers.filter_map(standing).collect(), run, arrangement, better }
+        let band = if meter == CPU_PER_STATEMENT { band::beyond } else { band::between };
+        Order { standings: drivers.filter_map(standing).collect(), run, arrangement, better, band }
     }
 
     fn is_before(&self, one: &Standing, other: &Standing) -> bool {
-        let band = band::between(self.run, &self.arrangement, one.contender, other.contender);
+        let band = (self.band)(self.run, &self.arrangement, one.contender, other.contender);
         let is_below = |one: [f64; 2], other: [f64; 2]| one[1] * (1.0 + band) < other[0];
         match (one.verdict, other.verdict) {
             (_, None) => one.verdict.is_some_and(Verdict::is_better),

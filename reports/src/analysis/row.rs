@@ -143,9 +143,9 @@ impl SummaryRow {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// It needs less CPU time: the whole interval lies beyond the band, or below 1 if both are the same driver.
+    /// It needs less CPU time: the whole interval lies beyond the band, or beyond 1 % if both are the same driver.
     Cheaper,
-    /// It needs more CPU time: the whole interval lies beyond the band, or above 1 if both are the same driver.
+    /// It needs more CPU time: the whole interval lies beyond the band, or beyond 1 % if both are the same driver.
     Dearer,
     /// It serves more statements per second: the whole interval lies beyond the band.
     Faster,

@@ -266,8 +266,7 @@ impl<'a> Page<'a> {
                     "CPU time per statement is how long the driver's process kept processors busy, for each statement with a correct \
                      answer. A ratio of 0.93 is 7 % less than the reference. All 95 % intervals of CPU time hold at once, and so do \
                      all of statements per second. By CPU time a driver is cheaper or dearer, by statements per second faster or slower, \
-                     only if its whole interval lies beyond the band, which is 2 % or more. It is the same if all of it lies within. For CPU time of versions or \
-                     settings of one driver the band is 1 %. Otherwise the run is inconclusive about it. Every other \
+                     only if its whole interval lies beyond the band, which is 2 % or more, or beyond 1 % for CPU time of versions or settings of one driver. It is the same if all of it lies within. Otherwise the run is inconclusive about it. Every other \
                      figure is exploratory: its interval holds by itself."
                 } }
                 (words::arrangements(self.run))

@@ -74,13 +74,16 @@ fn server(run: &Run) -> String {
     if run.plan.target.embedded { "the embedded cluster".to_owned() } else { escape(&plain(&run.plan.target.id)) }
 }
 
-/// Its name, and what tells it from others of that name: family and model, or its first cache where a run of an earlier version has
-/// neither.
+/// Its name, and what tells it from others of that name: family and model, or caches where a run of an earlier version has neither.
 fn processor(run: &Run) -> String {
     let cpu = plain(&run.environment.cpu);
     let caches = run.environment.more.get("caches").filter(|_| !cpu.contains(" family "));
-    let first = caches.and_then(|caches| caches.split(',').next()).filter(|first| first.starts_with('L'));
-    escape(&first.map_or(cpu.clone(), |first| format!("{cpu} with {}", plain(first))))
+    let own = caches
+        .into_iter()
+        .flat_map(|all| all.split(", "))
+        .filter(|one| one.starts_with("L1d") || one.starts_with("L2"));
+    let own = own.map(plain).collect::<Vec<_>>().join(", ");
+    escape(&if own.is_empty() { cpu } else { format!("{cpu} ({own})") })
 }
 
 fn folder_name(folder: &Path) -> String {

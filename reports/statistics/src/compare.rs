@@ -32,8 +32,8 @@ pub struct Group {
     pub bands: BTreeMap<usize, f64>,
 }
 
-/// The share on both sides of 1 beyond which a version or setting of one driver differs: what a process holds in its memory moves the cost
-/// of one program by nearly that.
+/// The share on both sides of 1 beyond which a version or setting of one driver differs: the memory layout alone moves the cost of one
+/// program by nearly that.
 pub const SIBLING_BAND: f64 = 0.01;
 
 /// What is compared, and how surely.

@@ -77,7 +77,8 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
     }
     let folder = arguments.from.clone().or_else(|| arguments.out.clone()).unwrap_or_else(|| default(&regression));
     // What is wrong in any of them is said before the first one takes its time.
-    for trial in &regression.runs {
+    let is_named = |trial: &&Trial| arguments.run.as_ref().is_none_or(|name| trial.name == *name);
+    for trial in regression.runs.iter().filter(is_named) {
         plan(trial, arguments.exact, folder.clone())?;
     }
     let mut all: Vec<Found> = Vec::new();

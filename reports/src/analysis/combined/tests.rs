@@ -96,7 +96,7 @@ fn a_verdict_says_in_how_many_of_the_runs_it_held() {
     let contender = |id: &str| all[0].run.contender(id).unwrap();
     assert_eq!(find(&combined, "writes", "cdrs-tokio").row.verdict, Some(Verdict::Inconclusive));
     let held = |id: &str, meter: &str| combined.held_in_some(place, contender(id), meter);
-    assert_eq!(held("cdrs-tokio", CPU_PER_STATEMENT).as_deref(), Some("1 of 3"));
+    assert_eq!(held("cdrs-tokio", CPU_PER_STATEMENT).as_deref(), Some("dearer in 2 of 3"));
     assert_eq!(held("cdrs-tokio", THROUGHPUT), None, "all runs gave it");
     assert_eq!(combined.held(place, contender("cdrs-tokio"), THROUGHPUT).as_deref(), Some("3 of 3"));
     assert_eq!((held("scylla", CPU_PER_STATEMENT), find(&combined, "writes", "floor").held), (None, None));

@@ -7,8 +7,8 @@ use super::{
 use crate::export::chart::cost_chart;
 use crate::export::markdown::table_of;
 use crate::measure::CPU_PER_STATEMENT;
-use crate::text::{escape, grouped, list, plain};
-use crate::{Analysis, Carried, Combined, Place, Run, SummaryRow, Verdict, short, whose};
+use crate::text::{capital, escape, grouped, list, plain};
+use crate::{Analysis, Carried, Combined, Contender, Place, Run, SummaryRow, Verdict, short, whose};
 
 /// The front's drivers elsewhere: on another server, with another processor, or with other settings.
 struct Other<'a> {
@@ -17,6 +17,17 @@ struct Other<'a> {
     day: String,
     /// Of all runs of the plan on that day.
     analysis: Analysis<'a>,
+    apart: Vec<Apart<'a>>,
+}
+
+/// A driver that is known to have another ratio elsewhere, and another verdict, where it or the reference needed the least CPU time.
+struct Apart<'a> {
+    place: Place<'a>,
+    driver: &'a Contender,
+    here: f64,
+    there: f64,
+    /// What its verdict says there, before the reference's name.
+    side: &'static str,
 }
 
 /// What a date is shown by: its run of most blocks, or all runs of that plan together.
@@ -47,23 +58,33 @@ impl<'a> Front<'a> {
     /// asked something else.
     pub fn beside(mut self, published: impl Iterator<Item = &'a PublishedRun>) -> Front<'a> {
         let day = |one: &PublishedRun| one.folder.parent().map(folder_name).unwrap_or_default();
-        let known = |run: &Run| (run.plan.target.id.clone(), run.plan.settings.clone(), processor(run));
+        let asked = |run: &Run| (run.plan.target.id.clone(), run.plan.settings.clone());
+        let key = |one: &PublishedRun| (asked(&one.recorded.run), processor(&one.recorded.run));
         let all: Vec<&PublishedRun> = published.collect();
-        for plan in all.chunk_by(|one, next| (day(one), one.plan()) == (day(next), next.plan())).rev() {
-            let (first, run, ours) = (plan[0], &plan[0].recorded.run, self.analysis.run());
-            let mut all = std::iter::once(&self.analysis).chain(self.others.iter().map(|other| &other.analysis));
-            let is_known = all.any(|one| known(one.run()) == known(run));
-            let is_asked = is_of_a_plan(&first.name) || known(run).0 != known(ours).0 || known(run).1 != known(ours).1;
+        let ours = self.analysis.run();
+        let mut known = vec![(asked(ours), processor(ours))];
+        let is_one = |one: &&PublishedRun, next: &&PublishedRun| {
+            (day(one), one.plan(), key(one)) == (day(next), next.plan(), key(next))
+        };
+        for plan in all.chunk_by(is_one).rev() {
+            let (first, run) = (plan[0], &plan[0].recorded.run);
+            let is_asked = is_of_a_plan(&first.name) || asked(run) != asked(ours);
             let has_ours = !labels(run).is_empty() && labels(run).iter().all(|one| labels(ours).contains(one));
-            if is_known || !is_asked || !has_ours || run.plan.blocks < 2 || !run.plan.releases.is_empty() {
+            let is_fit = is_asked && has_ours && run.plan.blocks > 1 && run.plan.releases.is_empty();
+            if !is_fit || known.contains(&key(first)) {
                 continue;
             }
-            let analysis = combined(plan).map_or_else(|| plan[plan.len() - 1].analysis(), |all| all.analysis().clone());
-            if !self.analysis.carried(&analysis).is_empty() {
-                let day = day(first);
-                // A date's README has all runs of a plan.
-                let name = if plan.len() > 1 { String::new() } else { format!("/{}", first.name) };
-                self.others.push(Other { folder: format!("reports/published/{day}{name}"), day, analysis });
+            // A date's README has all runs of a plan.
+            let (name, analysis) = match combined(plan) {
+                Some(all) => (String::new(), all.analysis().clone()),
+                None => (format!("/{}", plan[plan.len() - 1].name), plan[plan.len() - 1].analysis()),
+            };
+            let carried = self.analysis.carried(&analysis);
+            if !carried.is_empty() {
+                known.push(key(first));
+                let (folder, day) = (format!("reports/published/{}{name}", day(first)), day(first));
+                let apart = apart(&self.analysis, &analysis, &carried);
+                self.others.push(Other { folder, day, analysis, apart });
             }
         }
         self
@@ -86,7 +107,7 @@ impl<'a> Front<'a> {
         let analysis = &self.analysis;
         let labels: Vec<String> = labels(analysis.run()).into_iter().map(|one| escape(&plain(one))).collect();
         format!(
-            "{}{}{}{}\n{}\n\nCPU us is CPU time per statement: less is better. The whole interval of what is *cheaper* or *dearer* lies beyond the band: {} \
+            "{}{}{}{}\n{}\n\nCPU us is CPU time per statement: less is better. *Cheaper* and *dearer*: the whole interval lies beyond the band, {} \
              ([how verdicts are read](harness/METHOD.md#what-does-a-verdict-mean)). cassandra-cpp has an I/O thread of its own on both arrangements.{}\n\n\
              {}. {} [Raw data, all columns and a page with charts]({folder}).",
             picture(&format!("{folder}/chart.svg")),
@@ -135,17 +156,10 @@ impl<'a> Front<'a> {
         let on = |run: &Run| run.plan.arrangements.iter().map(|one| code(&one.id)).collect::<Vec<_>>();
         let other = |other: &Other| {
             let run = other.analysis.run();
-            let what = if server(run) == server(ours) {
-                format!("With {}", processor(run))
-            } else {
-                format!("On {}", on_what(run))
-            };
             let only = if on(run) == on(ours) { String::new() } else { format!(", {}", list(&on(run))) };
-            let differs = disagreements(&self.analysis, &other.analysis);
-            let said =
-                if differs.is_empty() { "the same drivers needed the least.".to_owned() } else { differs.join(" ") };
             let settings = if run.plan.settings == "default" { ", settings as each driver documents them" } else { "" };
-            format!("- [{what}, {}{settings}]({}){only}: {said}\n", other.day, other.folder)
+            let where_run = capital(&elsewhere(ours, run));
+            format!("- [{where_run}, {}{settings}]({}){only}: {}\n", other.day, other.folder, other.said())
         };
         let others: String = self.others.iter().map(other).collect();
         format!("On {}:\n\n{found}{others}", on_what(self.analysis.run()))
@@ -154,8 +168,15 @@ impl<'a> Front<'a> {
     /// Whether the driver needed the least CPU time alone on every server and processor that it ran on, and no instructions contradict that.
     fn is_chosen(&self, place: Place, label: &str) -> bool {
         let analysis = &self.analysis;
-        let is_agreed = || self.peers().all(|other| agree(analysis, &other.analysis, place));
-        winner(analysis, place) == Some(label) && !is_doubtful(analysis, place) && is_agreed()
+        winner(analysis, place) == Some(label) && !is_doubtful(analysis, place) && !self.is_apart(place)
+    }
+
+    /// Whether a driver is known to stand otherwise in this place on another server or processor.
+    fn is_apart(&self, place: Place) -> bool {
+        let is_here = |one: &Apart| {
+            (&one.place.scenario.name, &one.place.arrangement.id) == (&place.scenario.name, &place.arrangement.id)
+        };
+        self.peers().any(|other| other.apart.iter().any(is_here))
     }
 
     /// Which driver to choose for what, in sentences, and the first place that they name. Where servers or processors do not agree, a
@@ -192,21 +213,19 @@ impl<'a> Front<'a> {
                 .then(|| format!("For {} instructions contradict CPU time, so no choice is safe.", list(&doubtful))),
         );
         for arrangement in &run.plan.arrangements {
-            let Some(place) = chosen.iter().find(|place| place.arrangement.id == arrangement.id) else { continue };
-            let missing = self.peers().filter(|other| same(&other.analysis, *place).is_none());
-            let mut missing: Vec<String> = missing.map(|other| server(other.analysis.run())).collect();
+            let here = || chosen.iter().filter(|place| place.arrangement.id == arrangement.id);
+            let missing = self.peers().filter(|other| here().any(|place| same(&other.analysis, *place).is_none()));
+            let mut missing: Vec<String> = missing.map(|other| elsewhere(run, other.analysis.run())).collect();
             missing.dedup();
             if !missing.is_empty() {
-                said.push(format!("{} was not tried on {}.", code(&arrangement.id), list(&missing)));
+                said.push(format!("{} was not tried {}.", code(&arrangement.id), list(&missing)));
             }
         }
-        let disagree = |place: &Place| {
-            !is_doubtful(analysis, *place) && self.peers().any(|other| !agree(analysis, &other.analysis, *place))
-        };
+        let disagree = |place: &Place| !is_doubtful(analysis, *place) && self.is_apart(*place);
         let open = analysis.places().filter(disagree).map(|place| (on(&place), name(&place)));
         let open: Vec<String> = grouped(open).iter().map(|(on, names)| format!("{} on {on}", list(names))).collect();
         said.extend(
-            (!open.is_empty()).then(|| format!("For {} the server or the processor decides (see below).", list(&open))),
+            (!open.is_empty()).then(|| format!("For {} other servers or processors differ (see below).", list(&open))),
         );
         (said, chosen.first().copied())
     }
@@ -248,10 +267,17 @@ fn of_all(combined: &Combined, root: &str, with_held: bool) -> String {
     let remarks = combined.remarks.iter().filter(|one| with_held || !one.ends_with("held in all runs."));
     let remarks: Vec<&str> = remarks.map(String::as_str).collect();
     format!(
-        "Every run gave the same verdicts, unless *1 of {}* or the like follows ([does it hold tomorrow?]({root}harness/METHOD.md#does-it-hold-tomorrow)). {}",
-        combined.runs,
+        "All runs gave the verdict, unless it says how many did ([does it hold tomorrow?]({root}harness/METHOD.md#does-it-hold-tomorrow)). {}",
         escape(&remarks.join(" ")),
     )
+}
+
+/// What a run has that the front has not: another server, or the same with another processor.
+fn elsewhere(ours: &Run, run: &Run) -> String {
+    match server(ours) == server(run) {
+        true => format!("with {}", processor(run)),
+        false => format!("on {}", on_what(run)),
+    }
 }
 
 /// Server and processor of a run.
@@ -263,13 +289,6 @@ fn on_what(run: &Run) -> String {
 fn combined<'a>(plan: &[&'a PublishedRun]) -> Option<Combined<'a>> {
     let named: Vec<(String, Analysis)> = plan.iter().map(|one| (one.name.clone(), one.analysis())).collect();
     Combined::of(&named).ok()
-}
-
-/// Whether the same driver needed the least CPU time alone in this place on both, or the second one did not run it there.
-fn agree(first: &Analysis, second: &Analysis, place: Place) -> bool {
-    let Some(there) = same(second, place) else { return true };
-    let is_missing = |label: &str| !labels(second.run()).contains(&label);
-    winner(first, place) == winner(second, there) || winner(first, place).is_some_and(is_missing)
 }
 
 /// The label of the driver that needed the least CPU time alone in this place.
@@ -287,34 +306,56 @@ fn is_doubtful(analysis: &Analysis, place: Place) -> bool {
     rows.filter_map(|one| analysis.row(place, one, CPU_PER_STATEMENT)).any(|row| row.doubtful)
 }
 
-/// Where one server or processor has a driver that needed the least CPU time alone and the other does not: a sentence per pair of
-/// drivers and arrangement, with the ratios on both.
-fn disagreements(first: &Analysis, second: &Analysis) -> Vec<String> {
+/// Where drivers stand otherwise in the second run than in the first.
+fn apart<'a>(first: &Analysis<'a>, second: &Analysis<'a>, carried: &[Carried]) -> Vec<Apart<'a>> {
     let Some(reference) = first.reference() else { return Vec::new() };
-    let carried = first.carried(second);
     let mut found = Vec::new();
     for place in first.places() {
-        let Some(there) = same(second, place).filter(|_| !agree(first, second, place)) else { continue };
-        let winners = [winner(first, place), winner(second, there)];
-        for driver in drivers(first.run()).filter(|one| one.label != reference.label) {
-            let is_named = winners.into_iter().flatten().any(|one| one == driver.label || one == reference.label);
-            let rows = row_of(first, place, &driver.label).zip(row_of(second, there, &driver.label));
-            let Some((one, two)) = rows.filter(|(one, two)| is_named && one.verdict != two.verdict) else { continue };
-            let Some((ratio, ratio_there)) = one.ratio.zip(two.ratio) else { continue };
-            let [name, base] = [driver, reference].map(|one| escape(&short(first.run(), one)));
-            let apart = find(&carried, place, &driver.label).is_some_and(Carried::differs);
-            let open = if apart { "" } else { ", too close to tell the two apart" };
-            let head = format!("On {}, {name} {} {base}:", code(&place.arrangement.id), side(two));
-            let scenario = escape(&plain(&place.scenario.name));
-            found.push((head, format!("{scenario} {ratio_there:.2} (above {ratio:.2}{open})")));
+        let Some(elsewhere) = same(second, place) else { continue };
+        let least = [first.least(place), second.least(elsewhere)].concat();
+        let is_least = |label: &str| least.iter().any(|one| one.label == label);
+        for driver in drivers(first.run()).filter(|one| is_least(&one.label) || is_least(&reference.label)) {
+            let rows = row_of(first, place, &driver.label).zip(row_of(second, elsewhere, &driver.label));
+            let Some((one, two)) = rows.filter(|(one, two)| one.verdict != two.verdict) else { continue };
+            let differs = find(carried, place, &driver.label).is_some_and(Carried::differs);
+            if let (true, Some((here, there))) = (differs, one.ratio.zip(two.ratio)) {
+                found.push(Apart { place, driver, here, there, side: side(two) });
+            }
         }
     }
-    grouped(found).iter().map(|(head, ratios)| format!("{head} {}.", ratios.join(", "))).collect()
+    found
+}
+
+impl Other<'_> {
+    /// Which ratios are others there, and what has no verdict.
+    fn said(&self) -> String {
+        let run = self.analysis.run();
+        let base = self.analysis.reference().map_or(String::new(), |one| escape(&short(run, one)));
+        let on = |place: &Place| code(&place.arrangement.id);
+        let name = |place: &Place| escape(&plain(&place.scenario.name));
+        let head =
+            |one: &Apart| format!("On {}, {} {} {base}:", on(&one.place), escape(&short(run, one.driver)), one.side);
+        let ratio = |one: &Apart| format!("{} {:.2} (here {:.2})", name(&one.place), one.there, one.here);
+        let apart = grouped(self.apart.iter().map(|one| (head(one), ratio(one))));
+        let mut said: Vec<String> =
+            apart.iter().map(|(head, ratios)| format!("{head} {}.", ratios.join(", "))).collect();
+        if said.is_empty() {
+            said.push("No verdict differs.".to_owned());
+        }
+        let rows = || self.analysis.rows().iter().filter(|row| row.is_primary() && !row.control);
+        let has_none = |place: &Place| !rows().any(|row| row.is_in(*place) && row.verdict.is_some_and(Verdict::holds));
+        let open = grouped(self.analysis.places().filter(has_none).map(|place| (on(&place), name(&place))));
+        let open: Vec<String> = open.iter().map(|(on, names)| format!("{} on {on}", list(names))).collect();
+        said.extend((!open.is_empty()).then(|| format!("It has no verdict for {}.", list(&open))));
+        said.join(" ")
+    }
 }
 
 /// What a verdict says of a driver before the reference's name.
 fn side(row: &SummaryRow) -> &'static str {
     match row.verdict {
+        Some(one) if one.is_better() && row.doubtful => "probably costs less than",
+        Some(one) if one.is_worse() && row.doubtful => "probably costs more than",
         Some(one) if one.is_better() => "costs less than",
         Some(one) if one.is_worse() => "costs more than",
         Some(Verdict::Same) => "costs as much as",
@@ -373,6 +414,7 @@ mod tests {
             let id = "callgrind_instructions_per_statement".to_owned();
             cell.measures.insert(id, Measure::value(value, Unit::Count));
         }
+        cells.iter_mut().for_each(|cell| drop(cell.measures.remove("syscalls_per_statement")));
         let text = shown(run, cells);
         assert!(text.contains("**dearer?**") && !text.contains("**dearer**"), "{text}");
         assert!(
@@ -417,16 +459,16 @@ mod tests {
     #[test]
     fn a_choice_holds_on_every_server_that_was_asked_and_where_it_does_not_both_ratios_are_said() {
         let agreed = beside(1.0);
-        let said = "**By CPU time, choose scylla for writes and reads. `current` was not tried on cassandra:5.0.9.**";
+        let said = "**By CPU time, choose scylla for writes and reads. `current` was not tried on cassandra:5.0.9 with Example 9000.**";
         assert!(agreed.contains(said), "{agreed}");
         assert!(agreed.contains("multi:2 is tokio's default runtime on 2 cores; current is one thread."), "{agreed}");
         assert!(agreed.contains("less CPU time per statement than cdrs-tokio: 2"), "{agreed}");
         let differs = beside(0.4);
         assert!(differs.contains("choose scylla for writes and reads on `current`."), "{differs}");
-        let said = "For writes and reads on `multi:2` the server or the processor decides (see below).";
+        let said = "For writes and reads on `multi:2` other servers or processors differ (see below).";
         assert!(differs.contains(said), "{differs}");
         let said = ": On `multi:2`, cdrs-tokio costs less than scylla: writes 0.6";
-        assert!(differs.contains(said) && differs.contains(" (above 1.5"), "{differs}");
+        assert!(differs.contains(said) && differs.contains(" (here 1.5"), "{differs}");
         assert!(
             differs.contains("- [On cassandra:5.0.9 with Example 9000, 2026-01-03](reports/published/2026-01-03/cassandra), `multi:2`: "),
             "{differs}"
@@ -437,7 +479,7 @@ mod tests {
     fn a_choice_holds_on_every_processor_and_each_is_named() {
         let other = |times| beside_a(times, "2026-01-03/blocks-2", |run| run.environment.cpu = "Other".to_owned());
         let agreed = other(1.0);
-        let said = "`current` was not tried on the embedded cluster.**";
+        let said = "`current` was not tried with Other.**";
         assert!(agreed.contains(said), "{agreed}");
         assert!(agreed.contains("- [With Other, 2026-01-03](reports/published/2026-01-03/blocks-2), `multi:2`: "));
         let differs = other(0.4);
