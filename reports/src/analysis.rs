@@ -1,6 +1,5 @@
 //! The analysis: what is concluded from a run's cells.
 
-pub(crate) mod against;
 pub(crate) mod band;
 pub(crate) mod bottleneck;
 pub(crate) mod check;

@@ -8,8 +8,8 @@
 //! - `quantity`, `text`: numbers and words
 //! - `model`: what the files of a run hold
 //! - `analysis`: `bottleneck`, `row`, `band`, `cut_short`, `comparison`, `conditions`, `rounds`, `summary`, `analysis`
-//! - `analysis`: `short_label`, `against`, `judge`, `cross_check`, `ranking`, `findings`, `further`, `combined`, `explain`, `sweep`
-//! - `analysis`: `servers`, `check`, `history`, `conclude`
+//! - `analysis`: `short_label`, `judge`, `cross_check`, `ranking`, `findings`, `further`, `combined`, `explain`, `sweep`
+//! - `analysis`: `conclude`, `servers`, `check`, `history`
 //! - `export`: `part`, `exporter`, `column`, `head`, `document`, `sheets`, `chart`, `history`, `releases`, `sweep`, `short`
 //! - `export`: `side_by_side`, `story`, `table`, `markdown`, `check`, `csv`, `json`, `time`, `live`, `html`, `published`, `export`
 
@@ -42,7 +42,6 @@ pub(crate) use analysis::{
 pub(crate) use model::attempts;
 
 pub use analysis::Analysis;
-pub use analysis::against::references;
 pub use analysis::bottleneck::Bottleneck;
 pub use analysis::check::{Check, CheckError, Checked, Judgement};
 pub use analysis::combined::{Agreement, Combined, CombinedRow, InRun};
@@ -52,7 +51,7 @@ pub use analysis::history::{By, Cause, Group, History, HistoryLine, LeftOut, Lev
 pub use analysis::judge::{Difference, judged};
 pub use analysis::ranking::whose;
 pub use analysis::rounds::CountedRounds;
-pub use analysis::row::{Place, SummaryRow, Verdict, reference};
+pub use analysis::row::{Place, SummaryRow, Verdict, reference, references};
 pub use analysis::servers::Carried;
 pub use analysis::short_label::short;
 pub use analysis::sweep::{Axis, Sweep, Swept, SweptFigures, SweptPoint};

@@ -221,6 +221,15 @@ pub fn reference(run: &Run) -> Option<&Contender> {
     }
 }
 
+/// The contenders that ratios can be taken against: the run's own reference, then its other drivers; never a control.
+pub fn references(run: &Run) -> Vec<&Contender> {
+    let own = reference(run);
+    let others = run.contenders.iter().filter(|one| {
+        one.role == Role::Driver && !one.control && one.unavailable.is_none() && own.is_some_and(|own| own.id != one.id)
+    });
+    own.into_iter().chain(others).collect()
+}
+
 /// The cells of one place.
 pub(crate) fn cells_in<'s, 'a>(cells: &'s Places<'a>, place: Place) -> &'s [&'a Cell] {
     let here = cells.get(place.scenario.name.as_str()).and_then(|cells| cells.get(place.arrangement.id.as_str()));
