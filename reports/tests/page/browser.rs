@@ -102,14 +102,14 @@ impl Browser {
         }
     }
 
-    /// Waits for a whole file of that name: Chromium saves under another one and renames at the end.
-    pub fn saved(&self, file: &Path) -> String {
+    /// Waits until the file has the text: Chromium may write it in pieces, under another name or this one.
+    pub fn saved(&self, file: &Path, text: &str) {
         let end = Instant::now() + PATIENCE;
-        while !file.exists() {
-            assert!(Instant::now() < end, "{} was not saved", file.display());
+        while fs::read_to_string(file).ok().as_deref() != Some(text) {
+            let bytes = file.metadata().map(|one| one.len());
+            assert!(Instant::now() < end, "{}: {bytes:?} bytes, {} wanted", file.display(), text.len());
             std::thread::sleep(Duration::from_millis(20));
         }
-        fs::read_to_string(file).unwrap()
     }
 
     pub fn text(&self, script: &str) -> String {
@@ -159,8 +159,8 @@ impl Browser {
             let is_request = message["method"] == "Network.requestWillBeSent";
             is_request.then(|| message["params"]["request"]["url"].as_str().map(str::to_owned))?
         });
-        // The browser's own first page is `chrome:`.
-        sent.filter(|address| !["file:", "data:", "chrome:"].iter().any(|own| address.starts_with(own))).collect()
+        // The browser's own first page is `chrome:`; what a page saves is `blob:`.
+        sent.filter(|address| !["file:", "data:", "blob:", "chrome:"].iter().any(|own| address.starts_with(own))).collect()
     }
 
     pub fn picture(&self, file: &Path, width: u32, dark: bool) {

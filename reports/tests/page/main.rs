@@ -222,13 +222,13 @@ fn the_data_are_saved_as_plain_files_without_a_network() {
     std::fs::create_dir(&to).unwrap();
     browser.devtools("Browser.setDownloadBehavior", json!({"behavior": "allow", "downloadPath": to}));
     browser.click("a[data-name='result.json']");
-    let saved = browser.saved(&to.join("result.json"));
-    assert_eq!(saved, text("json", &run, &cells));
-    let read = Recorded::from_document(&saved).unwrap();
+    let document = text("json", &run, &cells);
+    browser.saved(&to.join("result.json"), &document);
+    let read = Recorded::from_document(&document).unwrap();
     assert_eq!((read.run, read.cells), (run.clone(), cells.clone()));
     assert_eq!(browser.text(STATUS), "result.json is handed to the browser.");
     browser.click("a[data-name='cells.csv']");
-    assert_eq!(browser.saved(&to.join("cells.csv")), text("csv", &run, &cells));
+    browser.saved(&to.join("cells.csv"), &text("csv", &run, &cells));
     assert_eq!(browser.errors(), Vec::<Value>::new());
     assert_eq!(browser.requests(), Vec::<String>::new());
 }
