@@ -135,8 +135,7 @@ impl<'a> Estimate<'a> {
             Shape::AtRate(_) => (warmup, plan.statement(scenario, step.load.concurrency)),
             Shape::Connecting => (cell.count, plan.session()),
         };
-        // Turns are not made shorter for a slow server: their edges would count for more.
-        let slower = if matches!(plan.target, Target::Cassandra(_)) { CASSANDRA_FACTOR } else { 1.0 };
+        let slower = plan.slower();
         let delay = delay(&plan.serve_arguments).as_secs_f64();
         Guess {
             fixed: seconds
@@ -158,6 +157,12 @@ impl Guess {
 }
 
 impl Plan {
+    /// How many times as long statements take on this target. A slow one makes generations shorter by rounds, and not turns: their edges
+    /// would count for more.
+    pub(crate) fn slower(&self) -> f64 {
+        if matches!(self.target, Target::Cassandra(_)) { CASSANDRA_FACTOR } else { 1.0 }
+    }
+
     /// Guessed seconds per statement.
     pub(crate) fn statement_seconds(&self, scenario: &Scenario) -> f64 {
         self.statement(scenario, self.concurrency as usize).seconds(1.0)

@@ -49,7 +49,8 @@ impl Plan {
         let unlimited = if matches!(self.target, Target::Cassandra(_)) { least } else { most };
         let rounds = self.within().map_or(unlimited, |within| {
             let generation = within.as_secs_f64() * SHARE / (f64::from(BLOCKS) * places.max(1) as f64);
-            let round = takers as f64 * (count as f64 * self.slowest() * SLOWER + WITNESS_SECONDS) + TAIL_SECONDS;
+            let statement = self.slowest() * self.slower().max(SLOWER);
+            let round = takers as f64 * (count as f64 * statement + WITNESS_SECONDS) + TAIL_SECONDS;
             (((generation - (takers + 1) as f64 * START_SECONDS) / round) as u32).clamp(least, most)
         });
         let is_open = self.within_ms.is_some() || self.until.is_some();
@@ -210,6 +211,9 @@ mod tests {
         assert!(rounds(70, &["writes"]) > rounds(70, &["writes", "reads"]));
         assert_eq!(within(300, &["writes"]).blocks, MOST_GENERATIONS);
         assert_eq!(plan(&["a"], &["writes"]).with_turns(None).blocks, BLOCKS, "without a limit of time");
+        let cassandra = |plan: Plan| plan.with(|one| one.target = Target::parse("cassandra").unwrap());
+        let slow = cassandra(within(600, &["writes", "reads", "mixed"])).with_turns(None);
+        assert_eq!((slow.turns.count, slow.turns.rounds), (TURN_COUNT, 3), "statements take 20 times as long there");
     }
 
     #[test]
