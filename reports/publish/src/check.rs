@@ -28,7 +28,7 @@ const ONE_THREAD: &str = "current";
 /// What is wrong with the runs of one date, each a full sentence that names the file and, where it is about one, the cell.
 ///
 /// Every run can be read, ended and is complete; its control is what its reference is, and its versions are known. No cell failed
-/// or is void unless `notes.md` names it. Every file that a cell names is there and no other, none names a folder of the machine, and
+/// or is void, and few rounds are no noise, unless `notes.md` says so. Every file that a cell names is there and no other, none names a folder of the machine, and
 /// the page holds the run's cells.
 pub fn check(date: &Path) -> Vec<String> {
     let shown = name_of(date);
@@ -111,10 +111,9 @@ impl Check<'_> {
             }
         }
         self.completeness();
-        let doubts = self.analysis.doubts().iter().filter(|doubt| !tell(self.notes, doubt)).cloned();
         let too_few = self.analysis.rounds().sentence().filter(|_| self.analysis.has_too_few_rounds());
-        let wrong: Vec<String> = doubts.chain(too_few).collect();
-        wrong.iter().for_each(|what| self.say(CELLS, format!(": {what}")));
+        let doubts = self.analysis.doubts().iter().cloned().chain(too_few).filter(|doubt| !tell(self.notes, doubt));
+        doubts.collect::<Vec<String>>().iter().for_each(|what| self.say(CELLS, format!(": {what}")));
         self.files();
     }
 

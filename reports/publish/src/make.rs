@@ -81,7 +81,7 @@ fn checked(made: &[PathBuf]) -> Result<()> {
         if !found.is_empty() {
             bail!(
                 "nothing was published, because this was found:\n{}\nMeasure again, or name the cell that failed or is void as \
-                 above in {}",
+                 above, or repeat the sentence on noise, in {}",
                 found.join("\n"),
                 date.join(NOTES).display()
             );

@@ -23,6 +23,7 @@ pub fn of_date(date: &str, shown: &[PublishedRun], front: Option<&Front>, notes:
         out.push_str(&picture("chart.svg"));
         out.push_str(&front.together(date).unwrap_or_default());
     }
+    out.push_str(&Front::elsewhere(date, shown));
     out.push_str(&tables(shown));
     shown.iter().for_each(|one| out.push_str(&of_run(one, date)));
     out + "[reports/README.md](../../README.md) describes a run folder and the checks of a published one. `cqldyno report DIR \
@@ -56,7 +57,7 @@ fn of_run(one: &PublishedRun, date: &str) -> String {
 }
 
 /// A table for each run on another target, with intervals: beside the run of most blocks on the embedded cluster that has the same
-/// contenders, if there is one.
+/// contenders and settings, if there is one.
 fn tables(shown: &[PublishedRun]) -> String {
     let plan = |one: &PublishedRun| (one.recorded.run.plan.target.embedded, one.recorded.run.plan.blocks);
     let on = |embedded: bool| shown.iter().filter(move |one| plan(one).0 == embedded && plan(one).1 > 1);
@@ -68,7 +69,8 @@ fn tables(shown: &[PublishedRun]) -> String {
 fn table(embedded: &PublishedRun, other: &PublishedRun) -> Option<String> {
     let [first, second] = [embedded, other].map(PublishedRun::analysis);
     let (reference, control) = (first.reference()?, second.reference()?);
-    if labels(first.run()) != labels(second.run()) || reference.label != control.label {
+    let is_same = labels(first.run()) == labels(second.run()) && first.run().plan.settings == second.run().plan.settings;
+    if !is_same || reference.label != control.label {
         return None;
     }
     let carried = first.carried(&second);
@@ -151,6 +153,9 @@ mod tests {
             assert!(row.ends_with(expected), "{text}");
             assert!(text.contains("on cassandra:5.0.9 ([cassandra](cassandra))"), "{text}");
             assert_eq!(tables(&shown[..1]), "");
+            let [own, mut other] = shown;
+            other.recorded.run.plan.settings = "default".to_owned();
+            assert_eq!(tables(&[own, other]), "", "other settings may change a ratio, too");
         }
     }
 }

@@ -45,12 +45,22 @@ impl<'a> Front<'a> {
             |one: &&PublishedRun| one.recorded.run.plan.releases.is_empty() && is_of_a_plan(&one.name);
         let most = shown.iter().filter(compares_drivers).max_by_key(|one| one.recorded.run.plan.blocks)?;
         let plan: Vec<&PublishedRun> = shown.iter().filter(|one| one.plan() == most.plan()).collect();
-        let combined = combined(&plan);
-        let (analysis, runs) = match &combined {
-            Some(all) => (all.analysis().clone(), plan.iter().map(|one| &one.recorded.run).collect()),
-            None => (most.analysis(), vec![&most.recorded.run]),
-        };
-        Some(Front { analysis, others: Vec::new(), runs, combined })
+        let one = || Front { analysis: most.analysis(), others: Vec::new(), runs: vec![&most.recorded.run], combined: None };
+        Some(Front::of_all(&plan).unwrap_or_else(one))
+    }
+
+    /// `None` for runs that have no table together.
+    fn of_all(plan: &[&'a PublishedRun]) -> Option<Front<'a>> {
+        let combined = combined(plan)?;
+        let (analysis, runs) = (combined.analysis().clone(), plan.iter().map(|one| &one.recorded.run).collect());
+        Some(Front { analysis, others: Vec::new(), runs, combined: Some(combined) })
+    }
+
+    /// The sections on all runs of each plan on other servers than the embedded cluster.
+    pub(super) fn elsewhere(date: &str, shown: &'a [PublishedRun]) -> String {
+        let all: Vec<&PublishedRun> = shown.iter().filter(|one| !one.recorded.run.plan.target.embedded).collect();
+        let of_plans = all.chunk_by(|one, next| one.plan() == next.plan()).filter_map(Front::of_all);
+        of_plans.filter_map(|one| one.together(date)).collect()
     }
 
     /// With the newest of the runs `published`, the oldest first, on every other server and processor and with other settings: those that
@@ -126,7 +136,8 @@ impl<'a> Front<'a> {
     pub(super) fn together(&self, date: &str) -> Option<String> {
         let combined = self.combined.as_ref()?;
         Some(format!(
-            "## All runs together\n\n{}\n\n{}{}\n{}\n{}\n\n",
+            "## All runs on {} together\n\n{}\n\n{}{}\n{}\n{}\n\n",
+            server(self.analysis.run()),
             asked(&self.runs, date),
             warnings(&self.analysis),
             findings(&self.analysis),
@@ -340,7 +351,7 @@ impl Other<'_> {
         let mut said: Vec<String> =
             apart.iter().map(|(head, ratios)| format!("{head} {}.", ratios.join(", "))).collect();
         if said.is_empty() {
-            said.push("No ratio is known to differ.".to_owned());
+            said.push("No verdict is known to differ.".to_owned());
         }
         let rows = || self.analysis.rows().iter().filter(|row| row.is_primary() && !row.control);
         let has_none = |place: &Place| !rows().any(|row| row.is_in(*place) && row.verdict.is_some_and(Verdict::holds));
