@@ -7,7 +7,7 @@ use crate::keys::different_elements;
 use crate::operation::MAX_BATCH;
 use crate::scenario::{MAX_EXPONENT, MAX_ROWS, MAX_VALUE_BYTES, MAX_VALUES, MIN_EXPONENT};
 use crate::workload::MOST;
-use crate::{By, Column, Kind, Operation, Order, Scenario, Statement};
+use crate::{By, Column, Kind, Operation, Order, RowCheck, Scenario, Statement};
 
 impl Scenario {
     /// The first reason why it cannot run.
@@ -30,6 +30,16 @@ impl Scenario {
                 format!("two statements are named {name}; give each a name of its own")
             })?;
             statement.check().map_err(|fault| fault.within(&here))?;
+            if let Some(other) = &statement.keys_of {
+                let has_keys =
+                    |one: &Statement| one.name == *other && one.keys_of.is_none() && one.stored() == statement.stored();
+                ensure(self.statements.iter().any(has_keys), &[here[0], here[1], Field("keys_of")], || {
+                    format!(
+                        "statement {name} has the keys of {other:?}, which is no statement with keys of its own and as many rows for each; \
+                         name one that is"
+                    )
+                })?;
+            }
             let is_submitted = self.submit.has_slots() || statement.operation == Operation::Execute;
             ensure(is_submitted, &[Field("submit")], || {
                 format!(
@@ -54,15 +64,38 @@ impl Statement {
         })?;
         self.check_operation()?;
         self.check_keys()?;
+        ensure(self.adds.is_none() || self.writes(), &[Field("adds")], || {
+            format!("statement {name} writes nothing, so it adds no rows; leave adds out")
+        })?;
         if self.operation != Operation::Batch {
             self.check_by(&self.values, 1).map_err(|fault| fault.within(&[Field("values")]))?;
         }
         if let Some(expect) = &self.expect {
             let here = [Field("expect"), Field("columns")];
             check_length(name, "expects", &expect.columns).map_err(|fault| fault.within(&here))?;
-            self.check_by(&expect.columns, self.rows()).map_err(|fault| fault.within(&here))?;
+            self.check_by(&expect.columns, self.stored()).map_err(|fault| fault.within(&here))?;
             ensure((1..=MAX_ROWS).contains(&self.rows()), &[Field("expect"), Field("rows")], || {
                 format!("statement {name} expects {} rows; 1 to {MAX_ROWS} are possible", self.rows())
+            })?;
+            let end = expect.from.saturating_add(expect.rows());
+            ensure(end <= expect.stored() && expect.stored() <= MAX_ROWS, &[Field("expect"), Field("stored")], || {
+                format!(
+                    "statement {name} expects {} rows from place {} on, and a key has {}; set stored to {end} or more, and to {MAX_ROWS} at \
+                     most",
+                    expect.rows(),
+                    expect.from,
+                    expect.stored(),
+                )
+            })?;
+            let is_all = expect.rows() == expect.stored();
+            ensure(expect.check != RowCheck::Content || is_all, &[Field("expect"), Field("check")], || {
+                format!(
+                    "statement {name} expects some of the rows of its key in any order, and nobody knows which; use check = \"order\" or \
+                     \"count\""
+                )
+            })?;
+            ensure(!expect.descending || expect.rows() > 1, &[Field("expect"), Field("descending")], || {
+                format!("statement {name} expects one row, which has no order; leave descending out, or set rows")
             })?;
             ensure(!self.writes() || self.is_conditional(), &[Field("expect")], || {
                 format!(
@@ -74,7 +107,7 @@ impl Statement {
         if let Some(load) = &self.load {
             let (here, values) = ([Field("load")], [Field("load"), Field("values")]);
             check_values(name, "its load", &load.cql, &load.values).map_err(|fault| fault.within(&here))?;
-            self.check_by(&load.values, self.rows()).map_err(|fault| fault.within(&values))?;
+            self.check_by(&load.values, self.stored()).map_err(|fault| fault.within(&values))?;
             ensure(self.expect.is_some() || self.writes(), &here, || match self.reads() {
                 true => format!("statement {name} loads rows but expects none; add [statement.expect]"),
                 false => format!("statement {name} neither reads nor writes rows; leave [statement.load] out"),
@@ -89,14 +122,14 @@ impl Statement {
             check_length(name, "reads back", &read_back.columns)
                 .map_err(|fault| within(fault.within(&[Field("columns")])))?;
             for (field, columns) in [("values", &read_back.values), ("columns", &read_back.columns)] {
-                self.check_by(columns, self.rows()).map_err(|fault| within(fault.within(&[Field(field)])))?;
+                self.check_by(columns, self.stored()).map_err(|fault| within(fault.within(&[Field(field)])))?;
             }
             ensure(self.writes(), &[Field("read_back")], || {
                 format!("statement {name} writes no rows that could be read back; leave [statement.read_back] out")
             })?;
         }
         self.check_counters()?;
-        let is_known = self.load.is_some() || self.values.is_empty() || self.is_conditional();
+        let is_known = self.is_on_loaded_rows() || self.values.is_empty() || self.is_conditional();
         ensure(self.expect.is_none() || is_known, &[Field("expect")], || {
             format!(
                 "statement {name} expects rows by its keys, which no other statement has, and nothing loads them; add \
@@ -110,7 +143,7 @@ impl Statement {
         let other = columns.iter().position(|column| column.by != By::Row).filter(|_| rows == 1);
         ensure(other.is_none(), &[Item(other.unwrap_or(0)), Field("by")], || {
             let name = &self.name;
-            match self.rows() {
+            match self.stored() {
                 // Its own values.
                 2.. => format!(
                     "statement {name} binds its own values once per key, so they follow from the key; leave by out"
@@ -141,8 +174,12 @@ impl Statement {
         ensure((1..=MOST).contains(&keys), &[Field("keys")], || {
             format!("statement {name} has {keys} keys; 1 to {MOST} are possible")
         })?;
+        let has_own = self.keys.is_some() || self.load.is_some();
+        ensure(self.keys_of.is_none() || !has_own, &[Field("keys_of")], || {
+            format!("statement {name} has the keys and rows of another one; leave keys and [statement.load] out")
+        })?;
         let Some(exponent) = self.exponent else { return Ok(()) };
-        ensure(self.order == Order::Zipf, &[Field("exponent")], || {
+        ensure(self.order.has_exponent(), &[Field("exponent")], || {
             format!(
                 "statement {name} has an exponent and no zipf order; add order = \"zipf\", or leave the exponent out"
             )
@@ -291,6 +328,35 @@ values = [{ type = "bigint" }, { type = "text", length = 3 }]
     fn no_statement_is_an_error() {
         let text = "name = \"a\"\nabout = \"\"\nschema = []\nstatement = []\n";
         assert!(error(text).contains("has no [[statement]]"));
+    }
+
+    #[test]
+    fn only_a_write_adds_rows() {
+        let with = |text: &str| Scenario::from_toml(&text.replace("values =", "adds = -2\nvalues ="), "tiny.toml");
+        assert_eq!(with(GOOD).unwrap().statements[0].adds, Some(-2));
+        let select =
+            GOOD.replace("INSERT INTO ks.t (pk, v) VALUES (?, ?)", "SELECT v FROM ks.t WHERE pk = ? AND v = ?");
+        let error = with(&select).unwrap_err().to_string();
+        assert!(error.contains("statement insert writes nothing, so it adds no rows; leave adds out"), "{error}");
+    }
+
+    #[test]
+    fn an_answer_is_a_part_of_what_a_key_has() {
+        let select =
+            GOOD.replace("INSERT INTO ks.t (pk, v) VALUES (?, ?)", "SELECT v FROM ks.t WHERE pk = ? AND v >= ?");
+        let load = "[statement.load]\ncql = \"INSERT INTO ks.t (pk) VALUES (?)\"\nvalues = [{ type = \"bigint\" }]\n";
+        let of = |expect: &str| {
+            let columns = "columns = [{ type = \"bigint\" }]";
+            Scenario::from_toml(&format!("{select}[statement.expect]\n{expect}\n{columns}\n{load}"), "tiny.toml")
+        };
+        let part = of("rows = 2\nstored = 20\nfrom = 18\ndescending = true").unwrap();
+        assert_eq!((part.statements[0].rows(), part.statements[0].stored()), (2, 20));
+        let error = |expect: &str| of(expect).unwrap_err().to_string();
+        let said =
+            "expects 2 rows from place 19 on, and a key has 20; set stored to 21 or more, and to 1048576 at most";
+        assert!(error("rows = 2\nstored = 20\nfrom = 19").contains(said));
+        assert!(error("from = 1").contains("expects 1 rows from place 1 on, and a key has 1"));
+        assert!(error("descending = true").contains("expects one row, which has no order; leave descending out"));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::num::NonZeroU64;
 use cqldyno_driver_api::{DAY, Nested, Scalar, Value};
 use serde::{Deserialize, Serialize};
 
-use crate::Texts;
+use crate::{Length, Texts};
 
 /// A column's values, and the number that they follow from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -134,7 +134,7 @@ kinds! {
         /// `text`: pseudo-random characters ([`crate::Texts`]).
         Text {
             /// Bytes in UTF-8.
-            length: usize,
+            length: Length,
             /// Seeds another sequence.
             #[serde(default)]
             plus: i64,
@@ -145,7 +145,7 @@ kinds! {
         /// `blob`: pseudo-random bytes ([`crate::Blobs`]).
         Blob {
             /// Bytes.
-            length: usize,
+            length: Length,
             /// Seeds another sequence.
             #[serde(default)]
             plus: i64,
@@ -207,7 +207,7 @@ kinds! {
         /// `ascii`: pseudo-random lower-case letters, as a text's.
         Ascii {
             /// Characters.
-            length: usize,
+            length: Length,
             /// Seeds another sequence.
             #[serde(default)]
             plus: i64,
@@ -462,7 +462,7 @@ impl Kind {
     /// The texts of a [`Kind::Text`] or [`Kind::Ascii`].
     pub fn texts(&self) -> Option<Texts> {
         match *self {
-            Kind::Text { length, plus, unicode: true } => Some(Texts::unicode(length, plus)),
+            Kind::Text { length, plus, unicode: true } => Some(Texts::unicode(length.most(), plus)),
             Kind::Text { length, plus, unicode: false } | Kind::Ascii { length, plus } => {
                 Some(Texts::letters(length, plus))
             }
@@ -519,7 +519,7 @@ impl Kind {
             usize::try_from(length.get()).unwrap_or(usize::MAX).saturating_mul(bytes)
         };
         match self {
-            Kind::Text { length, .. } | Kind::Blob { length, .. } | Kind::Ascii { length, .. } => *length,
+            Kind::Text { length, .. } | Kind::Blob { length, .. } | Kind::Ascii { length, .. } => length.most(),
             Kind::Vector { length, .. } => times(*length, 4),
             other => match other.elements() {
                 // An element follows its length, which is an int.

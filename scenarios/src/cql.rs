@@ -6,7 +6,7 @@ use std::str::Chars;
 
 /// A word, quoted or not, a bind marker, named or not, another literal, or a sign.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Token {
+pub(crate) enum Token {
     Word(String),
     Marker,
     Literal,
@@ -16,12 +16,12 @@ enum Token {
 /// Words that end what belongs to a column.
 const CLAUSES: [&str; 9] = ["and", "where", "set", "using", "limit", "per", "order", "group", "if"];
 
-fn tokens(cql: &str) -> Vec<Token> {
+pub(crate) fn tokens(cql: &str) -> Vec<Token> {
     spans(cql).into_iter().map(|(token, _)| token).collect()
 }
 
 /// The tokens, each with where in the text it ends.
-fn spans(cql: &str) -> Vec<(Token, usize)> {
+pub(crate) fn spans(cql: &str) -> Vec<(Token, usize)> {
     let (mut spans, mut tokens) = (Vec::new(), Vec::new());
     let mut rest = cql.chars().peekable();
     while let Some(c) = rest.next() {
@@ -147,24 +147,24 @@ fn quoted(rest: &mut Peekable<Chars<'_>>, quote: char) -> String {
     text
 }
 
-fn is_word(token: Option<&Token>, word: &str) -> bool {
+pub(crate) fn is_word(token: Option<&Token>, word: &str) -> bool {
     matches!(token, Some(Token::Word(found)) if found == word)
 }
 
 /// What follows these words.
-fn after<'a>(tokens: &'a [Token], words: &[&str]) -> Option<&'a [Token]> {
+pub(crate) fn after<'a>(tokens: &'a [Token], words: &[&str]) -> Option<&'a [Token]> {
     let begins = words.iter().enumerate().all(|(at, word)| is_word(tokens.get(at), word));
     tokens.get(words.len()..).filter(|_| begins)
 }
 
 /// What follows the first such word.
-fn after_word<'a>(tokens: &'a [Token], word: &str) -> Option<&'a [Token]> {
+pub(crate) fn after_word<'a>(tokens: &'a [Token], word: &str) -> Option<&'a [Token]> {
     let at = (0..tokens.len()).find(|at| is_word(tokens.get(*at), word))?;
     tokens.get(at + 1..)
 }
 
 /// A table's name, with its keyspace if there is one, and what follows.
-fn table(tokens: &[Token]) -> Option<(String, &[Token])> {
+pub(crate) fn table(tokens: &[Token]) -> Option<(String, &[Token])> {
     match tokens {
         [Token::Word(keyspace), Token::Sign('.'), Token::Word(name), rest @ ..] => {
             Some((format!("{keyspace}.{name}"), rest))
@@ -175,7 +175,7 @@ fn table(tokens: &[Token]) -> Option<(String, &[Token])> {
 }
 
 /// The items of a list: what stands between commas outside of brackets, up to the bracket that closes the list.
-fn items(tokens: &[Token]) -> (Vec<&[Token]>, &[Token]) {
+pub(crate) fn items(tokens: &[Token]) -> (Vec<&[Token]>, &[Token]) {
     let (mut items, mut depth, mut start) = (Vec::new(), 0, 0);
     for (at, token) in tokens.iter().enumerate() {
         match token {
@@ -197,7 +197,7 @@ fn items(tokens: &[Token]) -> (Vec<&[Token]>, &[Token]) {
 }
 
 /// The items of the list in brackets that comes first, and what follows.
-fn list(tokens: &[Token]) -> Option<(Vec<&[Token]>, &[Token])> {
+pub(crate) fn list(tokens: &[Token]) -> Option<(Vec<&[Token]>, &[Token])> {
     match tokens {
         [Token::Sign('('), rest @ ..] => Some(items(rest)),
         _ => None,

@@ -14,11 +14,12 @@ use toml::de::{DeTable, DeValue};
 use self::fields::{Entry, Fields, find};
 use self::mistake::Mistake;
 use crate::column::{By, Column, Kind};
+use crate::distribution::Length;
 use crate::fault::{Fault, Step};
 use crate::operation::{Limits, MAX_BATCH, Operation};
 use crate::order::Order;
 use crate::scenario::{
-    Expectation, Load, MAX_EXPONENT, MAX_ROWS, MIN_EXPONENT, ReadBack, Scenario, ScenarioError, Statement,
+    Expectation, Load, MAX_EXPONENT, MAX_ROWS, MIN_EXPONENT, ReadBack, RowCheck, Scenario, ScenarioError, Statement,
 };
 use crate::submit::Submit;
 use crate::workload::MOST;
@@ -105,6 +106,10 @@ fn statement(entry: Entry<'_>) -> Result<Statement, Mistake> {
         size: fields.optional("size", |entry| entry.whole(1..=i128::from(MAX_BATCH)))?.map(|size| size as u64),
         values: fields.required("values", columns)?,
         keys: fields.optional("keys", |entry| entry.whole(1..=i128::from(MOST)))?.map(|keys| keys as u64),
+        keys_of: fields.optional("keys_of", text)?,
+        adds: fields
+            .optional("adds", |entry| entry.whole(-i128::from(MAX_ROWS)..=MAX_ROWS.into()))?
+            .map(|rows| rows as i64),
         order: fields.optional("order", |entry| entry.word(&Order::WORDS))?.unwrap_or_default(),
         exponent: fields.optional("exponent", |entry| entry.number(MIN_EXPONENT..=MAX_EXPONENT))?,
         expect: fields.optional("expect", expectation)?,
@@ -116,7 +121,12 @@ fn statement(entry: Entry<'_>) -> Result<Statement, Mistake> {
 
 fn expectation(entry: Entry<'_>) -> Result<Expectation, Mistake> {
     let mut fields = entry.fields("[statement.expect]")?;
-    let rows = fields.optional("rows", |entry| entry.whole(1..=i128::from(MAX_ROWS)))?.map(|rows| rows as u64);
+    let mut number = |name, least| -> Result<Option<u64>, Mistake> {
+        Ok(fields.optional(name, |entry| entry.whole(least..=i128::from(MAX_ROWS)))?.map(|number| number as u64))
+    };
+    let (rows, stored, from) = (number("rows", 1)?, number("stored", 1)?, number("from", 0)?.unwrap_or_default());
+    let descending = fields.optional("descending", Entry::truth)?.unwrap_or_default();
+    let check = fields.optional("check", |entry| entry.word(&RowCheck::WORDS))?.unwrap_or_default();
     let columns = match fields.optional("applied", Entry::truth)? {
         None => fields.required("columns", columns)?,
         Some(applied) => {
@@ -126,7 +136,7 @@ fn expectation(entry: Entry<'_>) -> Result<Expectation, Mistake> {
             std::iter::once(first).chain(others).collect()
         }
     };
-    fields.end(Expectation { rows, columns })
+    fields.end(Expectation { rows, stored, from, descending, check, columns })
 }
 
 fn load(entry: Entry<'_>) -> Result<Load, Mistake> {
@@ -199,13 +209,18 @@ fn with_type<'a>(entry: Entry<'a>, what: &str, depth: usize) -> Result<(Fields<'
     Ok((fields, kind))
 }
 
+fn length(entry: Entry<'_>) -> Result<Length, Mistake> {
+    match entry.text() {
+        Ok(text) => text.parse().map_err(|message: String| entry.mistake(message)),
+        Err(_) => entry.whole(0..=i128::from(i64::MAX)).map(|length| Length::from(length as usize)),
+    }
+}
+
 fn kind(name: &str, fields: &mut Fields<'_>, depth: usize) -> Result<Kind, Mistake> {
     let times = |fields: &mut Fields<'_>| fields.optional("times", Entry::i64).map(|times| times.unwrap_or(1));
     let plus = |fields: &mut Fields<'_>| fields.optional("plus", Entry::i64).map(Option::unwrap_or_default);
     let truth = |fields: &mut Fields<'_>, name| fields.optional(name, Entry::truth).map(Option::unwrap_or_default);
-    let length = |fields: &mut Fields<'_>| {
-        fields.required("length", |entry| entry.whole(0..=i128::from(i64::MAX))).map(|length| length as usize)
-    };
+    let length = |fields: &mut Fields<'_>| fields.required("length", length);
     let of = |fields: &mut Fields<'_>, name| fields.required(name, |entry| element(entry, depth + 1)).map(Box::new);
     let parts = |fields: &mut Fields<'_>| fields.required("of", |entry| entry.list(|entry| element(entry, depth + 1)));
     let some = |fields: &mut Fields<'_>, name, most| {
@@ -218,7 +233,14 @@ fn kind(name: &str, fields: &mut Fields<'_>, depth: usize) -> Result<Kind, Mista
         "uuid" => Kind::Uuid { plus: plus(fields)? },
         "timeuuid" => Kind::Timeuuid { plus: plus(fields)? },
         "text" | "varchar" => {
-            Kind::Text { length: length(fields)?, plus: plus(fields)?, unicode: truth(fields, "unicode")? }
+            let (length, plus) = (length(fields)?, plus(fields)?);
+            let unicode = fields.optional("unicode", |entry| match entry.truth()? {
+                true if length.least() < length.most() => Err(entry.mistake(format!(
+                    "a text with unicode = true has one length; set a number instead of \"{length}\""
+                ))),
+                unicode => Ok(unicode),
+            })?;
+            Kind::Text { length, plus, unicode: unicode.unwrap_or_default() }
         }
         "ascii" => Kind::Ascii { length: length(fields)?, plus: plus(fields)? },
         "blob" => Kind::Blob { length: length(fields)?, plus: plus(fields)? },

@@ -42,8 +42,8 @@ impl Scenario {
 
     /// Why nobody knows how many rows `statement` adds to its table; `None` if it adds none, or one per key.
     pub fn uncounted(&self, statement: &Statement) -> Option<&'static str> {
-        let (cql, loads) = (&statement.cql, statement.load.is_some());
-        if statement.operation == Operation::Prepare || statement.reads() {
+        let (cql, loads) = (&statement.cql, statement.is_on_loaded_rows());
+        if statement.operation == Operation::Prepare || statement.reads() || statement.adds.is_some() {
             return None;
         }
         if begins_with(cql, &["delete"]) {
@@ -95,8 +95,9 @@ impl Scenario {
                         statement.name, self.name, writer.table
                     )));
                 }
-                // A statement may write the rows that it loads.
-                let mut others = writers.iter().filter(|other| other.statement.name != statement.name);
+                // A statement may write the rows that it loads, or that another one loads whose keys it has.
+                let source = |one: &'_ Statement| one.source().unwrap_or(&one.name).to_owned();
+                let mut others = writers.iter().filter(|other| source(other.statement) != source(statement));
                 if let Some(other) = others.find(|other| other.meets(&writer)) {
                     return Err(WorkloadError(format!(
                         "the statements {} and {} of the scenario {} make rows with the same primary key {}; give one of them \
@@ -141,7 +142,7 @@ impl<'a> Writer<'a> {
 
     /// How many rows the primary key tells apart, and how many it has to.
     fn told_apart(&self) -> (u128, u128) {
-        let rows = u128::from(self.statement.rows());
+        let rows = u128::from(self.statement.stored());
         let keys = self.keys.clone().map(|keys| u128::from(keys.start)..u128::from(keys.end));
         let all = keys.clone().map(|keys| keys.start * rows..keys.end * rows);
         let of = |by| Apart::of(self.key.iter().copied().filter(|column| column.by == by && !is_partition(column)));
@@ -185,7 +186,7 @@ impl<'a> Writer<'a> {
     }
 
     fn numbers(&self, column: &Column) -> Numbers {
-        let rows = self.statement.rows();
+        let rows = self.statement.stored();
         self.keys.clone().map(|keys| {
             let (start, end) = match (column.by, &column.kind) {
                 (_, Kind::Partition { rows: part }) => {
@@ -546,7 +547,7 @@ mod tests {
             Kind::Int { times, plus } => (Kind::number(number, times, plus) as i32).to_be_bytes().to_vec(),
             Kind::Double { times, plus } => (Kind::number(number, times, plus) as f64).to_be_bytes().to_vec(),
             Kind::Text { length, plus, .. } => {
-                Texts::letters(length, plus).unique().of(number, &mut room[..length]).as_bytes().to_vec()
+                Texts::letters(length, plus).unique().of(number, &mut room).as_bytes().to_vec()
             }
             Kind::Partition { rows } => Kind::partition(number, rows).to_be_bytes().to_vec(),
             _ => panic!(),
@@ -558,7 +559,7 @@ mod tests {
         let int = |by, bits: i64| Column { by, ..Kind::Int { times: 1 << (32 - bits), plus: 5 }.into() };
         let part = |rows| Column::from(Kind::Partition { rows: NonZeroU64::new(rows).unwrap() });
         let double = |plus| Column::from(Kind::Double { times: 1, plus });
-        let text = |by| Column { by, unique: true, ..Kind::Text { length: 1, plus: 3, unicode: false }.into() };
+        let text = |by| Column { by, unique: true, ..Kind::Text { length: 1.into(), plus: 3, unicode: false }.into() };
         let mut columns: Vec<Column> =
             [By::Row, By::Place, By::Key].into_iter().flat_map(|by| [boolean(by, 1), int(by, 3), text(by)]).collect();
         columns.extend([int(By::Key, 20), part(4), part(6), double(7), double((1 << 53) - 40)]);

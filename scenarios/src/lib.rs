@@ -7,8 +7,10 @@ mod builtin;
 mod check;
 mod column;
 mod cql;
+mod distribution;
 mod fault;
 mod form;
+mod import;
 mod keys;
 mod load;
 mod operation;
@@ -26,6 +28,8 @@ mod zipf;
 
 pub use builtin::{builtin, builtin_toml, builtins, defaults};
 pub use column::{By, Column, Kind};
+pub use distribution::Length;
+pub use import::{Imported, import};
 pub use load::{LoadPart, READ_BACK_ROWS};
 pub use operation::{Limits, MAX_BATCH, Operation};
 pub use order::{DEFAULT_EXPONENT, Order};
@@ -33,7 +37,8 @@ pub use permutation::Permutation;
 pub use regression::{Claim, Direction, Expectation as Expected, Regression, Trial, regressions};
 pub use replication::Replication;
 pub use scenario::{
-    Expectation, Load, MAX_ROWS, MAX_VALUE_BYTES, MAX_VALUES, Point, ReadBack, Scenario, ScenarioError, Statement,
+    Expectation, Load, MAX_ROWS, MAX_VALUE_BYTES, MAX_VALUES, Point, ReadBack, RowCheck, Scenario, ScenarioError,
+    Statement,
 };
 pub use stream::{Blobs, Texts, UniqueBlobs, UniqueTexts};
 pub use submit::Submit;

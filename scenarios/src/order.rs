@@ -6,6 +6,7 @@ use cqldyno_driver_api::words;
 use serde::{Deserialize, Serialize};
 
 use crate::column::{seed, word};
+use crate::distribution::{below, exponential, gaussian};
 use crate::{Permutation, Zipf};
 
 /// The exponent of [`Order::Zipf`] if a statement sets none: that of the YCSB benchmark (Cooper et al. 2010).
@@ -27,12 +28,25 @@ words! {
         /// Drawn anew each time, few of them often: the `k`th with a share in proportion to `k^-exponent`. The seed chooses which key
         /// is the `k`th.
         Zipf = "zipf",
+        /// Drawn anew each time, the last keys often: the `k`th from the end with a share in proportion to `k^-exponent`.
+        Latest = "latest",
+        /// Drawn anew each time: a fifth of the keys has four fifths of the draws, all alike, and the others have the rest.
+        Hotspot = "hotspot",
+        /// Drawn anew each time, those in the middle often: of a normal distribution whose ends are three standard deviations away.
+        Gaussian = "gaussian",
+        /// Drawn anew each time, the first keys often: of an exponential distribution whose mean is a tenth of the keys.
+        Exponential = "exponential",
     }
 }
 
 impl Order {
     pub(crate) fn is_permuted(&self) -> bool {
         *self == Order::Permuted
+    }
+
+    /// Whether an exponent says how often the first keys come.
+    pub(crate) fn has_exponent(self) -> bool {
+        matches!(self, Order::Zipf | Order::Latest)
     }
 }
 
@@ -49,6 +63,18 @@ enum Way {
     Permuted(Permutation),
     Uniform { seed: i64 },
     Zipf { seed: i64, zipf: Zipf, permutation: Permutation },
+    Latest { seed: i64, zipf: Zipf },
+    Hotspot { seed: i64 },
+    Gaussian { seed: i64 },
+    Exponential { seed: i64 },
+}
+
+/// The share of the keys of [`Order::Hotspot`] that are hot, and of the draws that they have: those of the YCSB benchmark.
+const HOT: (u64, f64) = (5, 0.8);
+
+/// The upper 53 bits are a double's from 0 to below 1.
+fn unit(word: u64) -> f64 {
+    (word >> 11) as f64 / (1u64 << 53) as f64
 }
 
 impl Keys {
@@ -62,25 +88,39 @@ impl Keys {
             Order::Permuted => Way::InTurn,
             Order::Uniform => Way::Uniform { seed },
             Order::Zipf => Way::Zipf { seed, zipf: Zipf::new(count, exponent), permutation },
+            Order::Latest => Way::Latest { seed, zipf: Zipf::new(count, exponent) },
+            Order::Hotspot => Way::Hotspot { seed },
+            Order::Gaussian => Way::Gaussian { seed },
+            Order::Exponential => Way::Exponential { seed },
         };
         Keys { count: count.max(1), way }
     }
 
     pub(crate) fn key(&self, n: u64) -> u64 {
+        let sampled = |of: i64, zipf: &Zipf| {
+            let (seed, mut draws) = (seed(n, of), 0);
+            zipf.sample(|| {
+                draws += 1;
+                unit(word(seed, draws))
+            }) - 1
+        };
+        let words = |n: u64, of: i64| [1, 2].map(|draw| word(seed(n, of), draw));
+        let last = self.count - 1;
         match &self.way {
             Way::InTurn => n % self.count,
             Way::Permuted(permutation) => permutation.apply(n % self.count),
-            // The upper half of the product: some keys are more likely by a 2^64th at most (Lemire 2019).
-            Way::Uniform { seed: of } => ((u128::from(word(seed(n, *of), 1)) * u128::from(self.count)) >> 64) as u64,
-            Way::Zipf { seed: of, zipf, permutation } => {
-                let (seed, mut draws) = (seed(n, *of), 0);
-                let uniform = || {
-                    draws += 1;
-                    // The upper 53 bits are a double's from 0 to below 1.
-                    (word(seed, draws) >> 11) as f64 / (1u64 << 53) as f64
-                };
-                permutation.apply(zipf.sample(uniform) - 1)
+            Way::Uniform { seed: of } => below(self.count, word(seed(n, *of), 1)),
+            Way::Zipf { seed: of, zipf, permutation } => permutation.apply(sampled(*of, zipf)),
+            Way::Latest { seed: of, zipf } => last - sampled(*of, zipf).min(last),
+            Way::Hotspot { seed: of } => {
+                let (seed, hot) = (seed(n, *of), (self.count / HOT.0).max(1));
+                match unit(word(seed, 1)) < HOT.1 || hot == self.count {
+                    true => below(hot, word(seed, 2)),
+                    false => hot + below(self.count - hot, word(seed, 2)),
+                }
             }
+            Way::Gaussian { seed: of } => gaussian(self.count, words(n, *of)),
+            Way::Exponential { seed: of } => exponential(self.count, words(n, *of)),
         }
     }
 
@@ -88,7 +128,7 @@ impl Keys {
     pub(crate) fn different(&self, issued: u64) -> u64 {
         match self.way {
             Way::InTurn | Way::Permuted(_) => issued.min(self.count),
-            Way::Uniform { .. } | Way::Zipf { .. } => {
+            _ => {
                 let keys = (0..issued).map(|n| self.key(n));
                 if self.count / 64 > issued {
                     return keys.collect::<HashSet<u64>>().len() as u64;
@@ -108,7 +148,7 @@ impl Keys {
     pub(crate) fn sampled(&self, issued: u64) -> u64 {
         match self.way {
             Way::InTurn | Way::Permuted(_) => issued.min(self.count),
-            Way::Uniform { .. } | Way::Zipf { .. } => issued,
+            _ => issued,
         }
     }
 }
@@ -148,6 +188,29 @@ mod tests {
         // 1 / H(1000) = 13.36 %.
         assert!((13_000..13_700).contains(most) && *hottest > 0, "{hottest}: {most}");
         assert!(zipf.keys().all(|key| *key < 1_000));
+    }
+
+    #[test]
+    fn each_way_of_drawing_prefers_the_keys_that_its_name_says() {
+        // Draws of 100,000 in each tenth of the keys.
+        let tenths = |order| {
+            let mut tenths = [0; 10];
+            (0..100_000).for_each(|n| tenths[(keys(order, true).key(n) / 100) as usize] += 1);
+            tenths
+        };
+        let near = |found: u32, due: u32| found.abs_diff(due) < 1_000;
+        let latest = tenths(Order::Latest);
+        assert!(latest[9] > 60_000 && latest[0] < latest[8], "{latest:?}");
+        let hotspot = tenths(Order::Hotspot);
+        assert!(near(hotspot[0], 40_000) && near(hotspot[1], 40_000) && near(hotspot[9], 2_500), "{hotspot:?}");
+        let gaussian = tenths(Order::Gaussian);
+        assert!(near(gaussian[4], 22_575) && near(gaussian[5], 22_575) && near(gaussian[9], 820), "{gaussian:?}");
+        let exponential = tenths(Order::Exponential);
+        assert!(near(exponential[0], 63_212) && near(exponential[1], 23_254), "{exponential:?}");
+        for order in Order::ALL {
+            let one = Keys::new(1, order, 1.0, true, 7);
+            assert_eq!([0, 1, 9].map(|n| one.key(n)), [0; 3], "{order:?}");
+        }
     }
 
     #[test]

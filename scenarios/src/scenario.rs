@@ -1,5 +1,6 @@
 //! The scenario as a user writes it.
 
+use cqldyno_driver_api::words;
 use serde::{Deserialize, Serialize};
 
 use crate::cql::{self, created_if, keyspace_created_by, with_own_names, with_replication};
@@ -86,6 +87,12 @@ pub struct Statement {
     /// How many keys it has; absent for one per issue. Fewer keys come again and again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keys: Option<u64>,
+    /// The statement whose keys it has, and so whose rows; absent for keys of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keys_of: Option<String>,
+    /// How many rows the tables have more after it was executed with another key, fewer if below 0; absent for as many as it inserts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adds: Option<i64>,
     /// The order in which they come.
     #[serde(default, skip_serializing_if = "Order::is_permuted")]
     pub order: Order,
@@ -104,14 +111,48 @@ pub struct Statement {
     pub read_back: Option<ReadBack>,
 }
 
+words! {
+    /// What is checked of several rows that come back.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "snake_case")]
+    pub enum RowCheck {
+        /// Every value, and the order of the rows.
+        #[default]
+        Order = "order",
+        /// Every value, in any order of the rows.
+        Content = "content",
+        /// How many they are.
+        Count = "count",
+    }
+}
+
+impl RowCheck {
+    pub(crate) fn is_order(&self) -> bool {
+        *self == RowCheck::Order
+    }
+}
+
 /// The rows that a statement must return.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Expectation {
-    /// How many rows a key has, all of which must come back in the order of their places. Absent for one.
+    /// How many rows must come back for a key, in the order of their places. Absent for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<u64>,
+    /// How many rows a key has, of which these are a part; absent if all come back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stored: Option<u64>,
+    /// The least place of the rows that come back.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub from: u64,
+    /// Whether the row with the greatest place comes first.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub descending: bool,
+    /// What of several rows is checked.
+    #[serde(default, skip_serializing_if = "RowCheck::is_order")]
+    pub check: RowCheck,
     /// One column per column of the result, in its order.
     pub columns: Vec<Column>,
 }
@@ -148,6 +189,22 @@ fn one() -> u32 {
     1
 }
 
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+impl Expectation {
+    /// How many rows come back for a key.
+    pub fn rows(&self) -> u64 {
+        self.rows.unwrap_or(1)
+    }
+
+    /// How many rows a key has.
+    pub fn stored(&self) -> u64 {
+        self.stored.unwrap_or(self.rows())
+    }
+}
+
 /// A scenario or a regression that cannot be used: what was found and what to do, with the place if it was read from TOML.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
@@ -158,7 +215,25 @@ impl Statement {
     pub fn rows(&self) -> u64 {
         match self.operation {
             Operation::Batch => self.size.unwrap_or(DEFAULT_BATCH),
-            _ => self.expect.as_ref().and_then(|expect| expect.rows).unwrap_or(1),
+            _ => self.expect.as_ref().map_or(1, Expectation::rows),
+        }
+    }
+
+    /// The statement whose keys it has, if they are not its own.
+    pub(crate) fn source(&self) -> Option<&str> {
+        self.keys_of.as_deref()
+    }
+
+    /// Whether its rows are there before the window.
+    pub fn is_on_loaded_rows(&self) -> bool {
+        self.load.is_some() || self.keys_of.is_some()
+    }
+
+    /// Rows that a key has: as many as one issue writes or reads, or more of which it reads a part.
+    pub fn stored(&self) -> u64 {
+        match self.operation {
+            Operation::Batch => self.rows(),
+            _ => self.expect.as_ref().map_or(1, Expectation::stored),
         }
     }
 
@@ -258,8 +333,8 @@ impl Scenario {
                 continue;
             }
             // Rows of one key have in common what the statement binds for it.
-            let bound: Vec<Column> = match expect.rows {
-                Some(2..) => statement.values.iter().map(|value| Column { by: By::Key, ..value.clone() }).collect(),
+            let bound: Vec<Column> = match expect.stored() {
+                2.. => statement.values.iter().map(|value| Column { by: By::Key, ..value.clone() }).collect(),
                 _ => statement.values.clone(),
             };
             let shifts = |column: &Column| !bound.contains(column) && load.values.contains(column);

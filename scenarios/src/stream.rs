@@ -8,8 +8,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use crate::Permutation;
 use crate::column::{seed, word};
+use crate::{Length, Permutation};
 
 /// Windows begin at two to this power places.
 const BEGINNINGS: u32 = 20;
@@ -26,20 +26,21 @@ type Script = &'static [(u32, u64, usize)];
 const LETTERS: Script = &[(0x61, 26, 1)];
 const UNICODE: Script = &[(0x61, 26, 1), (0x430, 32, 2), (0x4e00, 20_992, 3), (0x1f600, 80, 4)];
 
-/// The blobs of one length that follow from a number.
+/// The blobs of a column that follow from a number.
 #[derive(Clone, Copy, Debug)]
 pub struct Blobs {
     stream: &'static [u8],
-    length: usize,
+    length: Length,
     plus: i64,
 }
 
 impl Blobs {
     /// Blobs of `length` bytes; `plus` seeds another sequence.
-    pub fn new(length: usize, plus: i64) -> Blobs {
+    pub fn new(length: impl Into<Length>, plus: i64) -> Blobs {
+        let length = length.into();
         static STREAM: Mutex<&[u8]> = Mutex::new(&[]);
         let mut stream = STREAM.lock().unwrap_or_else(PoisonError::into_inner);
-        let needed = (1 << BEGINNINGS) + length;
+        let needed = (1 << BEGINNINGS) + length.most();
         if stream.len() < needed {
             *stream = Box::leak(numbers(needed.div_ceil(8)).flat_map(u64::to_le_bytes).collect());
         }
@@ -50,18 +51,18 @@ impl Blobs {
     #[inline]
     pub fn of(&self, number: u64) -> &'static [u8] {
         let start = beginning(number, self.plus, BEGINNINGS);
-        self.stream.get(start..start + self.length).unwrap_or_default()
+        self.stream.get(start..start + self.length.of(number, self.plus)).unwrap_or_default()
     }
 
     /// The same blobs with the number in their first bytes.
     pub fn unique(self) -> UniqueBlobs {
-        let bits = 8 * u32::try_from(self.length).unwrap_or(u32::MAX).min(8);
+        let bits = 8 * u32::try_from(self.length.least()).unwrap_or(u32::MAX).min(8);
         let distinct = 1u64.checked_shl(bits).map_or(MOST_DISTINCT, |count| count.min(MOST_DISTINCT));
         UniqueBlobs { blobs: self, permutation: Permutation::new(distinct, STREAM_SEED), distinct }
     }
 }
 
-/// Blobs of one length of which no two are the same.
+/// Blobs of which no two are the same.
 #[derive(Clone, Copy, Debug)]
 pub struct UniqueBlobs {
     blobs: Blobs,
@@ -70,9 +71,9 @@ pub struct UniqueBlobs {
 }
 
 impl UniqueBlobs {
-    /// Bytes of each.
+    /// The most bytes that one has.
     pub fn length(&self) -> usize {
-        self.blobs.length
+        self.blobs.length.most()
     }
 
     /// How many numbers from 0 on have a blob of their own.
@@ -80,22 +81,20 @@ impl UniqueBlobs {
         self.distinct
     }
 
-    /// Puts the blob of `number` into `room`, which has its length.
+    /// Puts the blob of `number` into `room`, which has that length.
     pub fn of<'a>(&self, number: u64, room: &'a mut [u8]) -> &'a [u8] {
-        for (to, from) in room.iter_mut().zip(self.blobs.of(number)) {
-            *to = *from;
-        }
+        let room = filled(room, self.blobs.of(number));
         let digits = self.permutation.apply(number).to_le_bytes();
         room.iter_mut().zip(digits).for_each(|(byte, digit)| *byte = digit);
         room
     }
 }
 
-/// The texts of one length that follow from a number.
+/// The texts of a column that follow from a number.
 #[derive(Clone, Copy, Debug)]
 pub struct Texts {
     stream: &'static str,
-    length: usize,
+    length: Length,
     plus: i64,
     beginnings: u32,
     /// Bytes from one beginning to the next.
@@ -107,13 +106,14 @@ pub struct Texts {
 
 impl Texts {
     /// Texts of `length` lower-case letters; `plus` seeds another sequence.
-    pub fn letters(length: usize, plus: i64) -> Texts {
+    pub fn letters(length: impl Into<Length>, plus: i64) -> Texts {
+        let length = length.into();
         static STREAM: Mutex<&str> = Mutex::new("");
         let letters = |needed: usize| {
             let bytes = numbers(needed.div_ceil(8)).flat_map(u64::to_le_bytes);
             bytes.map(|byte| char::from(b'a' + byte % 26)).collect()
         };
-        let stream = grown(&STREAM, (1 << BEGINNINGS) + length, letters);
+        let stream = grown(&STREAM, (1 << BEGINNINGS) + length.most(), letters);
         Texts { stream, length, plus, beginnings: BEGINNINGS, stride: 1, within: 0, script: LETTERS }
     }
 
@@ -139,14 +139,14 @@ impl Texts {
             _ => 0,
         };
         let beginnings = UNICODE_BEGINNINGS;
-        Texts { stream, length, plus, beginnings, stride: GROUP, within, script: UNICODE }
+        Texts { stream, length: length.into(), plus, beginnings, stride: GROUP, within, script: UNICODE }
     }
 
     /// The text of `number`.
     #[inline]
     pub fn of(&self, number: u64) -> &'static str {
         let start = beginning(number, self.plus, self.beginnings) * self.stride + self.within;
-        self.stream.get(start..start + self.length).unwrap_or_default()
+        self.stream.get(start..start + self.length.of(number, self.plus)).unwrap_or_default()
     }
 
     /// The same texts with the number in their first characters.
@@ -154,7 +154,7 @@ impl Texts {
         let (mut distinct, mut digits, mut bytes) = (1u64, 0, 0);
         for (_, count, width) in self.characters() {
             let more = distinct.saturating_mul(*count);
-            if bytes + width > self.length || more > MOST_DISTINCT {
+            if bytes + width > self.length.least() || more > MOST_DISTINCT {
                 break;
             }
             (distinct, digits, bytes) = (more, digits + 1, bytes + width);
@@ -175,7 +175,7 @@ impl Texts {
     }
 }
 
-/// Texts of one length of which no two are the same.
+/// Texts of which no two are the same.
 #[derive(Clone, Copy, Debug)]
 pub struct UniqueTexts {
     texts: Texts,
@@ -186,9 +186,9 @@ pub struct UniqueTexts {
 }
 
 impl UniqueTexts {
-    /// Bytes of each.
+    /// The most bytes that one has.
     pub fn length(&self) -> usize {
-        self.texts.length
+        self.texts.length.most()
     }
 
     /// How many numbers from 0 on have a text of their own.
@@ -196,11 +196,9 @@ impl UniqueTexts {
         self.distinct
     }
 
-    /// Puts the text of `number` into `room`, which has its length.
+    /// Puts the text of `number` into `room`, which has that length.
     pub fn of<'a>(&self, number: u64, room: &'a mut [u8]) -> &'a str {
-        for (to, from) in room.iter_mut().zip(self.texts.of(number).as_bytes()) {
-            *to = *from;
-        }
+        let room = filled(room, self.texts.of(number).as_bytes());
         let (mut rest, mut at) = (self.permutation.apply(number), 0);
         for (first, count, width) in self.texts.characters().take(self.digits) {
             if let Some(room) = room.get_mut(at..at + width) {
@@ -210,6 +208,13 @@ impl UniqueTexts {
         }
         str::from_utf8(room).unwrap_or_default()
     }
+}
+
+/// As much of `room` as the bytes need, with them.
+fn filled<'a>(room: &'a mut [u8], bytes: &[u8]) -> &'a mut [u8] {
+    let (room, _) = room.split_at_mut(bytes.len().min(room.len()));
+    room.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+    room
 }
 
 /// The character of `count` from `first` on that `number` chooses.

@@ -55,6 +55,8 @@ struct Ask {
     rows: u64,
     loads: bool,
     reads_back: bool,
+    /// The statement whose keys it has, if they are not its own.
+    keys_of: Option<usize>,
 }
 
 #[derive(Clone, Debug)]
@@ -100,23 +102,31 @@ impl Workload {
             )));
         }
         let numbered = statements.iter().any(|one| one.order == Order::Sequential);
-        let is_once = |one: &Statement| one.keys.is_none() && one.order == Order::Permuted;
+        let is_once = |one: &Statement| one.keys.is_none() && one.keys_of.is_none() && one.order == Order::Permuted;
         let ways = (!statements.iter().all(is_once)).then(|| Ways { turns: numbered.then(|| Turns::new(&shares)) });
         let mut start = 0;
         let mut asks: Vec<Ask> = Vec::with_capacity(statements.len());
         for (index, (statement, &share)) in statements.iter().zip(&shares).enumerate() {
-            let (keys, exponent) = (statement.keys.unwrap_or(share), statement.exponent.unwrap_or(DEFAULT_EXPONENT));
+            let keys_of = statement.source().and_then(|name| statements.iter().position(|one| one.name == name));
+            let of = keys_of.unwrap_or(index);
+            let count = statements[of].keys.unwrap_or(shares[of]);
+            let exponent = statement.exponent.unwrap_or(DEFAULT_EXPONENT);
             // More keys than issues are taken from all over their range.
-            let numbered = numbered || statement.keys.is_some_and(|keys| keys > share);
-            let keys = Keys::new(keys, statement.order, exponent, numbered, seed.wrapping_add(index as u64));
-            let warm = 0..statement.keys.map_or(warmup, |keys| keys.min(warmup));
+            let keys =
+                Keys::new(count, statement.order, exponent, numbered || count > share, seed.wrapping_add(index as u64));
+            let warm = 0..statements[of].keys.map_or(warmup, |keys| keys.min(warmup));
             let (loads, reads_back) = (statement.load.is_some(), statement.read_back.is_some());
-            asks.push(Ask { share, start, keys, warm, rows: statement.rows(), loads, reads_back });
-            start += keys.count;
+            asks.push(Ask { share, start, keys, warm, rows: statement.stored(), loads, reads_back, keys_of });
+            start += if keys_of.is_none() { keys.count } else { 0 };
         }
-        for ask in &mut asks {
+        for ask in asks.iter_mut().filter(|ask| ask.keys_of.is_none()) {
             ask.warm = start..start + ask.warm.end;
             start += warmup;
+        }
+        for index in 0..asks.len() {
+            if let Some(of) = asks[index].keys_of {
+                (asks[index].start, asks[index].warm) = (asks[of].start, asks[of].warm.clone());
+            }
         }
         let permutation = Permutation::new(count, seed);
         let warmup_turns = Turns::new(&weights);
@@ -208,10 +218,15 @@ impl Workload {
     /// How many different rows statement `index` has written after so many issues. `None` if that is unknown, because keys repeat
     /// and some issues are missing.
     pub fn rows_written(&self, index: usize, issued: u64) -> Option<u64> {
+        Some(self.keys_used(index, issued)? * self.asks.get(index)?.rows)
+    }
+
+    /// How many different keys statement `index` has had after so many issues. `None` if that is unknown.
+    pub fn keys_used(&self, index: usize, issued: u64) -> Option<u64> {
         let ask = self.asks.get(index)?;
         match &self.ways {
-            None => Some(issued * ask.rows),
-            Some(_) => (issued == ask.share).then(|| ask.keys.different(issued) * ask.rows),
+            None => Some(issued),
+            Some(_) => (issued == ask.share).then(|| ask.keys.different(issued)),
         }
     }
 
@@ -222,7 +237,8 @@ impl Workload {
 
     /// The most rows that the tables hold after the window.
     pub fn rows(&self) -> u64 {
-        self.asks.iter().map(|ask| (ask.keys.count + ask.warm.end - ask.warm.start) * ask.rows).sum()
+        let own = self.asks.iter().filter(|ask| ask.keys_of.is_none());
+        own.map(|ask| (ask.keys.count + ask.warm.end - ask.warm.start) * ask.rows).sum()
     }
 }
 

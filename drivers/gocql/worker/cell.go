@@ -159,7 +159,7 @@ func (c *cell) prepare(bench *bench) error {
 			one.values = workload.Generators(of.Values, one.rows)
 		}
 		if of.Expect != nil {
-			one.expect = workload.Generators(of.Expect.Columns, one.rows)
+			one.expect = workload.Generators(of.Expect.Columns, of.Stored())
 		}
 		statement, err := one.made(bench.session)
 		if err != nil {
@@ -300,7 +300,7 @@ func (r *run) connects() {
 		}
 		issue := r.issue(ticket)
 		of, rows := &r.prepared[issue.Statement], one.rows[issue.Statement]
-		rows.begin(issue.Key, of.rows)
+		rows.begin(issue.Key, of.of.Expect)
 		issued := r.counts.now()
 		values := bind(r.driver, of.values, issue.Key, one.values)
 		came, err := r.firstAnswer(r.prepared, issue.Statement, values, rows, r.counts)

@@ -161,7 +161,7 @@ func bind(driver Driver, columns []workload.Generator, row uint64, room []any) [
 // execute issues a statement; it says when the answer came, and what was wrong with it.
 func (s *slot) execute(issue workload.Issue) (int64, error) {
 	one, rows := &s.run.prepared[issue.Statement], s.rows[issue.Statement]
-	rows.begin(issue.Key, one.rows)
+	rows.begin(issue.Key, one.of.Expect)
 	var came int64
 	var err error
 	switch one.of.Operation {

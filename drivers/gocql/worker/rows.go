@@ -15,8 +15,10 @@ type Rows struct {
 	expect  []workload.Generator
 	// due is what the cell should have that is being checked.
 	due workload.Value
-	// The rows of key have the numbers from first on; count are due, and came have come.
+	// The rows of key have the numbers from first on, or down to it if descends; count are due, and came have come.
 	key, first, count, came uint64
+	descends                bool
+	check                   string
 	wrong                   error
 	// others are the first wrong row and those after it, as texts.
 	others []string
@@ -33,12 +35,24 @@ func newRows(name string, statement Statement, expect []workload.Generator) *Row
 	return rows
 }
 
-// begin expects the rows of a key.
-func (r *Rows) begin(key, perKey uint64) {
-	r.key, r.first, r.count, r.came, r.wrong, r.others = key, key*perKey, 0, 0, nil, nil
-	if r.expect != nil {
-		r.count = perKey
+// begin expects what the statement does for a key.
+func (r *Rows) begin(key uint64, of *workload.Expectation) {
+	r.key, r.first, r.count, r.came, r.wrong, r.others = key, key, 0, 0, nil, nil
+	if r.expect == nil {
+		return
 	}
+	r.count = 1
+	if of != nil {
+		r.first, r.count, r.descends, r.check = key*of.Stored+of.From, of.Rows, of.Descending, of.Check
+	}
+}
+
+// number is that of the row at a place of the answer.
+func (r *Rows) number(place uint64) uint64 {
+	if r.descends {
+		return r.first + r.count - 1 - place
+	}
+	return r.first + place
 }
 
 // Expected says whether any row is to come.
@@ -57,8 +71,8 @@ func (r *Rows) Came(count int) { r.came += uint64(count) }
 
 // Row checks the row that lies in the cells.
 func (r *Rows) Row() {
-	for i := 0; i < len(r.cells) && r.came < r.count && r.wrong == nil; i++ {
-		r.expect[i].Put(r.first+r.came, &r.due)
+	for i := 0; i < len(r.cells) && r.came < r.count && r.wrong == nil && r.check != "count"; i++ {
+		r.expect[i].Put(r.number(r.came), &r.due)
 		if !r.cells[i].Is(&r.due) {
 			r.wrong = r.wrongCell(i)
 		}
@@ -90,20 +104,23 @@ func (r *Rows) otherOrder() error {
 	due, cells := make([]string, len(r.others)), make([]workload.Value, len(r.expect))
 	for i := range due {
 		for column := range cells {
-			r.expect[column].Put(r.first+at+uint64(i), &cells[column])
+			r.expect[column].Put(r.number(at+uint64(i)), &cells[column])
 		}
 		due[i] = textOf(cells)
 	}
 	own, turned := slices.Index(due, r.others[0]), slices.Clone(due)
 	slices.Reverse(turned)
-	if at == 0 && slices.Equal(turned, r.others) {
+	if at == 0 && r.check != "content" && slices.Equal(turned, r.others) {
 		return r.wrongRow("the %d rows of key %d came in the reverse order of their places; add ORDER BY with the other direction "+
 			"(ASC or DESC) to the cql, or turn CLUSTERING ORDER in the schema round", r.count, r.key)
 	}
 	slices.Sort(due)
 	slices.Sort(r.others)
-	if !slices.Equal(due, r.others) {
+	switch {
+	case !slices.Equal(due, r.others):
 		return r.wrong
+	case r.check == "content":
+		return nil
 	}
 	return r.wrongRow("the %d rows of key %d came in another order than that of their places: the first that differs is row %d, which "+
 		"should be row %d; order them by a clustering column whose values rise with the place, such as a bigint, a timestamp or a timeuuid",

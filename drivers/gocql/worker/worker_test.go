@@ -315,7 +315,7 @@ func TestTheRightRowsInAnotherOrderAreToldFromWrongOnes(t *testing.T) {
 		{[]uint64{31, 30, 29}, "4 rows were expected, and 3 rows came back"},
 	} {
 		rows := newRows("day", nil, expect)
-		rows.begin(7, 4)
+		rows.begin(7, &workload.Expectation{Rows: 4, Stored: 4})
 		for _, number := range one.numbers {
 			for column := range expect {
 				expect[column].Put(number, &rows.cells[column])
@@ -325,6 +325,35 @@ func TestTheRightRowsInAnotherOrderAreToldFromWrongOnes(t *testing.T) {
 		err := rows.finish()
 		if (err == nil) != (one.words == "") || err != nil && (!strings.Contains(err.Error(), one.words) || kindOf(err) != "wrong_row") {
 			t.Errorf("%v: %v", one.numbers, err)
+		}
+	}
+}
+
+func TestAnAnswerMayBeAPartOfWhatAKeyHasAndInTheOtherOrder(t *testing.T) {
+	expect := workload.Generators([]workload.Column{{Type: "bigint", Times: 1, By: "row", PerKey: 1}}, 20)
+	for _, one := range []struct {
+		of      workload.Expectation
+		numbers []uint64
+		right   bool
+	}{
+		{workload.Expectation{Rows: 2, Stored: 20, From: 5}, []uint64{145, 146}, true},
+		{workload.Expectation{Rows: 2, Stored: 20, From: 5}, []uint64{146, 145}, false},
+		{workload.Expectation{Rows: 2, Stored: 20, From: 18, Descending: true}, []uint64{159, 158}, true},
+		{workload.Expectation{Rows: 1, Stored: 20, From: 19}, []uint64{159}, true},
+		{workload.Expectation{Rows: 1, Stored: 20}, []uint64{7}, false},
+		{workload.Expectation{Rows: 3, Stored: 3, Check: "content"}, []uint64{22, 23, 21}, true},
+		{workload.Expectation{Rows: 3, Stored: 3, Check: "content"}, []uint64{22, 22, 21}, false},
+		{workload.Expectation{Rows: 2, Stored: 20, Check: "count"}, []uint64{1, 2}, true},
+		{workload.Expectation{Rows: 2, Stored: 20, Check: "count"}, []uint64{1}, false},
+	} {
+		rows := newRows("day", nil, expect)
+		rows.begin(7, &one.of)
+		for _, number := range one.numbers {
+			expect[0].Put(number, &rows.cells[0])
+			rows.Row()
+		}
+		if err := rows.finish(); (err == nil) != one.right {
+			t.Errorf("%+v: %v", one, err)
 		}
 	}
 }

@@ -29,20 +29,28 @@ type Scenario struct {
 
 // Statement is one of a scenario's.
 type Statement struct {
-	Name      string       `json:"name"`
-	CQL       string       `json:"cql"`
-	Weight    uint64       `json:"weight"`
-	Operation Operation    `json:"operation"`
-	Size      uint64       `json:"size"`
-	Values    []Column     `json:"values"`
-	Keys      *uint64      `json:"keys"`
-	Order     string       `json:"order"`
-	Expect    *Expectation `json:"expect"`
+	Name      string    `json:"name"`
+	CQL       string    `json:"cql"`
+	Weight    uint64    `json:"weight"`
+	Operation Operation `json:"operation"`
+	Size      uint64    `json:"size"`
+	Values    []Column  `json:"values"`
+	Keys      *uint64   `json:"keys"`
+	// KeysOf names the statement whose keys it has; empty for its own.
+	KeysOf string       `json:"keys_of"`
+	Order  string       `json:"order"`
+	Expect *Expectation `json:"expect"`
 }
 
 // Expectation is the rows that a statement must return.
 type Expectation struct {
-	Rows    uint64   `json:"rows"`
+	// Rows come back, of the Stored ones of a key: those from the place From on, the last one first if Descending.
+	Rows       uint64 `json:"rows"`
+	Stored     uint64 `json:"stored"`
+	From       uint64 `json:"from"`
+	Descending bool   `json:"descending"`
+	// Check is "order" if every row must have its place, "content" if their order does not matter, "count" if only their number does.
+	Check   string   `json:"check"`
 	Columns []Column `json:"columns"`
 }
 
@@ -51,7 +59,7 @@ type Column struct {
 	Type      string  `json:"type"`
 	Times     int64   `json:"times"`
 	Plus      int64   `json:"plus"`
-	Length    int     `json:"length"`
+	Length    Length  `json:"length"`
 	Unicode   bool    `json:"unicode"`
 	PerKey    uint64  `json:"rows"`
 	By        string  `json:"by"`
@@ -92,6 +100,7 @@ func (e *Expectation) UnmarshalJSON(text []byte) error {
 	type plain Expectation
 	one := plain{Rows: 1}
 	err := json.Unmarshal(text, &one)
+	one.Stored = max(one.Stored, one.From+one.Rows)
 	*e = Expectation(one)
 	return err
 }
@@ -111,12 +120,12 @@ func (c *Column) check() error {
 	switch c.Type {
 	case "partition", "ascii":
 	case "map":
-		if c.KeyOf == nil || len(c.Of) != 1 || c.Length < 1 {
-			return fmt.Errorf("a map of %d keys was asked for without what they and its values are; say keys and of", c.Length)
+		if c.KeyOf == nil || len(c.Of) != 1 || c.Length.High < 1 {
+			return fmt.Errorf("a map of %d keys was asked for without what they and its values are; say keys and of", c.Length.High)
 		}
 	case "list", "set":
-		if len(c.Of) != 1 || c.Length < 1 {
-			return fmt.Errorf("a %s of %d elements was asked for without what they are; say of", c.Type, c.Length)
+		if len(c.Of) != 1 || c.Length.High < 1 {
+			return fmt.Errorf("a %s of %d elements was asked for without what they are; say of", c.Type, c.Length.High)
 		}
 	default:
 		if slices.Contains(kindNames[:], c.Type) {
@@ -129,10 +138,18 @@ func (c *Column) check() error {
 	default:
 		return fmt.Errorf("a column by %q was asked for, which this worker does not know; use another scenario", c.By)
 	}
-	if c.Length < 0 || c.PerKey == 0 {
-		return fmt.Errorf("a column of length %d and %d rows was asked for; ask for 0 or more, and at least 1", c.Length, c.PerKey)
+	if c.Length.Low < 0 || c.PerKey == 0 {
+		return fmt.Errorf("a column of length %d and %d rows was asked for; ask for 0 or more, and at least 1", c.Length.Low, c.PerKey)
 	}
 	return nil
+}
+
+// Stored is how many rows a key has.
+func (s *Statement) Stored() uint64 {
+	if s.Operation != Batch && s.Expect != nil {
+		return max(s.Expect.Stored, 1)
+	}
+	return s.Rows()
 }
 
 // Rows is how many rows one issue writes or reads.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/bits"
@@ -198,7 +199,7 @@ type Generator struct {
 	text   *texts
 	blob   *blobs
 	unique *uniques
-	// elements make those of a value, each of them length times.
+	// elements make those of a value, each of them so many times.
 	elements []Generator
 	length   uint64
 }
@@ -241,7 +242,7 @@ func newGenerator(column Column, rows uint64) Generator {
 	}
 	switch one.Kind {
 	case List, Set, Map, Vector:
-		one.length = uint64(max(column.Length, 1))
+		one.length = uint64(max(column.Length.High, 1))
 	}
 	if column.Unique {
 		one.unique = newUniques(&one)
@@ -400,6 +401,71 @@ func (g *Generator) uuid(number uint64) (id [16]byte) {
 	return id
 }
 
+// Length is how many bytes texts or blobs have, or how many elements a collection has: one number, or one drawn from Low to High.
+type Length struct {
+	distribution string
+	Low, High    int
+}
+
+// lengthSeed makes lengths independent of the values that have them.
+const lengthSeed = 0x6c65_6e67_7468
+
+// UnmarshalJSON reads 20 or "uniform(10..30)".
+func (l *Length) UnmarshalJSON(text []byte) error {
+	if text[0] != '"' {
+		err := json.Unmarshal(text, &l.Low)
+		l.High = l.Low
+		return err
+	}
+	var written string
+	if err := json.Unmarshal(text, &written); err != nil {
+		return err
+	}
+	name, span, _ := strings.Cut(written, "(")
+	if _, err := fmt.Sscanf(span, "%d..%d)", &l.Low, &l.High); err != nil || !slices.Contains(distributions, name) || l.Low > l.High {
+		return fmt.Errorf("a length of %q was asked for, which this worker does not know; use a number", written)
+	}
+	l.distribution = name
+	return nil
+}
+
+var distributions = []string{"uniform", "gaussian", "exponential"}
+
+func (l *Length) of(number uint64, plus int64) int {
+	if l.Low == l.High {
+		return l.Low
+	}
+	seed := seedOf(number, plus)
+	first, second := word(seed, lengthSeed), word(seed, lengthSeed+1)
+	return l.Low + int(drawn(l.distribution, uint64(l.High-l.Low)+1, first, second))
+}
+
+// drawn is a number below count, in whole numbers alone as scenarios/src/distribution.rs has it.
+func drawn(distribution string, count, first, second uint64) uint64 {
+	switch distribution {
+	case "gaussian":
+		ones := uint64(bits.OnesCount64(first))<<32 | second>>32
+		high, low := bits.Mul64(count, max(ones, 41<<31)-41<<31)
+		quotient, _ := bits.Div64(high, low, 24<<32)
+		return min(quotient, count-1)
+	case "exponential":
+		first |= 1
+		zeros := bits.LeadingZeros64(first)
+		mantissa, logarithm := first<<zeros, uint64(0)
+		for range 16 {
+			high, low := bits.Mul64(mantissa, mantissa)
+			digit := high >> 63
+			mantissa, logarithm = high<<(1-digit)|low>>(63+digit), logarithm<<1|digit
+		}
+		halvings := uint64(zeros+1)<<32 - (logarithm<<16 | second>>48)
+		high, low := bits.Mul64(halvings, 297_704_447)
+		high, low = bits.Mul64(count, high<<32|low>>32)
+		return min(high<<32|low>>32, count-1)
+	default:
+		return upperHalf(first, count)
+	}
+}
+
 // Texts and blobs are windows into one stream each that all values share; scenarios/src/stream.rs explains it.
 const (
 	beginnings        = 20
@@ -453,32 +519,33 @@ func (s *stream) grown(needed, perNumber int, put func(into []byte, number uint6
 
 type blobs struct {
 	stream []byte
-	length int
+	length Length
 	plus   int64
 }
 
-func newBlobs(length int, plus int64) *blobs {
-	all, _ := blobStream.grown(1<<beginnings+length, 8, binary.LittleEndian.AppendUint64)
+func newBlobs(length Length, plus int64) *blobs {
+	all, _ := blobStream.grown(1<<beginnings+length.High, 8, binary.LittleEndian.AppendUint64)
 	return &blobs{all, length, plus}
 }
 
 func (b *blobs) of(number uint64) []byte {
 	start := beginning(number, b.plus, beginnings)
-	return b.stream[start : start+b.length : start+b.length]
+	end := start + b.length.of(number, b.plus)
+	return b.stream[start:end:end]
 }
 
 type texts struct {
 	stream         string
-	length         int
+	length         Length
 	plus           int64
 	width          uint
 	stride, within int
 	script         []kind
 }
 
-func newTexts(length int, plus int64, unicode bool) *texts {
+func newTexts(length Length, plus int64, unicode bool) *texts {
 	if !unicode {
-		_, text := letterStream.grown(1<<beginnings+length, 8, func(into []byte, number uint64) []byte {
+		_, text := letterStream.grown(1<<beginnings+length.High, 8, func(into []byte, number uint64) []byte {
 			for shift := 0; shift < 64; shift += 8 {
 				into = append(into, 'a'+byte(number>>shift)%26)
 			}
@@ -486,20 +553,20 @@ func newTexts(length int, plus int64, unicode bool) *texts {
 		})
 		return &texts{text, length, plus, beginnings, 1, 0, letters}
 	}
-	_, text := unicodeStream.grown(group<<unicodeBeginnings+group+length, group, func(into []byte, number uint64) []byte {
+	_, text := unicodeStream.grown(group<<unicodeBeginnings+group+length.High, group, func(into []byte, number uint64) []byte {
 		for i, one := range characters {
 			into = utf8.AppendRune(into, one.character(number>>(16*i)))
 		}
 		return into
 	})
 	// Characters begin at bytes 0, 1, 3 and 6 of a group, and any length lies between two of these.
-	within := map[int]int{2: 1, 5: 1, 9: 1, 7: 3, 8: 3, 4: 6}[length%group]
+	within := map[int]int{2: 1, 5: 1, 9: 1, 7: 3, 8: 3, 4: 6}[length.High%group]
 	return &texts{text, length, plus, unicodeBeginnings, group, within, characters}
 }
 
 func (t *texts) of(number uint64) string {
 	start := beginning(number, t.plus, t.width)*t.stride + t.within
-	return t.stream[start : start+t.length]
+	return t.stream[start : start+t.length.of(number, t.plus)]
 }
 
 // uniques puts a number into the first characters of a text, or into the first bytes of a blob.
@@ -512,8 +579,8 @@ func newUniques(g *Generator) *uniques {
 	switch {
 	case g.blob != nil:
 		distinct := uint64(mostDistinct)
-		if g.Length < 8 {
-			distinct = 1 << (8 * g.Length)
+		if g.Length.Low < 8 {
+			distinct = 1 << (8 * g.Length.Low)
 		}
 		return &uniques{permutation: NewPermutation(distinct, streamSeed)}
 	case g.text != nil:
@@ -523,7 +590,7 @@ func newUniques(g *Generator) *uniques {
 		for i := first; ; i++ {
 			one := script[i%len(script)]
 			high, low := bits.Mul64(distinct, one.count)
-			if filled+one.width > g.Length || high > 0 || low > mostDistinct {
+			if filled+one.width > g.Length.Low || high > 0 || low > mostDistinct {
 				return &uniques{NewPermutation(distinct, streamSeed), digits}
 			}
 			distinct, filled, digits = low, filled+one.width, append(digits, one)

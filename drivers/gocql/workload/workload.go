@@ -3,6 +3,7 @@ package workload
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // most is the most statements, and the most keys of one.
@@ -52,7 +53,7 @@ func New(scenario *Scenario, count, warmup, seed uint64) (*Workload, error) {
 		weights[i] = one.Weight
 		sum += one.Weight
 		inSequence = inSequence || one.Order == "sequential"
-		w.once = w.once && one.Keys == nil && one.Order == "permuted"
+		w.once = w.once && one.Keys == nil && one.KeysOf == "" && one.Order == "permuted"
 	}
 	shares := make([]uint64, len(statements))
 	before, end := uint64(0), uint64(0)
@@ -70,22 +71,38 @@ func New(scenario *Scenario, count, warmup, seed uint64) (*Workload, error) {
 		w.numbered = newTurns(shares)
 	}
 	start := uint64(0)
+	sources := make([]int, len(statements))
 	for i := range statements {
 		one := &statements[i]
-		wanted, warm := shares[i], warmup
-		if one.Keys != nil {
-			wanted, warm = *one.Keys, min(*one.Keys, warmup)
+		of := i
+		if one.KeysOf != "" {
+			of = slices.IndexFunc(statements, func(other Statement) bool { return other.Name == one.KeysOf })
+			if of < 0 {
+				return nil, fmt.Errorf("the statement %s of the scenario %s has the keys of %q, which is none; name one", one.Name, scenario.Name, one.KeysOf)
+			}
+		}
+		wanted, warm := shares[of], warmup
+		if statements[of].Keys != nil {
+			wanted, warm = *statements[of].Keys, min(*statements[of].Keys, warmup)
 		}
 		keys, err := newKeys(wanted, one.Order, inSequence || wanted > shares[i], seed+uint64(i))
 		if err != nil {
 			return nil, fmt.Errorf("the statement %s of the scenario %s %w", one.Name, scenario.Name, err)
 		}
+		sources[i] = of
 		w.asks = append(w.asks, ask{start: start, keys: keys, warmKeys: warm})
-		start += keys.count
+		if of == i {
+			start += keys.count
+		}
 	}
-	for i := range w.asks {
-		w.asks[i].warmStart = start
-		start += warmup
+	for i, of := range sources {
+		if of == i {
+			w.asks[i].warmStart = start
+			start += warmup
+		}
+	}
+	for i, of := range sources {
+		w.asks[i].start, w.asks[i].warmStart = w.asks[of].start, w.asks[of].warmStart
 	}
 	w.warmTurns = *newTurns(weights)
 	return w, nil
@@ -130,11 +147,14 @@ func (w *Workload) WarmupIssue(ticket uint64) Issue {
 type keys struct {
 	count       uint64
 	permutation *Permutation
-	uniform     bool
-	seed        int64
+	// hotspot: a fifth of the keys has four fifths of the draws.
+	hotspot bool
+	// distribution draws keys; without one they come in turn.
+	distribution string
+	seed         int64
 }
 
-var errZipf = errors.New("draws its keys by Zipf, whose logarithms are not the same to the bit in Go; use another order, " +
+var errDrawn = errors.New("draws its keys by a distribution whose logarithms are not the same to the bit in Go; use another order, " +
 	"or leave this driver out")
 
 func newKeys(count uint64, order string, numbered bool, seed uint64) (keys, error) {
@@ -146,10 +166,12 @@ func newKeys(count uint64, order string, numbered bool, seed uint64) (keys, erro
 			permutation := NewPermutation(count, seed)
 			k.permutation = &permutation
 		}
-	case "uniform":
-		k.uniform, k.seed = true, int64(seed)
-	case "zipf":
-		return k, errZipf
+	case "uniform", "gaussian", "exponential":
+		k.distribution, k.seed = order, int64(seed)
+	case "hotspot":
+		k.hotspot, k.seed = true, int64(seed)
+	case "zipf", "latest":
+		return k, errDrawn
 	default:
 		return k, fmt.Errorf("has its keys in the order %q, which this worker does not know; use another order", order)
 	}
@@ -158,8 +180,15 @@ func newKeys(count uint64, order string, numbered bool, seed uint64) (keys, erro
 
 func (k *keys) key(n uint64) uint64 {
 	switch {
-	case k.uniform:
-		return upperHalf(word(seedOf(n, k.seed), 1), k.count)
+	case k.distribution != "":
+		seed := seedOf(n, k.seed)
+		return drawn(k.distribution, k.count, word(seed, 1), word(seed, 2))
+	case k.hotspot:
+		seed, hot := seedOf(n, k.seed), max(k.count/5, 1)
+		if float64(word(seed, 1)>>11)/(1<<53) < 0.8 || hot == k.count {
+			return upperHalf(word(seed, 2), hot)
+		}
+		return hot + upperHalf(word(seed, 2), k.count-hot)
 	case k.permutation != nil:
 		return k.permutation.Apply(n % k.count)
 	default:

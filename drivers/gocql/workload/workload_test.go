@@ -60,7 +60,7 @@ func TestStatementsKeysAndValuesAreThoseOfTheScenarios(t *testing.T) {
 		for i, due := range v.Rows {
 			issue := w.Issue(uint64(i) * 148)
 			statement := &v.Scenario.Statements[issue.Statement]
-			rows := statement.Rows()
+			rows := statement.Stored()
 			last, bound, together := issue.Key*rows+rows-1, issue.Key, uint64(1)
 			if statement.Operation == Batch {
 				bound, together = last, rows
@@ -97,7 +97,7 @@ func TestTurnsShareAllTickets(t *testing.T) {
 func TestWhatIsNotKnownIsRefusedWithASentence(t *testing.T) {
 	for _, one := range []struct{ text, words string }{
 		{`{"name":"s","statement":[]}`, "the scenario s has no statement"},
-		{`{"name":"s","statement":[{"name":"a","order":"zipf"}]}`, "the statement a of the scenario s draws its keys by Zipf"},
+		{`{"name":"s","statement":[{"name":"a","order":"zipf"}]}`, "the statement a of the scenario s draws its keys by a distribution"},
 		{`{"name":"s","statement":[{"name":"a","order":"backwards"}]}`, `in the order "backwards", which this worker does not know`},
 		{`{"name":"s","statement":[{"name":"a"},{"name":"b","weight":99}]}`, "its statement a would be none of them"},
 		{`{"name":"s","statement":[{"name":"a","values":[{"type":"span"}]}]}`, `a column of type "span" was asked for`},
@@ -105,6 +105,7 @@ func TestWhatIsNotKnownIsRefusedWithASentence(t *testing.T) {
 		{`{"name":"s","statement":[{"name":"a","values":[{"type":"map","of":{"type":"int"}}]}]}`, "a map of 0 keys was asked for without"},
 		{`{"name":"s","statement":[{"name":"a","values":[{"type":"int","by":"night"}]}]}`, `a column by "night" was asked for`},
 		{`{"name":"s","statement":[{"name":"a","values":[{"type":"blob","length":-1}]}]}`, "a column of length -1"},
+		{`{"name":"s","statement":[{"name":"a","values":[{"type":"blob","length":"zipf(1..2)"}]}]}`, `a length of "zipf(1..2)" was asked for`},
 	} {
 		var scenario Scenario
 		err := json.Unmarshal([]byte(one.text), &scenario)

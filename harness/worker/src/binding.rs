@@ -7,7 +7,7 @@ use std::num::NonZeroU64;
 use std::ops::Range;
 
 use cqldyno_driver_api::{Elements, Items, Nested, Row, Rows, Value};
-use cqldyno_scenarios::{Blobs, Column, Kind, Texts, UniqueBlobs, UniqueTexts};
+use cqldyno_scenarios::{Blobs, Column, Expectation, Kind, RowCheck, Texts, UniqueBlobs, UniqueTexts};
 
 use crate::partition::Known;
 
@@ -191,6 +191,34 @@ pub(crate) struct Columns {
     any: Box<Any>,
 }
 
+/// Which of the `each` rows of a key come together.
+#[derive(Clone, Copy, Debug)]
+struct Answer {
+    each: u64,
+    from: u64,
+    rows: u64,
+    descends: bool,
+    check: RowCheck,
+}
+
+/// The rows that come together for a key.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Due {
+    /// The least number.
+    first: u64,
+    /// How many.
+    pub count: u64,
+    descends: bool,
+}
+
+impl Due {
+    /// Their numbers, in their order.
+    pub fn numbers(self) -> impl Iterator<Item = u64> {
+        let Due { first, count, descends } = self;
+        (0..count).map(move |place| first.wrapping_add(if descends { count - 1 - place } else { place }))
+    }
+}
+
 #[derive(Clone, Debug)]
 struct Any {
     generators: Vec<Generator>,
@@ -199,8 +227,8 @@ struct Any {
     columns: Vec<Column>,
     /// Rows of a key.
     rows: NonZeroU64,
-    /// Rows that come together: those of a key, or one.
-    together: NonZeroU64,
+    /// What comes together for a key: some of its rows, or one of a number.
+    answer: Answer,
     /// Checksums of a key's rows, if several are expected.
     known: Option<Known>,
     /// Bytes of the unique texts and blobs of a row, and of its elements.
@@ -220,7 +248,7 @@ impl Columns {
             plain: columns.iter().all(Column::is_plain),
             columns: columns.to_vec(),
             rows,
-            together: NonZeroU64::MIN,
+            answer: Answer { each: 1, from: 0, rows: 1, descends: false, check: RowCheck::Order },
             known: None,
             room: generators.iter().map(Generator::room).sum(),
             generators,
@@ -229,24 +257,31 @@ impl Columns {
         Columns { bigints: bigints.unwrap_or_default(), any: Box::new(any) }
     }
 
-    /// Of expected rows, so many per key; `keys` are the keys that will come.
-    pub(crate) fn expected(columns: &[Column], rows: NonZeroU64, keys: &[Range<u64>]) -> Columns {
-        let mut columns = Columns::of_rows(columns, rows);
-        if rows > NonZeroU64::MIN {
+    /// Of expected rows; `keys` are the keys that will come.
+    pub(crate) fn expected(expect: &Expectation, keys: &[Range<u64>]) -> Columns {
+        let stored = NonZeroU64::new(expect.stored()).unwrap_or(NonZeroU64::MIN);
+        let mut columns = Columns::of_rows(&expect.columns, stored);
+        if stored > NonZeroU64::MIN {
             columns.bigints = Box::default();
             columns.any.plain = false;
-            columns.any.together = rows;
-            columns.any.known = Some(Known::of(&columns, keys));
+            let (each, from, rows, descends) = (stored.get(), expect.from, expect.rows(), expect.descending);
+            columns.any.answer = Answer { each, from, rows, descends, check: expect.check };
+            // One row is compared by itself.
+            columns.any.known = Some(Known::of(&columns, if rows > 1 { keys } else { &[] }));
         }
         columns
     }
 
-    /// The numbers of the rows that come together for `key`.
+    /// The rows that come together for `key`.
     #[inline]
-    pub(crate) fn rows_of(&self, key: u64) -> Range<u64> {
-        let together = self.any.together.get();
-        let start = key.wrapping_mul(together);
-        start..start.wrapping_add(together)
+    pub(crate) fn rows_of(&self, key: u64) -> Due {
+        let Answer { each, from, rows, descends, .. } = self.any.answer;
+        Due { first: key.wrapping_mul(each).wrapping_add(from), count: rows, descends }
+    }
+
+    /// What is checked of the rows that come together.
+    pub(crate) fn check(&self) -> RowCheck {
+        self.any.answer.check
     }
 
     /// The checksums that the rows of a key should have, if several are expected.
@@ -355,7 +390,7 @@ impl Columns {
 
     /// Puts the rows of `key` into `rows`, as an adapter that received them does.
     pub(crate) fn fill(&self, key: u64, rows: &mut Rows) {
-        self.rows_of(key).for_each(|row| self.fill_row(row, rows));
+        self.rows_of(key).numbers().for_each(|row| self.fill_row(row, rows));
         rows.end_page();
     }
 
@@ -387,10 +422,10 @@ pub(crate) mod tests {
             Kind::Boolean { times: 1, plus: 0 },
             Kind::Timestamp { times: 1_000, plus: 7 },
             Kind::Uuid { plus: 4 },
-            Kind::Text { length: 5, plus: 0, unicode: false },
-            Kind::Blob { length: 3, plus: 0 },
-            Kind::Text { length: 12, plus: 9, unicode: true },
-            Kind::Blob { length: 0, plus: 0 },
+            Kind::Text { length: 5.into(), plus: 0, unicode: false },
+            Kind::Blob { length: 3.into(), plus: 0 },
+            Kind::Text { length: 12.into(), plus: 9, unicode: true },
+            Kind::Blob { length: 0.into(), plus: 0 },
             Kind::Null {},
             Kind::Partition { rows: NonZeroU64::new(4).unwrap() },
         ];
@@ -413,15 +448,17 @@ pub(crate) mod tests {
             Kind::Inet { times, plus, v6: false },
             Kind::Inet { times, plus, v6: true },
             Kind::Timeuuid { plus },
-            Kind::Ascii { length: 7, plus },
+            Kind::Ascii { length: 7.into(), plus },
             Kind::List { of: Box::new(Kind::Int { times, plus }), length },
-            Kind::Set { of: Box::new(Kind::Text { length: 4, plus, unicode: false }), length },
+            Kind::Set { of: Box::new(Kind::Text { length: 4.into(), plus, unicode: false }), length },
             Kind::Map {
-                keys: Box::new(Kind::Blob { length: 3, plus }),
-                of: Box::new(Kind::Set { of: Box::new(Kind::Text { length: 5, plus, unicode: false }), length }),
+                keys: Box::new(Kind::Blob { length: 3.into(), plus }),
+                of: Box::new(Kind::Set { of: Box::new(Kind::Text { length: 5.into(), plus, unicode: false }), length }),
                 length,
             },
-            Kind::Tuple { of: vec![Kind::Text { length: 4, plus, unicode: true }, Kind::Boolean { times: 1, plus }] },
+            Kind::Tuple {
+                of: vec![Kind::Text { length: 4.into(), plus, unicode: true }, Kind::Boolean { times: 1, plus }],
+            },
             Kind::Udt { of: vec![Kind::Date { times, plus }, Kind::Vector { length, times, plus }] },
             Kind::Vector { length, times, plus },
         ];
@@ -527,9 +564,9 @@ pub(crate) mod tests {
     /// A unique column of every type that has them, and one of its kind that is not.
     pub(crate) fn unique() -> Vec<Column> {
         let kinds = [
-            Kind::Text { length: 5, plus: 0, unicode: false },
-            Kind::Blob { length: 3, plus: 0 },
-            Kind::Text { length: 12, plus: 9, unicode: true },
+            Kind::Text { length: 5.into(), plus: 0, unicode: false },
+            Kind::Blob { length: 3.into(), plus: 0 },
+            Kind::Text { length: 12.into(), plus: 9, unicode: true },
             Kind::Uuid { plus: 4 },
         ];
         kinds.iter().flat_map(|kind| [true, false].map(|unique| Column { unique, ..kind.clone().into() })).collect()

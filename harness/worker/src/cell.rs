@@ -243,8 +243,7 @@ pub(crate) async fn prepare_statements<S: Session>(session: S, job: &Job, offlin
             _ => Columns::new(&statement.values),
         };
         let keys = workload.as_ref().map(|workload| workload.keys(index)).unwrap_or_default();
-        let expect = statement.expect.as_ref();
-        let expect = expect.map(|expect| Columns::expected(&expect.columns, rows(statement), &keys));
+        let expect = statement.expect.as_ref().map(|expect| Columns::expected(expect, &keys));
         prepared.push(prepare(&session, &statement.name, &statement.cql, values, expect).await?);
     }
     Ok(Bench { session, prepared, operations: None, offline })
@@ -252,7 +251,7 @@ pub(crate) async fn prepare_statements<S: Session>(session: S, job: &Job, offlin
 
 /// Rows of a key.
 fn rows(statement: &Statement) -> NonZeroU64 {
-    NonZeroU64::new(statement.rows()).unwrap_or(NonZeroU64::MIN)
+    NonZeroU64::new(statement.stored()).unwrap_or(NonZeroU64::MIN)
 }
 
 /// Prepares what loads the rows of `parts`, or what reads them back.

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use std::ops::Range;
 
 use cqldyno_driver_api::{Rows, Value};
-use cqldyno_scenarios::MAX_VALUES;
+use cqldyno_scenarios::{MAX_VALUES, RowCheck};
 
 use crate::binding::Columns;
 
@@ -61,8 +61,15 @@ impl Known {
 
 /// The expected checksums of `key`, computed cell by cell.
 fn due(columns: &Columns, key: u64) -> Sums {
-    let mut sums = [0; MAX_VALUES];
-    for row in columns.rows_of(key) {
+    let mut sums: Sums = [0; MAX_VALUES];
+    if columns.check() == RowCheck::Content {
+        let row = |number| {
+            stir((0..columns.len()).fold(0, |sum, at| columns.with_value(number, at, |value| with(sum, value))))
+        };
+        sums[0] = columns.rows_of(key).numbers().map(row).fold(0, u64::wrapping_add);
+        return sums;
+    }
+    for row in columns.rows_of(key).numbers() {
         for (index, sum) in sums.iter_mut().enumerate().take(columns.len()) {
             *sum = columns.with_value(row, index, |value| with(*sum, value));
         }
@@ -70,13 +77,18 @@ fn due(columns: &Columns, key: u64) -> Sums {
     sums
 }
 
-/// The checksums of the columns of `rows`, each with so many; `Err` has the index of a row with another number of columns.
+/// The checksums of the columns of `rows`, each with so many; of rows in any order one of all. `Err` has the index of a row with another
+/// number of columns.
 #[inline]
-pub(crate) fn found(rows: &Rows, width: usize) -> Result<Sums, usize> {
-    let mut sums = [0; MAX_VALUES];
+pub(crate) fn found(rows: &Rows, width: usize, check: RowCheck) -> Result<Sums, usize> {
+    let mut sums: Sums = [0; MAX_VALUES];
     for (at, row) in rows.iter().enumerate() {
         if row.len() != width {
             return Err(at);
+        }
+        if check == RowCheck::Content {
+            sums[0] = sums[0].wrapping_add(stir((0..width).fold(0u64, |sum, at| with(sum, row.get(at)))));
+            continue;
         }
         for (index, sum) in sums.iter_mut().enumerate().take(width) {
             *sum = with(*sum, row.get(index));
@@ -91,8 +103,8 @@ pub(crate) fn found(rows: &Rows, width: usize) -> Result<Sums, usize> {
 pub(crate) fn other_order(columns: &Columns, key: u64, rows: &Rows) -> Option<(usize, usize, bool)> {
     let width = columns.len();
     let due_row = |row| (0..width).fold(0, |sum, at| columns.with_value(row, at, |value| with(sum, value)));
-    let due: Vec<u64> = columns.rows_of(key).map(due_row).collect();
-    let found: Vec<u64> = rows.iter().map(|row| (0..width).fold(0, |sum, at| with(sum, row.get(at)))).collect();
+    let due: Vec<u64> = columns.rows_of(key).numbers().map(due_row).collect();
+    let found: Vec<u64> = rows.iter().map(|row| (0..width).fold(0u64, |sum, at| with(sum, row.get(at)))).collect();
     let sorted = |of: &[u64]| {
         let mut sorted = of.to_vec();
         sorted.sort_unstable();
@@ -176,11 +188,14 @@ fn stir(x: u64) -> u64 {
 mod tests {
     use super::*;
     use cqldyno_driver_api::{DriverError, ErrorKind};
-    use cqldyno_scenarios::{By, Column, Kind};
-    use std::num::NonZeroU64;
+    use cqldyno_scenarios::{By, Column, Expectation, Kind};
 
     use crate::binding::tests::one_of_each_other;
     use crate::verify::verify;
+
+    fn several(columns: Vec<Column>, rows: u64) -> Expectation {
+        Expectation { rows: Some(rows), stored: None, from: 0, descending: false, check: RowCheck::Order, columns }
+    }
 
     const ROWS: u64 = 20;
     const KEY: u64 = 7;
@@ -189,8 +204,8 @@ mod tests {
         let place = Column { by: By::Place, ..Kind::Int { times: 1, plus: 0 }.into() };
         let some = Column { nulls: Some(0.3), ..Kind::Double { times: 3, plus: 1 }.into() };
         let kinds = [
-            Kind::Text { length: 13, plus: 0, unicode: true },
-            Kind::Blob { length: 21, plus: 0 },
+            Kind::Text { length: 13.into(), plus: 0, unicode: true },
+            Kind::Blob { length: 21.into(), plus: 0 },
             Kind::Uuid { plus: 1 },
             Kind::Timestamp { times: 1_000, plus: 5 },
             Kind::Boolean { times: 1, plus: 0 },
@@ -200,7 +215,7 @@ mod tests {
     }
 
     fn expected(keys: &[Range<u64>]) -> Columns {
-        Columns::expected(&columns(), NonZeroU64::new(ROWS).unwrap(), keys)
+        Columns::expected(&several(columns(), ROWS), keys)
     }
 
     type Cells = Vec<Vec<Value<'static>>>;
@@ -209,7 +224,7 @@ mod tests {
         let row = |row| {
             (0..columns.len()).map(|index| columns.value(row, index, &mut <&mut [u8]>::default()).unwrap()).collect()
         };
-        columns.rows_of(KEY).map(row).collect()
+        columns.rows_of(KEY).numbers().map(row).collect()
     }
 
     fn rows(cells: &Cells) -> Rows {
@@ -239,6 +254,59 @@ mod tests {
         let error = check(change).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::WrongRow);
         error.into_message()
+    }
+
+    #[test]
+    fn an_answer_may_be_a_part_of_what_a_key_has_and_in_the_other_order() {
+        let verified = |of: Expectation, numbers: &[u64]| {
+            let (expected, mut rows) = (Columns::expected(&of, &[0..5, 5..9]), Rows::new());
+            for number in numbers {
+                rows.push(Value::Bigint(number.cast_signed()));
+                rows.end_row();
+            }
+            rows.end_page();
+            verify(Some(&expected), KEY, &rows).map_err(|error| error.to_string())
+        };
+        let part = |rows, from, descending| Expectation {
+            stored: Some(20),
+            from,
+            descending,
+            ..several(vec![Kind::Bigint { times: 1, plus: 0 }.into()], rows)
+        };
+        assert_eq!(verified(part(2, 5, false), &[145, 146]), Ok(()));
+        assert!(verified(part(2, 5, false), &[146, 145]).unwrap_err().contains("reverse order"));
+        assert_eq!(verified(part(2, 18, true), &[159, 158]), Ok(()));
+        assert_eq!(verified(part(1, 19, false), &[159]), Ok(()));
+        assert!(
+            verified(part(1, 0, false), &[7]).unwrap_err().contains("should be bigint 140, and bigint 7 was found")
+        );
+        assert!(verified(part(1, 0, false), &[140, 141]).unwrap_err().contains("1 row was expected, and 2 rows came"));
+        assert!(verified(part(2, 0, false), &[140]).unwrap_err().contains("2 rows were expected, and 1 row came"));
+    }
+
+    #[test]
+    fn rows_are_checked_in_any_order_or_by_their_number_where_that_is_asked() {
+        let verified = |check, numbers: &[u64]| {
+            let of = Expectation { check, ..several(vec![Kind::Bigint { times: 1, plus: 0 }.into(); 2], 3) };
+            let (expected, mut rows) = (Columns::expected(&of, &[0..5, 5..9]), Rows::new());
+            for number in numbers {
+                rows.push(Value::Bigint(number.cast_signed()));
+                rows.push(Value::Bigint(number.cast_signed()));
+                rows.end_row();
+            }
+            rows.end_page();
+            verify(Some(&expected), KEY, &rows).map_err(|error| error.to_string())
+        };
+        assert_eq!(verified(RowCheck::Content, &[22, 21, 23]), Ok(()));
+        for wrong in [[21, 21, 23], [21, 22, 24]] {
+            assert!(
+                verified(RowCheck::Content, &wrong).unwrap_err().contains("3 rows of key 7 are not those that it has")
+            );
+        }
+        assert_eq!(verified(RowCheck::Count, &[1, 1, 1]), Ok(()));
+        for check in [RowCheck::Content, RowCheck::Count] {
+            assert!(verified(check, &[21, 22]).unwrap_err().contains("3 rows were expected, and 2 rows came back"));
+        }
     }
 
     #[test]
@@ -280,13 +348,13 @@ mod tests {
 
     #[test]
     fn values_of_every_other_type_are_checked_by_their_checksums() {
-        let columns = Columns::expected(&one_of_each_other(), NonZeroU64::new(3).unwrap(), &[]);
+        let columns = Columns::expected(&several(one_of_each_other(), 3), &[]);
         let mut rows = Rows::new();
         columns.fill(KEY, &mut rows);
         assert_eq!(verify(Some(&columns), KEY, &rows), Ok(()));
         for wrong in 0..columns.len() {
             let mut rows = Rows::new();
-            for number in columns.rows_of(KEY) {
+            for number in columns.rows_of(KEY).numbers() {
                 for index in 0..columns.len() {
                     let other = number + u64::from(index == wrong);
                     columns.with_value(other, index, |value| rows.push(value.unwrap()));
@@ -366,7 +434,7 @@ mod tests {
     #[test]
     fn one_row_where_several_are_expected_is_a_wrong_count_even_when_it_is_a_right_row() {
         for (kind, value) in [(Kind::Null {}, Value::Null), (Kind::Bigint { times: 1, plus: 0 }, Value::Bigint(0))] {
-            let expected = Columns::expected(&[kind.into()], NonZeroU64::new(2).unwrap(), &[]);
+            let expected = Columns::expected(&several(vec![kind.into()], 2), &[]);
             let mut rows = Rows::new();
             rows.push(value);
             rows.end_row();

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 
 use cqldyno_driver_api::{DriverError, ErrorKind, Row, Rows, Value};
+use cqldyno_scenarios::RowCheck;
 
 use crate::binding::Columns;
 use crate::partition;
@@ -30,22 +31,31 @@ pub(crate) fn verify(expected: Option<&Columns>, key: u64, rows: &Rows) -> Resul
 fn verify_others(expected: Option<&Columns>, key: u64, rows: &Rows) -> Result<(), DriverError> {
     let Some(expected) = expected else { return Err(wrong_count(key, 0, rows.len())) };
     if let Some(row) = rows.only() {
-        return Err(if row.len() != expected.len() {
-            wrong_width(key, expected.len(), row.len())
-        } else {
-            wrong_in_row(expected, key, row)
-        });
+        return match row.len() == expected.len() {
+            false => Err(wrong_width(key, expected.len(), row.len())),
+            true if is_only(expected, key, row) => Ok(()),
+            true => Err(wrong_in_row(expected, key, row)),
+        };
     }
-    let due = expected.rows_of(key);
-    let count = due.end.wrapping_sub(due.start);
+    let count = expected.rows_of(key).count;
     let Some(known) = expected.known().filter(|_| rows.len() as u64 == count) else {
         return Err(wrong_count(key, count as usize, rows.len()));
     };
-    match partition::found(rows, expected.len()) {
-        Ok(sums) if sums == known.get(expected, key) => Ok(()),
+    match partition::found(rows, expected.len(), expected.check()) {
+        Ok(sums) if expected.check() == RowCheck::Count || sums == known.get(expected, key) => Ok(()),
+        Ok(_) if expected.check() == RowCheck::Content => {
+            Err(wrong(format_args!("the {count} rows of key {key} are not those that it has, in whatever order")))
+        }
         Ok(_) => Err(wrong_cell(expected, key, rows)),
         Err(at) => Err(wrong_width(key, expected.len(), rows.get(at).map_or(0, |row| row.len()))),
     }
+}
+
+/// Whether the row is the one that comes back of several that a key has.
+fn is_only(expected: &Columns, key: u64, row: Row<'_>) -> bool {
+    let due = expected.rows_of(key);
+    let is_it = || due.numbers().all(|number| expected.first_wrong(number, row).is_none());
+    due.count == 1 && (expected.check() == RowCheck::Count || is_it())
 }
 
 /// Looks for what makes a checksum wrong: the order of the rows, or a cell.
@@ -70,7 +80,7 @@ fn wrong_cell(expected: &Columns, key: u64, rows: &Rows) -> DriverError {
         }
         None => {}
     }
-    for (at, (number, row)) in expected.rows_of(key).zip(rows.iter()).enumerate() {
+    for (at, (number, row)) in expected.rows_of(key).numbers().zip(rows.iter()).enumerate() {
         if let Some(column) = expected.first_wrong(number, row) {
             let place = format!("row {} of the {all} of key {key}", at + 1);
             return wrong_value(expected, &place, number, column, row);
@@ -102,12 +112,11 @@ fn wrong_width(key: u64, expected: usize, found: usize) -> DriverError {
 
 #[cold]
 fn wrong_in_row(expected: &Columns, key: u64, row: Row<'_>) -> DriverError {
-    match expected.rows_of(key) {
-        due if due.end.wrapping_sub(due.start) > 1 => wrong_count(key, due.end.wrapping_sub(due.start) as usize, 1),
-        _ => match expected.first_wrong(key, row) {
-            Some(column) => wrong_value(expected, &format!("the row of key {key}"), key, column, row),
-            None => wrong_count(key, 0, 1),
-        },
+    let due = expected.rows_of(key);
+    let number = due.numbers().next().filter(|_| due.count == 1);
+    match number.and_then(|number| Some((number, expected.first_wrong(number, row)?))) {
+        Some((number, column)) => wrong_value(expected, &format!("the row of key {key}"), number, column, row),
+        None => wrong_count(key, due.count as usize, 1),
     }
 }
 

@@ -321,7 +321,10 @@ fn a_void_cell_that_the_notes_tell_of_may_be_published() {
         error.starts_with("nothing was published, because this was found:\n2026-01-02/blocks/cells.jsonl, cell "),
         "{error}"
     );
-    assert!(error.contains("name the cell that failed or is void as above, or repeat the sentence on noise, in"), "{error}");
+    assert!(
+        error.contains("name the cell that failed or is void as above, or repeat the sentence on noise, in"),
+        "{error}"
+    );
     assert!(!date(&root).exists(), "nothing is left behind");
     fs::create_dir_all(date(&root)).unwrap();
     let told = "In the first block a statement of scylla failed: scylla, writes, multi:2, timing, block 1 is void.";

@@ -160,7 +160,8 @@ impl Browser {
             is_request.then(|| message["params"]["request"]["url"].as_str().map(str::to_owned))?
         });
         // The browser's own first page is `chrome:`; what a page saves is `blob:`.
-        sent.filter(|address| !["file:", "data:", "blob:", "chrome:"].iter().any(|own| address.starts_with(own))).collect()
+        sent.filter(|address| !["file:", "data:", "blob:", "chrome:"].iter().any(|own| address.starts_with(own)))
+            .collect()
     }
 
     pub fn picture(&self, file: &Path, width: u32, dark: bool) {

@@ -37,7 +37,7 @@ fn a_form_without_a_mistake_is_read() {
     let scenario = read(GOOD, "tiny.toml").unwrap();
     assert_eq!(scenario.statements.iter().map(|one| one.weight).collect::<Vec<_>>(), [1, 3]);
     assert_eq!(scenario.statements[0].values[0], Kind::Bigint { times: 1, plus: 0 }.into());
-    assert_eq!(scenario.statements[0].values[1], Kind::Text { length: 3, plus: 0, unicode: false }.into());
+    assert_eq!(scenario.statements[0].values[1], Kind::Text { length: 3.into(), plus: 0, unicode: false }.into());
     assert_eq!(scenario.statements[0].expect, None);
     assert_eq!(scenario.limits, Limits::default());
 }
@@ -74,7 +74,7 @@ fn every_mistake_has_its_place_and_a_sentence_that_says_what_is_allowed() {
             "wieght = 3",
             12,
             1,
-            "a statement has no field wieght; its fields are name, cql, weight, operation, size, values, keys, order, exponent, expect, load, read_back. \
+            "a statement has no field wieght; its fields are name, cql, weight, operation, size, values, keys, keys_of, adds, order, exponent, expect, load, read_back. \
              Did you mean `weight`?",
         ),
         (
@@ -82,7 +82,7 @@ fn every_mistake_has_its_place_and_a_sentence_that_says_what_is_allowed() {
             "[statement.laod]",
             19,
             12,
-            "a statement has no field laod; its fields are name, cql, weight, operation, size, values, keys, order, exponent, expect, load, read_back. Did you mean `load`?",
+            "a statement has no field laod; its fields are name, cql, weight, operation, size, values, keys, keys_of, adds, order, exponent, expect, load, read_back. Did you mean `load`?",
         ),
         (
             "[statement.load]\n",
@@ -120,6 +120,21 @@ fn every_mistake_has_its_place_and_a_sentence_that_says_what_is_allowed() {
             8,
             58,
             "length is -3, which is out of its range; it takes a whole number from 0 to 9223372036854775807",
+        ),
+        (
+            "length = 3",
+            "length = \"normal(1..3)\"",
+            8,
+            58,
+            "a length is a number, or a distribution such as \"uniform(10..30)\", and \"normal(1..3)\" was found; use fixed(N), \
+             uniform(LOW..HIGH), gaussian(LOW..HIGH) or exponential(LOW..HIGH)",
+        ),
+        (
+            "length = 3",
+            "length = \"uniform(1..3)\", unicode = true",
+            8,
+            85,
+            "a text with unicode = true has one length; set a number instead of \"uniform(1..3)\"",
         ),
         (
             "length = 3",
@@ -229,7 +244,7 @@ fn every_mistake_has_its_place_and_a_sentence_that_says_what_is_allowed() {
             "order = \"zip\"",
             12,
             9,
-            "order cannot be \"zip\"; it is one of \"permuted\", \"sequential\", \"uniform\", \"zipf\". Did you mean `zipf`?",
+            "order cannot be \"zip\"; it is one of \"permuted\", \"sequential\", \"uniform\", \"zipf\", \"latest\", \"hotspot\", \"gaussian\", \"exponential\". Did you mean `zipf`?",
         ),
         (
             "weight = 3",

@@ -305,19 +305,24 @@ impl Counted {
         if statements.iter().any(|one| scenario.uncounted(one).is_some()) {
             return None;
         }
-        // A statement with `load` updates loaded rows and adds none.
-        let writes = statements.iter().enumerate().filter(|(_, one)| one.read_back.is_some() && one.load.is_none());
-        let written = |(index, one): (usize, &Statement)| {
-            workload.rows_written(index, done.issued_by_statement.get(&one.name).copied().unwrap_or(0))
+        let added = |(index, one): (usize, &Statement)| {
+            let issued = done.issued_by_statement.get(&one.name).copied().unwrap_or(0);
+            match one.adds {
+                Some(rows) => Some(rows.saturating_mul(workload.keys_used(index, issued)?.cast_signed())),
+                None if one.read_back.is_some() && !one.is_on_loaded_rows() => {
+                    workload.rows_written(index, issued).map(u64::cast_signed)
+                }
+                // What it changes was loaded.
+                None => Some(0),
+            }
         };
-        let asked: u64 = writes.map(written).sum::<Option<u64>>()?;
-        (self.new_rows != asked.cast_signed()).then(|| {
-            format!(
-                "The server has {}{} rows more than before the window, and {} were to be inserted, each with a key of its own.",
-                if self.new_rows < 0 { "-" } else { "" },
-                grouped(self.new_rows.unsigned_abs()),
-                grouped(asked)
-            )
+        let asked: i64 = statements.iter().enumerate().map(added).sum::<Option<i64>>()?;
+        let signed = |rows: i64| format!("{}{}", if rows < 0 { "-" } else { "" }, grouped(rows.unsigned_abs()));
+        let is_said = statements.iter().any(|one| one.adds.is_some());
+        let all = if is_said { "added by the statements" } else { "inserted, each with a key of its own" };
+        (self.new_rows != asked).then(|| {
+            let [found, asked] = [self.new_rows, asked].map(signed);
+            format!("The server has {found} rows more than before the window, and {asked} were to be {all}.")
         })
     }
 }

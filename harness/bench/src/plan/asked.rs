@@ -3,7 +3,7 @@
 use cqldyno_driver_api::{Capability, DriverInfo, Settings};
 use cqldyno_protocol::{Hello, lacking};
 use cqldyno_reports::{Pass, count, whole};
-use cqldyno_scenarios::{Operation, Scenario, Statement, Submit};
+use cqldyno_scenarios::{Operation, RowCheck, Scenario, Statement, Submit};
 
 use crate::plan::Plan;
 use crate::plan::contender::InForce;
@@ -21,6 +21,11 @@ pub(crate) fn asked(plan: &Plan, scenario: &Scenario) -> Option<String> {
             Operation::Unprepared => Some(format!("A statement {name} is text and values, not prepared.")),
             Operation::Connect => Some(format!("A statement {name} is one session, from connecting to its end.")),
         });
+        sentences.extend(statement.expect.as_ref().and_then(|expect| match expect.check {
+            RowCheck::Order => None,
+            RowCheck::Content => Some(format!("The {rows} rows of a statement {name} may come in any order.")),
+            RowCheck::Count => Some(format!("The rows of a statement {name} are counted, and not looked at.")),
+        }));
     }
     if scenario.submit != Submit::default() {
         sentences.push(format!("Statements are submitted otherwise than by slots: {}.", scenario.submit.about()));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use cqldyno_reports::pair;
-use cqldyno_scenarios::{Scenario, builtin_toml, builtins};
+use cqldyno_scenarios::{Scenario, builtin_toml, builtins, import};
 
 use crate::names::scenarios;
 use crate::outcome::{Outcome, usage};
@@ -18,6 +18,7 @@ Examples:
   cqldyno scenarios                        list what there is
   cqldyno scenarios reads                  print one
   cqldyno scenarios new mine.toml          write one to start from
+  cqldyno scenarios import p.yaml >p.toml  make one of a cassandra-stress profile
   cqldyno compare --scenario mine.toml     run it
   cqldyno scenarios mine --run latest >mine.json     the one that a run holds
 
@@ -48,11 +49,21 @@ enum Action {
         /// The file to write; it must not exist
         file: PathBuf,
     },
+    /// Print a user profile of cassandra-stress (YAML) as a scenario, and say on standard error what it lacks
+    #[command(after_help = EXAMPLES)]
+    Import {
+        /// The profile
+        file: PathBuf,
+        /// Shares of its operations, as cassandra-stress takes them [default: one of each]
+        #[arg(long, value_name = "NAME=N,...", value_delimiter = ',', value_parser = share)]
+        ops: Vec<(String, f64)>,
+    },
 }
 
 pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let text = match (&arguments.action, &arguments.name) {
         (Some(Action::New { file }), _) => new(file)?,
+        (Some(Action::Import { file, ops }), _) => imported(file, ops)?,
         (None, Some(name)) => match &arguments.run {
             Some(run) => held(name, run)?,
             None => builtin_toml(name).ok_or_else(|| usage(scenarios::unprintable(name)))?.to_owned(),
@@ -89,6 +100,28 @@ fn held(name: &str, given: &Path) -> Result<String> {
         })
     })?;
     Ok(serde_json::to_string_pretty(found)? + "\n")
+}
+
+/// A share of an operation.
+fn share(text: &str) -> Result<(String, f64), String> {
+    let bare = text.trim().trim_start_matches("ops(").trim_end_matches(')');
+    let parsed =
+        bare.split_once('=').and_then(|(name, share)| Some((name.trim().to_owned(), share.trim().parse().ok()?)));
+    let is_share = |(_, share): &(String, f64)| (0.001..=1e6).contains(share);
+    parsed
+        .filter(is_share)
+        .ok_or_else(|| "write NAME=N with N from 0.001 to a million, such as insert=1,read=3".to_owned())
+}
+
+/// The scenario that the profile in `file` becomes, in TOML.
+fn imported(file: &Path, ops: &[(String, f64)]) -> Result<String> {
+    let shown = file.display();
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| usage(format!("the profile {shown} cannot be read: {error}; name a file in YAML")))?;
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+    let made = import(&text, &shown.to_string(), &stem, ops).map_err(usage)?;
+    made.lost.iter().for_each(|sentence| terminal::say(sentence));
+    Ok(made.toml)
 }
 
 /// Writes the commented scenario to `file`, named after it; how to run it.

@@ -252,3 +252,134 @@ fn preparing_on_every_node_is_a_figure() {
         }
     }
 }
+
+/// A profile of a partition with rows that are read by LIMIT, updated and deleted; some keys come often.
+const PROFILE: &str = "
+keyspace: town
+table: letters
+table_definition: |
+  CREATE TABLE letters (box text, sent timestamp, body blob, stamps list<int>, PRIMARY KEY (box, sent)) WITH CLUSTERING ORDER BY (sent DESC)
+columnspec:
+  - {name: box, size: fixed(10), population: gaussian(1..80)}
+  - {name: sent, cluster: fixed(6)}
+  - {name: body, size: exponential(1..300)}
+queries:
+  newest: {cql: select sent, body from letters where box = ? limit 4, fields: samerow}
+  all: {cql: select * from letters where box = ?}
+  frank: {cql: UPDATE letters SET stamps = ? WHERE box = ? AND sent = ?}
+  burn: {cql: DELETE FROM letters WHERE box = ? AND sent = ?}
+  by-body: {cql: select box from letters where body = ?}
+";
+
+#[test]
+fn an_imported_profile_runs_with_its_answers_checked_and_its_rows_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("letters.yaml"), PROFILE).unwrap();
+    let output = cqldyno(folder.path(), &["scenarios", "import", "letters.yaml"]).output().unwrap();
+    let (toml, said) = (String::from_utf8(output.stdout.clone()).unwrap(), words(&stderr(&output)));
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("The operation by-body is left out: it does not name a partition by its key"), "{said}");
+    let (code, said, cells) = compare(folder.path(), &toml, &["floor", "scylla"], "600");
+    assert_eq!((code, cells.len()), (Some(0), 2), "{said}");
+    for cell in &cells {
+        assert_eq!((&cell["void"], &cell["failed"]), (&Value::Null, &Value::Null), "{said}");
+        assert_eq!(not_counted(cell), [""; 0], "{cell}");
+    }
+    let refused =
+        cqldyno(folder.path(), &["scenarios", "import", "letters.yaml", "--ops", "insert=1,write=2"]).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    let said = words(&stderr(&refused));
+    assert!(
+        said.contains("it has no operation \"write\"; name some of insert, all, burn, by-body, frank, newest"),
+        "{said}"
+    );
+}
+
+/// Reads the second to the fifth of the nine rows of a key from the end, and updates the rows of the same keys.
+const SLICES: &str = r#"
+[[statement]]
+name = "slice"
+keys = 40
+cql = "SELECT at, v FROM own.days WHERE day = ? AND at < ? ORDER BY at DESC LIMIT 4"
+values = [{ type = "text", length = 9 }, { type = "bigint", times = 0, plus = 8 }]
+[statement.expect]
+rows = 4
+stored = 9
+from = 4
+descending = true
+columns = [{ type = "bigint", by = "place" }, { type = "bigint", by = "place", times = 5 }]
+[statement.load]
+cql = "INSERT INTO own.days (day, at, v) VALUES (?, ?, ?)"
+values = [{ type = "text", length = 9, by = "key" }, { type = "bigint", by = "place" }, { type = "bigint", by = "place", times = 5 }]
+"#;
+
+const MEETING: &str = r#"
+[[statement]]
+name = "read"
+keys = 40
+order = "hotspot"
+cql = "SELECT place FROM own.items WHERE id = ?"
+values = [{ type = "bigint" }]
+[statement.expect]
+columns = [{ type = "bigint", times = 3 }]
+[statement.load]
+cql = "INSERT INTO own.items (id, place) VALUES (?, ?)"
+values = [{ type = "bigint" }, { type = "bigint", times = 3 }]
+[[statement]]
+name = "update"
+keys_of = "read"
+adds = 0
+order = "exponential"
+cql = "UPDATE own.items SET place = ? WHERE id = ?"
+values = [{ type = "bigint", times = 3 }, { type = "bigint" }]
+"#;
+
+#[test]
+fn a_part_of_what_a_key_has_is_checked_in_either_order() {
+    valid(&scenario("bigint", "ASC", SLICES));
+    let folder = tempfile::tempdir().unwrap();
+    let wrong = |from: &str, to: &str, error: &str| {
+        let (code, said, cells) =
+            compare(folder.path(), &scenario("bigint", "ASC", &SLICES.replace(from, to)), &["floor"], "300");
+        assert_eq!(code, Some(1), "{said}");
+        assert!(cells[0].to_string().contains(error), "{}", cells[0]);
+    };
+    wrong("from = 4", "from = 5", "was found");
+    wrong("descending = true", "descending = false", "reverse order");
+    wrong("LIMIT 4", "LIMIT 3", "4 rows were expected, and 3 rows came back");
+}
+
+#[test]
+fn reads_and_updates_of_the_same_keys_meet() {
+    let cell = valid(&scenario("int", "ASC", MEETING));
+    assert_eq!(not_counted(&cell), [""; 0]);
+    let folder = tempfile::tempdir().unwrap();
+    let other = MEETING.replace(
+        "[{ type = \"bigint\", times = 3 }, { type = \"bigint\" }]\n",
+        "[{ type = \"bigint\", times = 4 }, { type = \"bigint\" }]\n",
+    );
+    let load = "values = [{ type = \"bigint\" }, { type = \"bigint\", times = 3 }]";
+    assert!(other != MEETING && other.contains(load));
+    let (code, said, cells) = compare(folder.path(), &scenario("int", "ASC", &other), &["floor"], "300");
+    assert_eq!(code, Some(1), "{said}");
+    assert!(cells[0].to_string().contains("should be bigint"), "the updates are seen by the reads: {}", cells[0]);
+}
+
+#[test]
+fn deleted_rows_are_counted_where_the_statement_says_how_many() {
+    let deletes = r#"
+[[statement]]
+name = "remove"
+adds = -1
+cql = "DELETE FROM own.places WHERE place = ?"
+values = [{ type = "bigint", plus = 10_000_000 }]
+[statement.load]
+cql = "INSERT INTO own.places (place, id) VALUES (?, 0)"
+values = [{ type = "bigint", plus = 10_000_000 }]
+"#;
+    assert_eq!(not_counted(&valid(&scenario("int", "ASC", deletes))), [""; 0]);
+    let folder = tempfile::tempdir().unwrap();
+    let (_, said, cells) =
+        compare(folder.path(), &scenario("int", "ASC", &deletes.replace("-1", "0")), &["floor"], "300");
+    assert!(!cells[0]["void"].is_null(), "{said}: {}", cells[0]);
+}

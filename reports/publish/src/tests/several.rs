@@ -32,7 +32,10 @@ fn runs_of_one_plan_have_one_folder_and_the_readme_has_their_combined_table() {
             "{text}"
         );
     }
-    assert!(of_date.contains("## All runs on the embedded cluster together") && of_date.contains("## [blocks-3](blocks-3)"), "{of_date}");
+    assert!(
+        of_date.contains("## All runs on the embedded cluster together") && of_date.contains("## [blocks-3](blocks-3)"),
+        "{of_date}"
+    );
     assert!(fs::read_to_string(date(&root).join(CHART)).unwrap().contains("3 runs, lines are"));
     assert!(front.lines().count() < 60 && front.split_whitespace().count() < 700, "{front}");
     assert!(stale(root.path()).is_empty());

@@ -69,7 +69,8 @@ fn tables(shown: &[PublishedRun]) -> String {
 fn table(embedded: &PublishedRun, other: &PublishedRun) -> Option<String> {
     let [first, second] = [embedded, other].map(PublishedRun::analysis);
     let (reference, control) = (first.reference()?, second.reference()?);
-    let is_same = labels(first.run()) == labels(second.run()) && first.run().plan.settings == second.run().plan.settings;
+    let is_same =
+        labels(first.run()) == labels(second.run()) && first.run().plan.settings == second.run().plan.settings;
     if !is_same || reference.label != control.label {
         return None;
     }

@@ -45,7 +45,8 @@ impl<'a> Front<'a> {
             |one: &&PublishedRun| one.recorded.run.plan.releases.is_empty() && is_of_a_plan(&one.name);
         let most = shown.iter().filter(compares_drivers).max_by_key(|one| one.recorded.run.plan.blocks)?;
         let plan: Vec<&PublishedRun> = shown.iter().filter(|one| one.plan() == most.plan()).collect();
-        let one = || Front { analysis: most.analysis(), others: Vec::new(), runs: vec![&most.recorded.run], combined: None };
+        let one =
+            || Front { analysis: most.analysis(), others: Vec::new(), runs: vec![&most.recorded.run], combined: None };
         Some(Front::of_all(&plan).unwrap_or_else(one))
     }
 

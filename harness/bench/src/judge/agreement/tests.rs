@@ -211,6 +211,12 @@ fn as_many_rows_as_were_inserted_must_be_there() {
         "New rows in the tables were not counted, because the statement select deletes rows and the statement insert writes and \
          has no [statement.read_back]."
     );
+    (unknown.statements[0].adds, unknown.statements[1].adds) = (Some(-1), Some(2));
+    assert_eq!((rows(2 * 1_040 - 60, &unknown), rows_not_counted(&unknown)), (None, None), "they say what they add");
+    assert_eq!(
+        rows(-60, &unknown).unwrap(),
+        "The server has -60 rows more than before the window, and 2,020 were to be added by the statements."
+    );
     let mut conditional = mixed();
     conditional.statements[1].cql.push_str(" IF NOT EXISTS");
     conditional.statements[1].expect = conditional.statements[0].expect.clone();

@@ -1,0 +1,787 @@
+//! User profiles of cassandra-stress, turned into scenarios.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use crate::cql::{self, Token, Uses, after, after_word, is_word, items, list};
+use crate::{MAX_ROWS, Scenario, ScenarioError};
+
+/// A profile as a scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Imported {
+    /// In TOML, with what was lost in comments.
+    pub toml: String,
+    /// What the scenario lacks or has otherwise than the profile, each a full sentence.
+    pub lost: Vec<String>,
+}
+
+/// How large values are that the profile says nothing of.
+const SIZE: Spread = Spread { way: Some("uniform"), low: 4, high: 8 };
+/// With more keys than these each execution has one of its own, because all that are read must be loaded.
+const MOST_KEYS: u64 = 100_000;
+/// Random texts of a primary key have room for so many letters that no two of a run are equal.
+const KEY_SIZE: u64 = 8;
+
+#[derive(Deserialize)]
+struct Profile {
+    keyspace: String,
+    keyspace_definition: Option<String>,
+    table: String,
+    table_definition: Option<String>,
+    #[serde(default)]
+    extra_definitions: Vec<String>,
+    #[serde(default)]
+    columnspec: Vec<Spec>,
+    #[serde(default)]
+    insert: Insert,
+    #[serde(default)]
+    queries: BTreeMap<String, Query>,
+    #[serde(default)]
+    token_range_queries: BTreeMap<String, IgnoredAny>,
+    #[serde(flatten)]
+    other: BTreeMap<String, IgnoredAny>,
+}
+
+/// What the profile says of a column, as distributions.
+#[derive(Default, Deserialize)]
+struct Spec {
+    name: String,
+    size: Option<String>,
+    population: Option<String>,
+    cluster: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+struct Insert {
+    partitions: Option<String>,
+    select: Option<String>,
+    visits: Option<String>,
+    batchtype: Option<String>,
+    condition: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Query {
+    cql: String,
+    fields: Option<String>,
+}
+
+/// A distribution by its ends: `uniform(1..10M)`, `fixed(5)`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Spread {
+    /// As scenarios name it; `None` for one that they do not have, or not with this mean.
+    way: Option<&'static str>,
+    low: u64,
+    high: u64,
+}
+
+impl Spread {
+    fn parse(text: &str) -> Option<Spread> {
+        let (name, inside) = text.split_once('(')?;
+        let (range, more) = inside.strip_suffix(')')?.split_once(',').unwrap_or((inside.strip_suffix(')')?, ""));
+        let (low, high) = range.split_once("..").unwrap_or((range, range));
+        let way = match name.trim().to_ascii_lowercase().as_str() {
+            "fixed" | "uniform" => "uniform",
+            "seq" => "sequential",
+            "gaussian" | "gauss" | "normal" | "norm" => "gaussian",
+            "exp" | "exponential" => "exponential",
+            _ => "",
+        };
+        let way = Some(way).filter(|way| !way.is_empty() && more.is_empty());
+        Some(Spread { way, low: number(low)?, high: number(high)? }).filter(|one| one.low <= one.high)
+    }
+
+    fn middle(self) -> u64 {
+        self.low.midpoint(self.high)
+    }
+
+    /// As a `length`: itself, or its middle where no length has it.
+    fn length(self) -> String {
+        match self.way.filter(|way| *way != "sequential" && self.low < self.high) {
+            Some(way) => format!("\"{way}({}..{})\"", self.low, self.high),
+            None => self.middle().to_string(),
+        }
+    }
+}
+
+/// A number such as `5`, `10M` or `100B`.
+fn number(text: &str) -> Option<u64> {
+    let text = text.trim().to_ascii_lowercase();
+    let units = [('k', 1_000), ('m', 1_000_000), ('b', 1_000_000_000)];
+    let scaled = units.into_iter().find_map(|(sign, unit)| Some((text.strip_suffix(sign)?, unit)));
+    let (digits, unit) = scaled.unwrap_or((&text, 1));
+    digits.parse::<u64>().ok()?.checked_mul(unit)
+}
+
+/// A column of the table and the tokens of its type.
+struct Definition {
+    name: String,
+    kind: Vec<Token>,
+    is_static: bool,
+}
+
+/// The table of a profile.
+struct Table {
+    /// With its keyspace.
+    name: String,
+    columns: Vec<Definition>,
+    partition: Vec<String>,
+    clustering: Vec<String>,
+    /// The clustering columns whose greatest value comes first.
+    descending: Vec<String>,
+}
+
+impl Table {
+    fn parse(keyspace: &str, name: &str, definition: &str) -> Option<Table> {
+        let tokens = cql::tokens(definition);
+        let rest = after(&tokens, &["create", "table"])?;
+        let (_, rest) = cql::table(after(rest, &["if", "not", "exists"]).unwrap_or(rest))?;
+        let (definitions, options) = list(rest)?;
+        let mut table = Table {
+            name: format!("{keyspace}.{name}"),
+            columns: Vec::new(),
+            partition: Vec::new(),
+            clustering: Vec::new(),
+            descending: Vec::new(),
+        };
+        let ordered =
+            after_word(options, "order").and_then(|rest| list(after(rest, &["by"])?)).map(|(columns, _)| columns);
+        for column in ordered.unwrap_or_default() {
+            if let [Token::Word(name), Token::Word(way)] = column
+                && way == "desc"
+            {
+                table.descending.push(name.clone());
+            }
+        }
+        for definition in definitions {
+            if let Some(key) = after(definition, &["primary", "key"]) {
+                let (parts, _) = list(key)?;
+                let (first, others) = parts.split_first()?;
+                table.partition = words(first);
+                table.clustering = others.iter().flat_map(|part| words(part)).collect();
+            } else if let [Token::Word(name), kind @ ..] = definition {
+                let ends = |token: &Token| ["static", "primary"].iter().any(|word| is_word(Some(token), word));
+                let end = kind.iter().position(ends).unwrap_or(kind.len());
+                if is_word(kind.get(end), "primary") {
+                    table.partition = vec![name.clone()];
+                }
+                table.columns.push(Definition {
+                    name: name.clone(),
+                    kind: kind.iter().take(end).cloned().collect(),
+                    is_static: is_word(kind.get(end), "static"),
+                });
+            }
+        }
+        Some(table).filter(|table| !table.columns.is_empty() && !table.partition.is_empty())
+    }
+
+    fn key(&self) -> impl Iterator<Item = &String> {
+        self.partition.iter().chain(&self.clustering)
+    }
+
+    fn column(&self, name: &str) -> Option<&Definition> {
+        self.columns.iter().find(|column| column.name == name)
+    }
+
+    /// The types as they are written, in CREATE TABLE.
+    fn created(&self) -> String {
+        let column = |one: &Definition| {
+            format!("{} {}{}", one.name, written(&one.kind), if one.is_static { " static" } else { "" })
+        };
+        let columns: Vec<String> = self.columns.iter().map(column).collect();
+        let clustering: String = self.clustering.iter().map(|name| format!(", {name}")).collect();
+        let way = |name: &String| format!("{name} {}", if self.descending.contains(name) { "DESC" } else { "ASC" });
+        let ways: Vec<String> = self.clustering.iter().map(way).collect();
+        let order = match self.descending.is_empty() {
+            true => String::new(),
+            false => format!(" WITH CLUSTERING ORDER BY ({})", ways.join(", ")),
+        };
+        format!(
+            "CREATE TABLE {} ({}, PRIMARY KEY (({}){clustering})){order}",
+            self.name,
+            columns.join(", "),
+            self.partition.join(", ")
+        )
+    }
+}
+
+fn words(tokens: &[Token]) -> Vec<String> {
+    let word = |token: &Token| match token {
+        Token::Word(word) => Some(word.clone()),
+        _ => None,
+    };
+    tokens.iter().filter_map(word).collect()
+}
+
+fn written(tokens: &[Token]) -> String {
+    let text = |token: &Token| match token {
+        Token::Word(word) => word.clone(),
+        Token::Sign(',') => ", ".to_owned(),
+        Token::Sign(sign) => sign.to_string(),
+        Token::Marker => "?".to_owned(),
+        Token::Literal => String::new(),
+    };
+    tokens.iter().map(text).collect()
+}
+
+/// The fields of a column of that type. Texts and blobs have `length`, collections its middle, and their elements the usual one.
+///
+/// # Errors
+/// The type, if no column has it.
+fn typed(kind: &[Token], length: Spread) -> Result<String, String> {
+    let size = length.middle().max(1);
+    let of = |kind: &[Token]| typed(kind, SIZE).map(|fields| format!("{{ {fields} }}"));
+    let inside = |kind: &[Token]| match kind {
+        [Token::Sign('<'), inner @ .., Token::Sign('>')] => {
+            Some(items(inner).0.into_iter().map(<[Token]>::to_vec).collect::<Vec<_>>())
+        }
+        _ => None,
+    };
+    let [Token::Word(word), parameters @ ..] = kind else { return Err(written(kind)) };
+    match (word.as_str(), inside(parameters).as_deref()) {
+        ("frozen", Some([inner])) => typed(inner, length),
+        ("list" | "set", Some([inner])) => Ok(format!("type = \"{word}\", of = {}, length = {size}", of(inner)?)),
+        ("map", Some([keys, values])) => {
+            Ok(format!("type = \"map\", keys = {}, of = {}, length = {size}", of(keys)?, of(values)?))
+        }
+        ("tuple", Some(all)) => {
+            let all = all.iter().map(|one| of(one)).collect::<Result<Vec<_>, _>>()?;
+            Ok(format!("type = \"tuple\", of = [{}]", all.join(", ")))
+        }
+        ("text" | "varchar" | "ascii" | "blob", None) => Ok(format!("type = \"{word}\", length = {}", length.length())),
+        (
+            "bigint" | "int" | "smallint" | "tinyint" | "varint" | "double" | "float" | "timestamp" | "date"
+            | "counter" | "decimal" | "time" | "duration" | "inet" | "boolean" | "uuid" | "timeuuid",
+            None,
+        ) => Ok(format!("type = \"{word}\"")),
+        _ => Err(written(kind)),
+    }
+}
+
+/// Whether values of that type rise with the place of a row.
+fn rises(kind: &[Token]) -> bool {
+    let rising = ["bigint", "int", "varint", "double", "float", "timestamp", "date", "decimal", "timeuuid"];
+    matches!(kind, [Token::Word(word)] if rising.contains(&word.as_str()))
+}
+
+/// One profile on its way.
+struct Import {
+    table: Table,
+    specs: BTreeMap<String, Spec>,
+    lost: Vec<String>,
+}
+
+impl Profile {
+    /// The rows that a partition has.
+    fn rows(&self, table: &Table) -> u64 {
+        let rows = |name: &String| {
+            let spec = self.columnspec.iter().find(|spec| spec.name.eq_ignore_ascii_case(name))?;
+            Spread::parse(spec.cluster.as_deref()?).map(Spread::middle)
+        };
+        table.clustering.iter().map(|name| rows(name).unwrap_or(1)).product::<u64>().clamp(1, MAX_ROWS)
+    }
+}
+
+impl Import {
+    /// The column's values as TOML has them, with further fields.
+    fn value(&mut self, name: &str, more: &str) -> Result<String, String> {
+        let column = self.table.column(name).ok_or_else(|| format!("the table has no column {name}"))?;
+        let is_key = self.table.key().any(|key| key == name);
+        let spec = self.specs.get(name);
+        let asked = spec.and_then(|spec| spec.size.as_deref());
+        let found = asked.map_or(Some(SIZE), Spread::parse);
+        let (least, one) = (if is_key { KEY_SIZE } else { 0 }, found.unwrap_or(SIZE));
+        let length = Spread { low: one.low.max(least), high: one.high.max(least), ..one };
+        let fields = typed(&column.kind, length)
+            .map_err(|kind| format!("{name} is of the type {kind}, which no scenario has"))?;
+        let (written, own) = (format!("length = {}", length.length()), fields.rsplit_once("length = "));
+        let is_same =
+            found == Some(length) && fields.ends_with(&written) && (length.way.is_some() || length.low == length.high);
+        if let Some((_, own)) = own.filter(|(_, own)| !is_same && !own.contains('}')) {
+            let asked = asked.unwrap_or("nothing, so uniform(4..8)");
+            self.lose(format!(
+                "The values of {name} have the length {}; the profile has {asked}.",
+                own.trim_matches('"')
+            ));
+        }
+        Ok(format!("{{ {fields}{more} }}"))
+    }
+
+    fn values(&mut self, names: &[String], more: impl Fn(&str) -> &'static str) -> Result<String, String> {
+        let values = names.iter().map(|name| self.value(name, more(name))).collect::<Result<Vec<_>, _>>()?;
+        Ok(format!("[{}]", values.join(", ")))
+    }
+
+    fn lose(&mut self, sentence: String) {
+        if !self.lost.contains(&sentence) {
+            self.lost.push(sentence);
+        }
+    }
+
+    fn all(&self) -> Vec<String> {
+        self.table.columns.iter().filter(|one| !one.is_static).map(|one| one.name.clone()).collect()
+    }
+
+    fn inserted(&self, names: &[String]) -> String {
+        format!("INSERT INTO {} ({}) VALUES ({})", self.table.name, names.join(", "), vec!["?"; names.len()].join(", "))
+    }
+
+    fn selected(&self, names: &[String], by: &[String]) -> String {
+        let by: Vec<String> = by.iter().map(|name| format!("{name} = ?")).collect();
+        format!("SELECT {} FROM {} WHERE {}", names.join(", "), self.table.name, by.join(" AND "))
+    }
+
+    fn read_back(&mut self, names: &[String]) -> Result<String, String> {
+        let key: Vec<String> = self.table.key().cloned().collect();
+        let (values, columns) = (self.values(&key, |_| "")?, self.values(names, |_| "")?);
+        let cql = self.selected(names, &key);
+        Ok(format!("\n[statement.read_back]\ncql = {cql:?}\nvalues = {values}\ncolumns = {columns}\n"))
+    }
+
+    /// The statement `insert`, without its name.
+    fn insert(&mut self, condition: Option<&str>) -> Result<String, String> {
+        let is_counter = |one: &Definition| is_word(one.kind.first(), "counter");
+        let counters: Vec<String> =
+            self.table.columns.iter().filter(|one| is_counter(one)).map(|one| one.name.clone()).collect();
+        if !counters.is_empty() {
+            self.lose("Counters need a real cluster: name one with --target.".to_owned());
+            let key: Vec<String> = self.table.key().cloned().collect();
+            let bound = [&counters[..], &key].concat();
+            let set: Vec<String> = counters.iter().map(|name| format!("{name} = {name} + ?")).collect();
+            let by: Vec<String> = key.iter().map(|name| format!("{name} = ?")).collect();
+            let cql = format!("UPDATE {} SET {} WHERE {}", self.table.name, set.join(", "), by.join(" AND "));
+            return Ok(format!(
+                "cql = {cql:?}\nvalues = {}\n{}",
+                self.values(&bound, |_| "")?,
+                self.read_back(&counters)?
+            ));
+        }
+        let all = self.all();
+        let (cql, values, read_back) = (self.inserted(&all), self.values(&all, |_| "")?, self.read_back(&all)?);
+        match condition.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" ").to_uppercase()) {
+            None => Ok(format!("cql = {cql:?}\nvalues = {values}\n{read_back}")),
+            Some(text) if text == "IF NOT EXISTS" => {
+                let cql = format!("{cql} {text}");
+                Ok(format!("cql = {cql:?}\nvalues = {values}\n\n[statement.expect]\napplied = true\n{read_back}"))
+            }
+            Some(text) => Err(format!("its condition {text} depends on rows that are there")),
+        }
+    }
+
+    /// A statement of the profile, without its name.
+    fn query(&mut self, text: &str, rows: u64) -> Result<String, String> {
+        let tokens = cql::tokens(text);
+        let uses = Uses::of(text, &[]).ok_or("its CQL cannot be read")?;
+        let bound: Vec<String> =
+            uses.bound.iter().cloned().collect::<Option<_>>().ok_or("it binds a value that is no column's")?;
+        let clauses = after_word(&tokens, "where").unwrap_or_default();
+        let own = self.table.name.rsplit('.').next().unwrap_or_default();
+        if uses.table.rsplit('.').next() != Some(own) {
+            return Err(format!("it is about the table {}", uses.table));
+        }
+        if cql::is_conditional(text) {
+            return Err("what its condition says depends on rows that are there".to_owned());
+        }
+        let is_fixed = |pair: &[Token]| matches!(pair, [Token::Sign('=' | '<' | '>'), Token::Literal | Token::Word(_)]);
+        if clauses.windows(2).any(is_fixed) || cql::has_in(text) {
+            return Err("it compares with a fixed value or a list".to_owned());
+        }
+        if is_word(tokens.first(), "select") {
+            return self.read(&tokens, clauses, &bound, rows);
+        }
+        let key: Vec<String> = self.table.key().cloned().collect();
+        let missing: Vec<&String> = key.iter().filter(|name| !bound.contains(name)).collect();
+        if !missing.is_empty() {
+            return Err("it does not name one row".to_owned());
+        }
+        let own = qualified(text, &self.table.name).ok_or("its table cannot be told")?;
+        let values = self.values(&bound, |_| "")?;
+        let written: Vec<String> = bound.iter().filter(|name| !key.contains(name)).cloned().collect();
+        if !is_word(tokens.first(), "delete") && !written.is_empty() {
+            return Ok(format!("cql = {own:?}\nvalues = {values}\n{}", self.read_back(&written)?));
+        }
+        let all = self.all();
+        let (load, loaded) = (self.inserted(&all), self.values(&all, |_| "")?);
+        self.lose("What a DELETE deletes is loaded; deleted rows are counted, and not asked for again.".to_owned());
+        Ok(format!(
+            "cql = {own:?}\nvalues = {values}\nadds = -1\n\n[statement.load]\ncql = {load:?}\nvalues = {loaded}\n"
+        ))
+    }
+
+    /// A SELECT that binds these columns, of a table whose partitions have so many rows.
+    fn read(&mut self, tokens: &[Token], clauses: &[Token], bound: &[String], rows: u64) -> Result<String, String> {
+        let ends = tokens.iter().position(|token| is_word(Some(token), "from")).unwrap_or_default();
+        let names: Vec<String> = match tokens.get(1..ends).unwrap_or_default() {
+            [Token::Sign('*')] => self.all(),
+            some => {
+                let named = |item: &[Token]| if let [Token::Word(name)] = item { Some(name.clone()) } else { None };
+                let all = items(some).0.into_iter().map(named).collect::<Option<Vec<_>>>();
+                all.ok_or("it selects something else than columns")?
+            }
+        };
+        let equal = |name: &&String| {
+            clauses
+                .windows(3)
+                .any(|three| matches!(three, [Token::Word(word), Token::Sign('='), Token::Marker] if word == *name))
+        };
+        let by: Vec<String> = bound.iter().filter(equal).cloned().collect();
+        let is_prefix =
+            self.table.key().zip(&by).all(|(key, bound)| by.contains(key) && self.table.key().any(|one| one == bound));
+        let partition = self.table.partition.len();
+        if by.len() < partition || !is_prefix || self.table.key().take(by.len()).any(|key| !by.contains(key)) {
+            return Err("it does not name a partition by its key, so it needs an index or filters".to_owned());
+        }
+        let further: Vec<String> = self.table.clustering.iter().skip(by.len() - partition).cloned().collect();
+        let limit = after_word(clauses, "limit").and_then(|rest| match rest.first() {
+            Some(Token::Word(word)) => word.parse::<u64>().ok(),
+            _ => None,
+        });
+        let first = further.first().and_then(|name| self.table.column(name)).map(|first| rises(&first.kind));
+        let asked = if first.is_some() { rows } else { 1 };
+        if asked > 1 {
+            self.lose(format!("Every partition that is read has {asked} rows, the middle of what the profile has."));
+        }
+        let (stored, answered) = (asked, limit.map_or(asked, |limit| limit.clamp(1, asked)));
+        let check = match first.unwrap_or(true) {
+            true => "order",
+            false if answered == stored => "content",
+            false => "count",
+        };
+        if check == "count" {
+            self.lose("Rows of a part of a partition whose values do not rise with their numbers are counted, and not checked.".to_owned());
+        }
+        if by.len() < bound.len() {
+            self.lose("A slice with bounds asks for the whole partition.".to_owned());
+        }
+        let is_several = stored > 1;
+        let of_key = |name: &str| if is_several && by.iter().any(|one| one == name) { ", by = \"key\"" } else { "" };
+        let all = self.all();
+        let limited = limit.map_or(String::new(), |limit| format!(" LIMIT {limit}"));
+        let cql = format!("{}{limited}", self.selected(&names, &by));
+        let (values, columns) = (self.values(&by, |_| "")?, self.values(&names, of_key)?);
+        let (load, loaded) = (self.inserted(&all), self.values(&all, of_key)?);
+        let descends = check == "order" && further.first().is_some_and(|name| self.table.descending.contains(name));
+        let part = [
+            (is_several, format!("rows = {answered}\n")),
+            (answered < stored, format!("stored = {stored}\n")),
+            (answered < stored && descends, format!("from = {}\n", stored - answered)),
+            (answered > 1 && descends, "descending = true\n".to_owned()),
+            (is_several && check != "order", format!("check = \"{check}\"\n")),
+        ];
+        let rows: String = part.into_iter().filter_map(|(is_said, line)| is_said.then_some(line)).collect();
+        Ok(format!(
+            "cql = {cql:?}\nvalues = {values}\n\n[statement.expect]\n{rows}columns = {columns}\n\n[statement.load]\ncql = {load:?}\nvalues = {loaded}\n"
+        ))
+    }
+}
+
+/// The text with the table's whole name in the place of its first mention.
+fn qualified(text: &str, table: &str) -> Option<String> {
+    let spans = cql::spans(text);
+    let own = table.rsplit('.').next()?;
+    let at = spans.iter().position(|(token, _)| is_word(Some(token), own))?;
+    let is_whole = at > 0 && spans.get(at - 1).is_some_and(|(token, _)| *token == Token::Sign('.'));
+    let first = if is_whole { at.checked_sub(2)? } else { at };
+    let begin = first.checked_sub(1).and_then(|before| spans.get(before)).map_or(0, |(_, end)| *end);
+    let (_, end) = spans.get(at)?;
+    Some(format!("{} {table}{}", text.get(..begin)?, text.get(*end..)?).trim().to_owned())
+}
+
+/// A name as a scenario and its statements have it.
+fn word(text: &str) -> String {
+    let word: String = text.to_lowercase().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    word.trim_matches('-').to_owned()
+}
+
+/// Reads a user profile of cassandra-stress, in YAML, with the shares of its operations: of `insert` and the queries, each by its name;
+/// none for one of each. `origin` names it in messages, `name` in results.
+///
+/// # Errors
+/// When it is no such profile, or nothing of it can be a scenario.
+pub fn import(profile: &str, origin: &str, name: &str, shares: &[(String, f64)]) -> Result<Imported, ScenarioError> {
+    let failed = |why: String| ScenarioError(format!("the profile {origin} cannot be imported: {why}"));
+    let profile: Profile = serde_saphyr::from_str(profile)
+        .map_err(|error| failed(format!("it is no user profile of cassandra-stress in YAML: {error}")))?;
+    let (keyspace, own) = (profile.keyspace.to_lowercase(), profile.table.to_lowercase());
+    let definition = profile.table_definition.as_deref();
+    let definition =
+        definition.ok_or_else(|| failed("it has no table_definition; add the table's CREATE TABLE".to_owned()))?;
+    let table = Table::parse(&keyspace, &own, definition).ok_or_else(|| {
+        failed("its table_definition is no CREATE TABLE with a primary key that can be read".to_owned())
+    })?;
+    let (rows, keys) = (profile.rows(&table), population(&profile, &table).unwrap_or_default());
+    let mut schema = vec![
+        format!(
+            "CREATE KEYSPACE IF NOT EXISTS {keyspace} WITH replication = {{'class': 'SimpleStrategy', 'replication_factor': 1}}"
+        ),
+        format!("DROP TABLE IF EXISTS {}", table.name),
+    ];
+    let mut lost = lost(&profile, &table, rows);
+    for definition in &profile.extra_definitions {
+        let tokens = cql::tokens(definition);
+        match tokens.as_slice() {
+            [create, kind, ..] if is_word(Some(create), "create") && is_word(Some(kind), "type") => {
+                lost.push("User-defined types are left out, as no column of the scenario has one.".to_owned());
+            }
+            [_, kind @ ..] => {
+                let what = words(kind).into_iter().take(2).collect::<Vec<_>>().join(" ");
+                lost.push(format!("An extra definition is left out (CREATE {}).", what.to_uppercase()));
+            }
+            [] => {}
+        }
+    }
+    schema.push(table.created());
+    let specs = profile.columnspec.into_iter().map(|spec| (spec.name.to_lowercase(), spec)).collect();
+    let mut import = Import { table, specs, lost };
+    let is_whole = |scale: &f64| shares.iter().all(|(_, share)| (share * scale).fract() == 0.0);
+    let scale = [1.0, 10.0, 100.0].into_iter().find(is_whole).unwrap_or(1_000.0);
+    let weight = |(_, share): &(String, f64)| ((share * scale).round() as u32).max(1);
+    let share = |name: &str| match shares {
+        [] => Some(1),
+        some => some.iter().find(|(one, _)| one == name).map(weight),
+    };
+    if let Some((unknown, _)) = shares.iter().find(|(one, _)| one != "insert" && !profile.queries.contains_key(one)) {
+        let known: Vec<&str> = std::iter::once("insert").chain(profile.queries.keys().map(String::as_str)).collect();
+        return Err(failed(format!("it has no operation {unknown:?}; name some of {}", known.join(", "))));
+    }
+    let head = |schema: &[String]| {
+        let lines: String = schema.iter().map(|cql| format!("    {cql:?},\n")).collect();
+        let name = word(name);
+        format!(
+            "name = {name:?}\nabout = \"From a user profile of cassandra-stress: {}.\"\nschema = [\n{lines}]\n",
+            import_about(&keyspace, &own)
+        )
+    };
+    let head = head(&schema);
+    let mut statements = String::new();
+    let asked = std::iter::once(("insert", None))
+        .chain(profile.queries.iter().map(|(name, query)| (name.as_str(), Some(query))));
+    for (name, query) in asked {
+        let Some(share) = share(name) else { continue };
+        let made = match query {
+            None => import.insert(profile.insert.condition.as_deref()),
+            Some(query) => import.query(&query.cql, rows),
+        };
+        let text = made.map(|text| format!("\n[[statement]]\nname = {:?}\nweight = {share}\n{keys}{text}", word(name)));
+        // What cannot be run with others can often be told of one statement.
+        let checked = text.and_then(|text| match Scenario::from_toml(&format!("{head}{text}"), name) {
+            Ok(_) => Ok(text),
+            Err(error) => Err(error.to_string().lines().next().unwrap_or_default().to_owned()),
+        });
+        match checked {
+            Ok(text) => statements += &text,
+            Err(why) => import.lose(format!("The operation {name} is left out: {why}.")),
+        }
+        if query.and_then(|query| query.fields.as_deref()).is_some_and(|fields| fields.eq_ignore_ascii_case("multirow"))
+        {
+            import.lose(format!("The values of {name} are those of one row, not of several (fields: multirow)."));
+        }
+    }
+    let seen: BTreeSet<&String> = import.lost.iter().collect();
+    let lost: Vec<String> = import.lost.iter().filter(|one| seen.contains(one)).cloned().collect();
+    if statements.is_empty() {
+        return Err(failed(format!("nothing of it can be a scenario. {}", lost.join(" "))));
+    }
+    let comments: String = lost.iter().map(|sentence| format!("# {sentence}\n")).collect();
+    let toml = format!("# Otherwise than in the profile:\n{comments}\n{head}{statements}");
+    Scenario::from_toml(&toml, name)?;
+    Ok(Imported { toml, lost })
+}
+
+fn import_about(keyspace: &str, table: &str) -> String {
+    format!("rows of {keyspace}.{table} are written and read")
+}
+
+/// The keys of the statements, if all that the profile has can be loaded.
+fn population(profile: &Profile, table: &Table) -> Option<String> {
+    let [key] = table.partition.as_slice() else { return None };
+    let spec = profile.columnspec.iter().find(|spec| spec.name.eq_ignore_ascii_case(key))?;
+    let spread = Spread::parse(spec.population.as_deref()?)?;
+    let (keys, way) = (spread.high - spread.low + 1, spread.way?);
+    (keys <= MOST_KEYS).then(|| format!("keys = {keys}\norder = \"{way}\"\n"))
+}
+
+/// What no statement has of the profile.
+fn lost(profile: &Profile, table: &Table, rows: u64) -> Vec<String> {
+    let mut lost = Vec::new();
+    if profile.keyspace_definition.as_ref().is_some_and(|cql| cql.contains("replication")) {
+        lost.push("The keyspace has one replica; --target ADDRESS,replication=N asks for others.".to_owned());
+    }
+    if profile.table_definition.as_ref().is_some_and(|cql| after_word(&cql::tokens(cql), "with").is_some()) {
+        lost.push("Of the options of the table (WITH ...) there is only the clustering order.".to_owned());
+    }
+    if rows > 1 {
+        lost.push(format!("Every inserted row has a partition of its own; the profile has about {rows} rows in one."));
+    }
+    let Insert { partitions, select, visits, batchtype, .. } = &profile.insert;
+    let at_once = [("partitions", partitions), ("select", select), ("visits", visits), ("batchtype", batchtype)];
+    let is_plain = |text: &str| text.starts_with("fixed(1)") || text.eq_ignore_ascii_case("unlogged");
+    let said =
+        at_once.into_iter().filter_map(|(what, text)| Some((what, text.as_deref().filter(|text| !is_plain(text))?)));
+    let said: Vec<String> = said.map(|(what, text)| format!("{what}: {text}")).collect();
+    if !said.is_empty() {
+        lost.push(format!("A row is inserted by itself, not in a batch ({}).", said.join(", ")));
+    }
+    let kept = population(profile, table);
+    let populations = profile.columnspec.iter().filter_map(|spec| Some((&spec.name, spec.population.as_ref()?)));
+    let is_lost = |name: &str| kept.is_none() || !table.partition.iter().any(|key| key.eq_ignore_ascii_case(name));
+    let populations = populations.filter(|(name, _)| is_lost(name)).map(|(name, text)| format!("{name}: {text}"));
+    let populations = populations.collect::<Vec<_>>().join(", ");
+    match kept.is_some() {
+        _ if populations.is_empty() => {}
+        true => lost.push(format!("All values follow from the key ({populations}).")),
+        false => {
+            lost.push(format!("Every execution has a key of its own, and all values follow from it ({populations})."))
+        }
+    }
+    for name in profile.token_range_queries.keys() {
+        lost.push(format!("The scan by token range {name} is left out."));
+    }
+    for name in profile.other.keys().filter(|name| *name != "specname") {
+        lost.push(format!("The entry {name} of the profile is left out."));
+    }
+    if table.columns.iter().any(|one| one.is_static) {
+        lost.push("Static columns are neither written nor read.".to_owned());
+    }
+    lost
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Workload;
+
+    const VIEWS: &str = "
+keyspace: Shop
+keyspace_definition: |
+  CREATE KEYSPACE shop WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 3};
+table: views
+table_definition: |
+  CREATE TABLE views (
+    visitor text, // who
+    at timestamp,
+    page blob,
+    tags set<int>,
+    place frozen<tuple<int, text>>,
+    PRIMARY KEY ((visitor), at)
+  ) WITH CLUSTERING ORDER BY (at DESC) AND comment = 'x'
+columnspec:
+  - name: visitor
+    size: fixed(12)
+    population: uniform(1..10M)
+  - name: at
+    cluster: uniform(10..30)
+  - name: page
+    size: gaussian(100..300)
+  - name: tags
+    size: gaussian(10..30,20,1)
+insert:
+  partitions: fixed(1)
+  batchtype: LOGGED
+queries:
+  newest:
+    cql: select * from views where visitor = ? LIMIT 5
+    fields: samerow
+  one:
+    cql: SELECT page, tags FROM views WHERE visitor = ? AND at = ?
+  rename:
+    cql: update views set page = ? where visitor = ? and at = ?
+  forget:
+    cql: delete from views where visitor = ? and at = ?
+  by-page:
+    cql: select visitor from views where page = ?
+";
+
+    fn imported(profile: &str, shares: &[(&str, f64)]) -> Result<Imported, String> {
+        let shares: Vec<(String, f64)> = shares.iter().map(|(name, share)| ((*name).to_owned(), *share)).collect();
+        import(profile, "views.yaml", "Views_1", &shares).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_profile_becomes_a_scenario_that_can_be_run() {
+        let made = imported(VIEWS, &[]).unwrap();
+        let scenario = Scenario::from_toml(&made.toml, "views").unwrap();
+        assert_eq!(scenario.name, "views-1");
+        let names: Vec<&str> = scenario.statements.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(names, ["insert", "forget", "newest", "one", "rename"]);
+        let cql = |name: &str| scenario.statements.iter().find(|one| one.name == name).unwrap().cql.as_str();
+        assert_eq!(cql("insert"), "INSERT INTO shop.views (visitor, at, page, tags, place) VALUES (?, ?, ?, ?, ?)");
+        assert_eq!(cql("newest"), "SELECT visitor, at, page, tags, place FROM shop.views WHERE visitor = ? LIMIT 5");
+        assert_eq!(cql("rename"), "update shop.views set page = ? where visitor = ? and at = ?");
+        let newest = scenario.statements[2].expect.as_ref().unwrap();
+        assert_eq!((newest.rows(), newest.stored(), newest.from, newest.descending), (5, 20, 15, true));
+        assert!(scenario.schema[2].ends_with("PRIMARY KEY ((visitor), at)) WITH CLUSTERING ORDER BY (at DESC)"));
+        assert!(Workload::new(&scenario, 1_000, 0, 1).is_ok());
+        assert!(scenario.with_own_keyspaces("_1").is_some());
+    }
+
+    #[test]
+    fn what_is_lost_is_said_and_stands_in_the_file() {
+        let made = imported(VIEWS, &[]).unwrap();
+        for sentence in [
+            "The keyspace has one replica; --target ADDRESS,replication=N asks for others.",
+            "Of the options of the table (WITH ...) there is only the clustering order.",
+            "Every inserted row has a partition of its own; the profile has about 20 rows in one.",
+            "A row is inserted by itself, not in a batch (batchtype: LOGGED).",
+            "Every execution has a key of its own, and all values follow from it (visitor: uniform(1..10M)).",
+            "The values of tags have the length 20; the profile has gaussian(10..30,20,1).",
+            "Every partition that is read has 20 rows, the middle of what the profile has.",
+            "The operation by-page is left out: it does not name a partition by its key, so it needs an index or filters.",
+        ] {
+            assert!(made.lost.iter().any(|one| one == sentence), "{sentence}: {:#?}", made.lost);
+            assert!(made.toml.contains(&format!("# {sentence}\n")), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn few_keys_and_drawn_lengths_are_carried_over() {
+        let few = imported(&VIEWS.replace("uniform(1..10M)", "GAUSSIAN(1..1k)"), &[]).unwrap();
+        let scenario = Scenario::from_toml(&few.toml, "views").unwrap();
+        assert!(scenario.statements.iter().all(|one| one.keys == Some(1_000) && one.order == crate::Order::Gaussian));
+        assert!(!few.toml.contains("visitor:"), "{}", few.toml);
+        assert!(few.toml.contains("{ type = \"blob\", length = \"gaussian(100..300)\" }"), "{}", few.toml);
+        assert!(!few.lost.iter().any(|sentence| sentence.contains("The values of page")), "{:#?}", few.lost);
+    }
+
+    #[test]
+    fn shares_choose_operations_and_weigh_them() {
+        let made = imported(VIEWS, &[("insert", 3.0), ("one", 0.5)]).unwrap();
+        let scenario = Scenario::from_toml(&made.toml, "views").unwrap();
+        let weights: Vec<(&str, u32)> = scenario.statements.iter().map(|one| (one.name.as_str(), one.weight)).collect();
+        assert_eq!(weights, [("insert", 30), ("one", 5)]);
+        let error = imported(VIEWS, &[("reed", 1.0)]).unwrap_err();
+        assert!(error.contains("has no operation \"reed\"; name some of insert, by-page, forget,"), "{error}");
+    }
+
+    #[test]
+    fn a_profile_of_which_nothing_is_left_is_refused_and_so_is_what_is_no_profile() {
+        let error = imported(VIEWS, &[("by-page", 1.0)]).unwrap_err();
+        assert!(
+            error.starts_with("the profile views.yaml cannot be imported: nothing of it can be a scenario. "),
+            "{error}"
+        );
+        for (text, why) in [
+            ("keyspace: a", "it is no user profile of cassandra-stress in YAML: "),
+            ("keyspace: a\ntable: b", "it has no table_definition; add the table's CREATE TABLE"),
+            ("keyspace: a\ntable: b\ntable_definition: DROP TABLE b", "its table_definition is no CREATE TABLE"),
+        ] {
+            let error = imported(text, &[]).unwrap_err();
+            assert!(error.contains(why), "{error}");
+        }
+    }
+
+    #[test]
+    fn counters_are_added_to_and_an_unknown_type_leaves_its_statements_out() {
+        let counts = "keyspace: a\ntable: c\ntable_definition: CREATE TABLE c (k int PRIMARY KEY, n counter)\n";
+        let made = imported(counts, &[]).unwrap();
+        assert!(made.toml.contains("UPDATE a.c SET n = n + ? WHERE k = ?"), "{}", made.toml);
+        let typed = "keyspace: a\ntable: c\ntable_definition: CREATE TABLE c (k int PRIMARY KEY, n frozen<address>)\n";
+        let error = imported(typed, &[]).unwrap_err();
+        assert!(
+            error.contains("The operation insert is left out: n is of the type address, which no scenario has."),
+            "{error}"
+        );
+    }
+}
