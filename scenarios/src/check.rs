@@ -31,12 +31,16 @@ impl Scenario {
             })?;
             statement.check().map_err(|fault| fault.within(&here))?;
             if let Some(other) = &statement.keys_of {
-                let has_keys =
-                    |one: &Statement| one.name == *other && one.keys_of.is_none() && one.stored() == statement.stored();
+                // Rows of another statement are there if it loads them; else this one says how many it adds.
+                let is_counted = statement.expect.is_none() && statement.adds.is_some();
+                let has_keys = |one: &Statement| {
+                    let has_rows = one.load.is_some() || is_counted;
+                    one.name == *other && one.keys_of.is_none() && one.stored() == statement.stored() && has_rows
+                };
                 ensure(self.statements.iter().any(has_keys), &[here[0], here[1], Field("keys_of")], || {
                     format!(
-                        "statement {name} has the keys of {other:?}, which is no statement with keys of its own and as many rows for each; \
-                         name one that is"
+                        "keys_of of the statement {name} names {other:?}; name a statement that has keys of its own, as many rows per key, \
+                         and [statement.load]"
                     )
                 })?;
             }
@@ -92,6 +96,11 @@ impl Statement {
                 format!(
                     "statement {name} expects some of the rows of its key in any order, and nobody knows which; use check = \"order\" or \
                      \"count\""
+                )
+            })?;
+            ensure(expect.check == RowCheck::Order || expect.stored() > 1, &[Field("expect"), Field("check")], || {
+                format!(
+                    "statement {name} expects the only row of its key, which is compared value by value; leave check out"
                 )
             })?;
             ensure(!expect.descending || expect.rows() > 1, &[Field("expect"), Field("descending")], || {
@@ -158,7 +167,8 @@ impl Statement {
 
     /// A counter that is read back must have been added to once.
     fn check_counters(&self) -> Result<(), Fault> {
-        let repeats = self.keys.is_some() || !matches!(self.order, Order::Permuted | Order::Sequential);
+        let repeats =
+            self.keys.is_some() || self.keys_of.is_some() || !matches!(self.order, Order::Permuted | Order::Sequential);
         let counts = self.values.iter().any(|column| matches!(column.kind, Kind::Counter { .. }));
         ensure(!counts || !repeats || self.read_back.is_none(), &[Field("read_back")], || {
             format!(
@@ -181,7 +191,7 @@ impl Statement {
         let Some(exponent) = self.exponent else { return Ok(()) };
         ensure(self.order.has_exponent(), &[Field("exponent")], || {
             format!(
-                "statement {name} has an exponent and no zipf order; add order = \"zipf\", or leave the exponent out"
+                "statement {name} has an exponent, which only the orders zipf and latest take; set one of them, or leave exponent out"
             )
         })?;
         ensure((MIN_EXPONENT..=MAX_EXPONENT).contains(&exponent), &[Field("exponent")], || {
@@ -273,13 +283,18 @@ fn check_length(statement: &str, does: &str, columns: &[Column]) -> Result<(), F
     })
 }
 
-/// Refuses elements that no collection has, and sets and maps whose elements or keys would not all differ.
+/// Refuses drawn lengths where characters have several bytes, elements that no collection has, and sets and maps whose elements or keys would not all differ.
 fn check_elements(kind: &Kind) -> Result<(), Fault> {
     for one in kind.all() {
         let is_none = |of: &&&Kind| matches!(of, Kind::Counter { .. } | Kind::Partition { .. } | Kind::Null {});
         if let Some(other) = one.all().iter().skip(1).find(is_none) {
             let message = format!("a {} cannot be an element of a {}; use another type", other.name(), one.name());
             return Err(Fault::new(&[Field("of")], message));
+        }
+        if let Kind::Text { length, unicode: true, .. } = one {
+            ensure(length.least() == length.most(), &[Field("length")], || {
+                format!("a text with unicode = true has one length; set a number instead of \"{length}\"")
+            })?;
         }
         let (what, field, of, length) = match one {
             Kind::Set { of, length } => ("elements", "of", of, *length),
@@ -328,6 +343,32 @@ values = [{ type = "bigint" }, { type = "text", length = 3 }]
     fn no_statement_is_an_error() {
         let text = "name = \"a\"\nabout = \"\"\nschema = []\nstatement = []\n";
         assert!(error(text).contains("has no [[statement]]"));
+    }
+
+    #[test]
+    fn a_statement_has_the_keys_of_one_that_loads_its_rows_or_says_what_it_adds() {
+        let two = |first: &str, second: &str| {
+            let insert = &GOOD[GOOD.find("[[statement]]").unwrap()..];
+            let insert = insert
+                .replacen("name = \"insert\"", "name = \"other\"", 1)
+                .replace("values =", &format!("{second}\nvalues ="));
+            Scenario::from_toml(
+                &format!("{}{insert}", GOOD.replace("values =", &format!("{first}\nvalues ="))),
+                "two.toml",
+            )
+        };
+        assert_eq!(two("", "keys_of = \"insert\"\nadds = 0").unwrap().statements[1].keys_of.as_deref(), Some("insert"));
+        for (first, second) in
+            [("", "keys_of = \"insert\""), ("", "keys_of = \"none\"\nadds = 0"), ("", "keys_of = \"other\"\nadds = 0")]
+        {
+            let error = two(first, second).unwrap_err().to_string();
+            assert!(
+                error.contains("name a statement that has keys of its own, as many rows per key, and [statement.load]"),
+                "{error}"
+            );
+        }
+        let error = two("", "keys_of = \"insert\"\nkeys = 5\nadds = 0").unwrap_err().to_string();
+        assert!(error.contains("has the keys and rows of another one; leave keys and [statement.load] out"), "{error}");
     }
 
     #[test]

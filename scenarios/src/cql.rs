@@ -163,6 +163,17 @@ pub(crate) fn after_word<'a>(tokens: &'a [Token], word: &str) -> Option<&'a [Tok
     tokens.get(at + 1..)
 }
 
+/// The number behind LIMIT.
+pub(crate) fn limit(text: &str) -> Option<u64> {
+    let tokens = tokens(text);
+    let at = (1..tokens.len()).find(|at| is_word(tokens.get(at - 1), "limit"))?;
+    let is_of_partition = at > 1 && is_word(tokens.get(at - 2), "partition");
+    match tokens.get(at)? {
+        Token::Word(number) if !is_of_partition => number.parse().ok(),
+        _ => None,
+    }
+}
+
 /// A table's name, with its keyspace if there is one, and what follows.
 pub(crate) fn table(tokens: &[Token]) -> Option<(String, &[Token])> {
     match tokens {

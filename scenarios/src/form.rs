@@ -233,14 +233,7 @@ fn kind(name: &str, fields: &mut Fields<'_>, depth: usize) -> Result<Kind, Mista
         "uuid" => Kind::Uuid { plus: plus(fields)? },
         "timeuuid" => Kind::Timeuuid { plus: plus(fields)? },
         "text" | "varchar" => {
-            let (length, plus) = (length(fields)?, plus(fields)?);
-            let unicode = fields.optional("unicode", |entry| match entry.truth()? {
-                true if length.least() < length.most() => Err(entry.mistake(format!(
-                    "a text with unicode = true has one length; set a number instead of \"{length}\""
-                ))),
-                unicode => Ok(unicode),
-            })?;
-            Kind::Text { length, plus, unicode: unicode.unwrap_or_default() }
+            Kind::Text { length: length(fields)?, plus: plus(fields)?, unicode: truth(fields, "unicode")? }
         }
         "ascii" => Kind::Ascii { length: length(fields)?, plus: plus(fields)? },
         "blob" => Kind::Blob { length: length(fields)?, plus: plus(fields)? },

@@ -281,10 +281,12 @@ impl Scenario {
 
     /// The pages in which the answer of `statement` comes; 1 if [`Scenario::page_size`] is absent.
     ///
-    /// A full page is never the last one: Cassandra learns only from an empty page that there is no more.
+    /// A full page is never the last one, unless LIMIT is reached: Cassandra learns only from an empty page that there is no more.
     pub fn pages(&self, statement: &Statement) -> u64 {
         let rows = statement.expect.as_ref().map_or(1, |_| statement.rows());
         match self.page_size {
+            // The server knows that no more is asked for.
+            Some(page_size) if cql::limit(&statement.cql) == Some(rows) => rows.div_ceil(page_size.max(1).into()),
             Some(page_size) if rows > 1 => rows / u64::from(page_size.max(1)) + 1,
             _ => 1,
         }
@@ -433,6 +435,9 @@ mod tests {
         let rows = crate::builtin("rows").unwrap();
         let pages = |page_size| Scenario { page_size, ..rows.clone() }.pages(&rows.statements[0]);
         assert_eq!([Some(30), Some(50), Some(99), Some(100), Some(101), None].map(pages), [4, 3, 2, 2, 1, 1]);
+        let mut limited = Scenario { page_size: Some(50), ..rows.clone() };
+        limited.statements[0].cql += " LIMIT 100";
+        assert_eq!(limited.pages(&limited.statements[0]), 2, "the server knows that no more is asked for");
         let reads = Scenario { page_size: Some(1), ..crate::builtin("reads").unwrap() };
         assert_eq!(reads.pages(&reads.statements[0]), 1);
     }

@@ -140,6 +140,7 @@ values = [{ type = "bigint", by = "key", times = -3, plus = 1 }, { type = "int",
 [[statement]]
 name = "update"
 keys_of = "counters"
+adds = 0
 order = "exponential"
 cql = "UPDATE a.counters SET c = c + ? WHERE pk = ?"
 values = [{ type = "counter", times = 3 }, { type = "bigint" }]

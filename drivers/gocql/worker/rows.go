@@ -18,8 +18,9 @@ type Rows struct {
 	// The rows of key have the numbers from first on, or down to it if descends; count are due, and came have come.
 	key, first, count, came uint64
 	descends                bool
-	check                   string
-	wrong                   error
+	// counts: only how many come is checked; anyOrder: they may come in any order.
+	counts, anyOrder bool
+	wrong            error
 	// others are the first wrong row and those after it, as texts.
 	others []string
 	// statement is its name, for messages.
@@ -43,7 +44,8 @@ func (r *Rows) begin(key uint64, of *workload.Expectation) {
 	}
 	r.count = 1
 	if of != nil {
-		r.first, r.count, r.descends, r.check = key*of.Stored+of.From, of.Rows, of.Descending, of.Check
+		r.first, r.count, r.descends = key*of.Stored+of.From, of.Rows, of.Descending
+		r.counts, r.anyOrder = of.Check == "count", of.Check == "content"
 	}
 }
 
@@ -71,10 +73,13 @@ func (r *Rows) Came(count int) { r.came += uint64(count) }
 
 // Row checks the row that lies in the cells.
 func (r *Rows) Row() {
-	for i := 0; i < len(r.cells) && r.came < r.count && r.wrong == nil && r.check != "count"; i++ {
-		r.expect[i].Put(r.number(r.came), &r.due)
-		if !r.cells[i].Is(&r.due) {
-			r.wrong = r.wrongCell(i)
+	if r.came < r.count && r.wrong == nil && !r.counts {
+		number := r.number(r.came)
+		for i := 0; i < len(r.cells) && r.wrong == nil; i++ {
+			r.expect[i].Put(number, &r.due)
+			if !r.cells[i].Is(&r.due) {
+				r.wrong = r.wrongCell(i)
+			}
 		}
 	}
 	if r.wrong != nil {
@@ -110,7 +115,7 @@ func (r *Rows) otherOrder() error {
 	}
 	own, turned := slices.Index(due, r.others[0]), slices.Clone(due)
 	slices.Reverse(turned)
-	if at == 0 && r.check != "content" && slices.Equal(turned, r.others) {
+	if at == 0 && !r.anyOrder && slices.Equal(turned, r.others) {
 		return r.wrongRow("the %d rows of key %d came in the reverse order of their places; add ORDER BY with the other direction "+
 			"(ASC or DESC) to the cql, or turn CLUSTERING ORDER in the schema round", r.count, r.key)
 	}
@@ -119,7 +124,7 @@ func (r *Rows) otherOrder() error {
 	switch {
 	case !slices.Equal(due, r.others):
 		return r.wrong
-	case r.check == "content":
+	case r.anyOrder:
 		return nil
 	}
 	return r.wrongRow("the %d rows of key %d came in another order than that of their places: the first that differs is row %d, which "+

@@ -342,6 +342,7 @@ func TestAnAnswerMayBeAPartOfWhatAKeyHasAndInTheOtherOrder(t *testing.T) {
 		{workload.Expectation{Rows: 1, Stored: 20, From: 19}, []uint64{159}, true},
 		{workload.Expectation{Rows: 1, Stored: 20}, []uint64{7}, false},
 		{workload.Expectation{Rows: 3, Stored: 3, Check: "content"}, []uint64{22, 23, 21}, true},
+		{workload.Expectation{Rows: 3, Stored: 3, Check: "content"}, []uint64{23, 22, 21}, true},
 		{workload.Expectation{Rows: 3, Stored: 3, Check: "content"}, []uint64{22, 22, 21}, false},
 		{workload.Expectation{Rows: 2, Stored: 20, Check: "count"}, []uint64{1, 2}, true},
 		{workload.Expectation{Rows: 2, Stored: 20, Check: "count"}, []uint64{1}, false},

@@ -133,6 +133,9 @@ func (c *Column) check() error {
 		}
 		return fmt.Errorf("a column of type %q was asked for, which this worker does not know; use another scenario", c.Type)
 	}
+	if c.Unicode && c.Length.Low != c.Length.High {
+		return fmt.Errorf("a text with unicode of %d to %d bytes was asked for; use one length", c.Length.Low, c.Length.High)
+	}
 	switch c.By {
 	case "row", "key", "place":
 	default:

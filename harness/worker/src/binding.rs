@@ -266,8 +266,9 @@ impl Columns {
             columns.any.plain = false;
             let (each, from, rows, descends) = (stored.get(), expect.from, expect.rows(), expect.descending);
             columns.any.answer = Answer { each, from, rows, descends, check: expect.check };
-            // One row is compared by itself.
-            columns.any.known = Some(Known::of(&columns, if rows > 1 { keys } else { &[] }));
+            // One row is compared by itself, and what is counted is not compared.
+            let is_summed = rows > 1 && expect.check != RowCheck::Count;
+            columns.any.known = Some(Known::of(&columns, if is_summed { keys } else { &[] }));
         }
         columns
     }

@@ -304,6 +304,13 @@ mod tests {
             );
         }
         assert_eq!(verified(RowCheck::Count, &[1, 1, 1]), Ok(()));
+        let only = Expectation { rows: Some(1), stored: Some(20), check: RowCheck::Count, ..several(Vec::new(), 1) };
+        let only = Expectation { columns: vec![Kind::Bigint { times: 1, plus: 0 }.into()], ..only };
+        let mut any = Rows::new();
+        any.push(Value::Bigint(-1));
+        any.end_row();
+        any.end_page();
+        assert_eq!(verify(Some(&Columns::expected(&only, &[])), KEY, &any), Ok(()));
         for check in [RowCheck::Content, RowCheck::Count] {
             assert!(verified(check, &[21, 22]).unwrap_err().contains("3 rows were expected, and 2 rows came back"));
         }

@@ -41,8 +41,12 @@ fn verify_others(expected: Option<&Columns>, key: u64, rows: &Rows) -> Result<()
     let Some(known) = expected.known().filter(|_| rows.len() as u64 == count) else {
         return Err(wrong_count(key, count as usize, rows.len()));
     };
+    if expected.check() == RowCheck::Count {
+        let wrong = rows.iter().map(|row| row.len()).find(|width| *width != expected.len());
+        return wrong.map_or(Ok(()), |width| Err(wrong_width(key, expected.len(), width)));
+    }
     match partition::found(rows, expected.len(), expected.check()) {
-        Ok(sums) if expected.check() == RowCheck::Count || sums == known.get(expected, key) => Ok(()),
+        Ok(sums) if sums == known.get(expected, key) => Ok(()),
         Ok(_) if expected.check() == RowCheck::Content => {
             Err(wrong(format_args!("the {count} rows of key {key} are not those that it has, in whatever order")))
         }

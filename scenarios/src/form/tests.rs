@@ -133,7 +133,7 @@ fn every_mistake_has_its_place_and_a_sentence_that_says_what_is_allowed() {
             "length = 3",
             "length = \"uniform(1..3)\", unicode = true",
             8,
-            85,
+            58,
             "a text with unicode = true has one length; set a number instead of \"uniform(1..3)\"",
         ),
         (
@@ -237,7 +237,7 @@ fn every_mistake_has_its_place_and_a_sentence_that_says_what_is_allowed() {
             "exponent = 1.2",
             12,
             12,
-            "statement select has an exponent and no zipf order; add order = \"zipf\", or leave the exponent out",
+            "statement select has an exponent, which only the orders zipf and latest take; set one of them, or leave exponent out",
         ),
         (
             "weight = 3",
