@@ -87,6 +87,11 @@ impl Length {
         self.low
     }
 
+    /// How much longer one value may be than another.
+    pub fn span(self) -> usize {
+        self.high - self.low
+    }
+
     /// That of the value of `number`; `plus` seeds another sequence.
     #[inline]
     pub fn of(self, number: u64, plus: i64) -> usize {

@@ -47,6 +47,11 @@ impl Blobs {
         Blobs { stream: *stream, length, plus }
     }
 
+    /// How many bytes they have.
+    pub fn length(&self) -> Length {
+        self.length
+    }
+
     /// The blob of `number`.
     #[inline]
     pub fn of(&self, number: u64) -> &'static [u8] {
@@ -71,9 +76,9 @@ pub struct UniqueBlobs {
 }
 
 impl UniqueBlobs {
-    /// The most bytes that one has.
-    pub fn length(&self) -> usize {
-        self.blobs.length.most()
+    /// How many bytes they have.
+    pub fn length(&self) -> Length {
+        self.blobs.length
     }
 
     /// How many numbers from 0 on have a blob of their own.
@@ -142,6 +147,11 @@ impl Texts {
         Texts { stream, length: length.into(), plus, beginnings, stride: GROUP, within, script: UNICODE }
     }
 
+    /// How many bytes they have.
+    pub fn length(&self) -> Length {
+        self.length
+    }
+
     /// The text of `number`.
     #[inline]
     pub fn of(&self, number: u64) -> &'static str {
@@ -186,9 +196,9 @@ pub struct UniqueTexts {
 }
 
 impl UniqueTexts {
-    /// The most bytes that one has.
-    pub fn length(&self) -> usize {
-        self.texts.length.most()
+    /// How many bytes they have.
+    pub fn length(&self) -> Length {
+        self.texts.length
     }
 
     /// How many numbers from 0 on have a text of their own.

@@ -62,9 +62,21 @@ impl Generator {
     /// Bytes that a value takes from the room.
     fn room(&self) -> usize {
         match self {
-            Generator::UniqueText(texts) => texts.length(),
-            Generator::UniqueBlob(blobs) => blobs.length(),
+            Generator::UniqueText(texts) => texts.length().most(),
+            Generator::UniqueBlob(blobs) => blobs.length().most(),
             Generator::Nested(nested) => nested.room,
+            _ => 0,
+        }
+    }
+
+    /// By how many bytes a value may be longer than another one.
+    fn span(&self) -> usize {
+        match self {
+            Generator::Text(texts) => texts.length().span(),
+            Generator::Blob(blobs) => blobs.length().span(),
+            Generator::UniqueText(texts) => texts.length().span(),
+            Generator::UniqueBlob(blobs) => blobs.length().span(),
+            Generator::Nested(nested) => nested.span(),
             _ => 0,
         }
     }
@@ -77,8 +89,8 @@ impl Generator {
             Generator::Text(texts) => Value::Text(texts.of(number)),
             Generator::Blob(blobs) => Value::Blob(blobs.of(number)),
             Generator::UniqueUuid { plus } => Value::Uuid(Kind::unique_uuid(number, plus)),
-            Generator::UniqueText(ref texts) => Value::Text(texts.of(number, front(room, texts.length()))),
-            Generator::UniqueBlob(ref blobs) => Value::Blob(blobs.of(number, front(room, blobs.length()))),
+            Generator::UniqueText(ref texts) => Value::Text(texts.of(number, front(room, texts.length().most()))),
+            Generator::UniqueBlob(ref blobs) => Value::Blob(blobs.of(number, front(room, blobs.length().most()))),
             Generator::Nested(ref nested) => nested.value(number, room),
         }
     }
@@ -104,11 +116,16 @@ impl NestedGenerator {
         });
         let aside = aside.max().unwrap_or(0);
         let mut nested = NestedGenerator { kind, length, elements, aside, room: 0 };
-        // Values of any number are as long as that of the first one.
+        // The first one may be the shortest.
         let mut bytes = Vec::new();
         let Ok(()) = nested.fill(0, &mut vec![0; aside], &mut Elements::new(&mut bytes));
-        nested.room = aside + bytes.len();
+        nested.room = aside + bytes.len() + nested.span();
         nested
+    }
+
+    fn span(&self) -> usize {
+        let of_one: usize = self.elements.iter().map(Generator::span).sum();
+        usize::try_from(self.length.get()).unwrap_or(usize::MAX).saturating_mul(of_one)
     }
 
     fn value<'a>(&self, number: u64, room: &mut &'a mut [u8]) -> Value<'a> {
@@ -486,6 +503,22 @@ pub(crate) mod tests {
             assert_eq!((kind, items.iter().collect::<HashSet<_>>().len()), (Nested::Set, 3));
         }
         assert_eq!(values[12], Value::Text(Texts::letters(7, -1).of(7)));
+    }
+
+    #[test]
+    fn elements_of_drawn_lengths_have_room_whatever_the_number_is() {
+        let text = |plus| Box::new(Kind::Text { length: "uniform(8..60)".parse().unwrap(), plus, unicode: false });
+        let length = NonZeroU64::new(3).unwrap();
+        let blobs =
+            Kind::List { of: Box::new(Kind::Blob { length: "exponential(0..90)".parse().unwrap(), plus: 0 }), length };
+        let kinds = [Kind::Set { of: text(0), length }, Kind::Map { keys: text(1), of: Box::new(blobs), length }];
+        let columns = Columns::new(&kinds.map(Column::from));
+        for number in 0..2_000 {
+            let (mut room, mut values) = (vec![0; columns.room()], Values::<MAX_VALUES>::new());
+            let values = columns.bind(number, &mut values, &mut room);
+            let items = |index: usize| values[index].nested().map(|(_, items)| items.iter().count());
+            assert_eq!([items(0), items(1)], [Some(3), Some(6)], "{number}");
+        }
     }
 
     /// The same with nulls in between.
