@@ -49,7 +49,7 @@ enum Action {
         /// The file to write; it must not exist
         file: PathBuf,
     },
-    /// Print a user profile of cassandra-stress (YAML) as a scenario, and say on standard error what it lacks
+    /// Convert a cassandra-stress user profile (YAML) to a scenario; standard error lists what is left out
     #[command(after_help = EXAMPLES)]
     Import {
         /// The profile

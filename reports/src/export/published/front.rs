@@ -226,7 +226,12 @@ impl<'a> Front<'a> {
         );
         for arrangement in &run.plan.arrangements {
             let here = || chosen.iter().filter(|place| place.arrangement.id == arrangement.id);
-            let missing = self.peers().filter(|other| here().any(|place| same(&other.analysis, *place).is_none()));
+            let lacks = |other: &Other| here().any(|place| same(&other.analysis, *place).is_none());
+            let server = |other: &Other| other.analysis.run().plan.target.id.clone();
+            // Another server may have been asked with another processor.
+            let is_tried =
+                |id: &str| id != run.plan.target.id && self.peers().any(|one| server(one) == id && !lacks(one));
+            let missing = self.peers().filter(|other| lacks(other) && !is_tried(&server(other)));
             let mut missing: Vec<String> = missing.map(|other| elsewhere(run, other.analysis.run())).collect();
             missing.dedup();
             if !missing.is_empty() {
@@ -352,7 +357,7 @@ impl Other<'_> {
         let mut said: Vec<String> =
             apart.iter().map(|(head, ratios)| format!("{head} {}.", ratios.join(", "))).collect();
         if said.is_empty() {
-            said.push("No verdict is known to differ.".to_owned());
+            said.push("Where verdicts differ, the ratios may still be equal.".to_owned());
         }
         let rows = || self.analysis.rows().iter().filter(|row| row.is_primary() && !row.control);
         let has_none = |place: &Place| !rows().any(|row| row.is_in(*place) && row.verdict.is_some_and(Verdict::holds));
