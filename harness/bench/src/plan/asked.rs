@@ -164,6 +164,13 @@ mod tests {
             "{batch}"
         );
         assert!(batch.contains("20,000 statements after"), "{batch}");
+        let checked = |check| {
+            let mut plan = plan(&["floor"], &["rows"]).with_blocks(1, 1);
+            plan.scenarios[0].statements[0].expect.as_mut().unwrap().check = check;
+            asked(&plan, &plan.scenarios[0]).unwrap_or_default()
+        };
+        assert!(checked(RowCheck::Count).contains("are counted, and not looked at."));
+        assert!(checked(RowCheck::Content).contains("may come in any order."));
         let few = of("connect", 5).unwrap();
         let less = |name: &str, count, concurrency| {
             let plan = plan(&["floor"], &[name]).with(|one| one.concurrency = concurrency).with_blocks(1, count);

@@ -231,6 +231,8 @@ fn as_many_rows_as_were_inserted_must_be_there() {
     few.statements[1].keys = Some(100);
     assert_eq!(rows(100, &few), None, "keys that come again make no new row");
     assert!(rows(1_040, &few).unwrap().contains("and 100 were to be inserted"));
+    few.statements[1].adds = Some(-1);
+    assert_eq!(rows(-100, &few), None, "nor do they delete a row twice");
 }
 
 #[test]
