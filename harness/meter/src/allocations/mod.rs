@@ -27,7 +27,8 @@ const MEASURES: [Declaration; 3] = [
 const LIBRARY: &str = "libcqldyno_interposer.so";
 /// The file of the counters, in the cell's own folder.
 const AREA: &str = "allocations";
-/// What Go's linker puts into every program (debug/buildinfo), at a multiple of 16 bytes and after a byte 0xff.
+/// What Go's linker puts into every program (debug/buildinfo), at a multiple of 16 bytes: after a byte 0xff, and before the size of a
+/// pointer and flags. Without these two the constant itself would be found here, if a byte 0xff happens to precede it.
 const GO: &[u8] = b" Go buildinf:";
 
 /// The environment that makes a worker count its allocations in the folder `scratch`; empty without the library.
@@ -107,7 +108,7 @@ fn unseen(worker: i32, counts: &Counts) -> Option<Refusal> {
     const PROCESS: &str = "Link the worker to the C library dynamically and start it as a process of its own, for the same processor and \
                            C library as cqldyno. The dynamic loader ignores LD_PRELOAD for programs with set-user-id or capabilities.";
     let process = PathBuf::from(format!("/proc/{worker}"));
-    let is_mark = |bytes: &[u8]| bytes.strip_prefix(b"\xff").is_some_and(|rest| rest.starts_with(GO));
+    let is_mark = |bytes: &[u8]| matches!(bytes, [0xff, name @ .., 4 | 8, 0..=3] if name == GO);
     let is_go = fs::read(process.join("exe")).is_ok_and(|exe| exe.chunks(16).any(is_mark));
     let is_jvm = fs::read_to_string(process.join("maps")).is_ok_and(|maps| maps.contains("/libjvm.so"));
     let worker = u64::from(worker.cast_unsigned());
@@ -162,14 +163,19 @@ mod tests {
     #[test]
     fn a_go_program_is_recognised_and_a_program_of_another_language_is_not() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("go");
-        let mut shell = fs::read("/bin/sh").unwrap();
-        shell.resize(shell.len().next_multiple_of(16), 0);
-        shell.push(0xff);
-        shell.extend(GO);
-        fs::write(&path, shell).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-        for (program, is_go) in [(path.as_path(), true), (Path::new("sh"), false)] {
+        let shell = |name: &str, behind: &[u8]| {
+            let path = folder.path().join(name);
+            let mut shell = fs::read("/bin/sh").unwrap();
+            shell.resize(shell.len().next_multiple_of(16), 0);
+            shell.push(0xff);
+            shell.extend(GO);
+            shell.extend(behind);
+            fs::write(&path, shell).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+            path
+        };
+        let (go, other) = (shell("go", &[8, 2]), shell("other", b"other texts"));
+        for (program, is_go) in [(go.as_path(), true), (other.as_path(), false), (Path::new("sh"), false)] {
             let mut child = Command::new(program).args(["-c", "read line"]).stdin(Stdio::piped()).spawn().unwrap();
             let pid = child.id();
             let found = unseen(pid.cast_signed(), &Counts { pid: Some(pid.into()), ..Counts::default() });
