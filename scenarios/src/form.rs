@@ -30,9 +30,13 @@ pub(crate) fn read(text: &str, origin: &str) -> Result<Scenario, ScenarioError> 
 }
 
 fn read_document(text: &str) -> Result<Scenario, Mistake> {
-    let document = parsed(text)?;
-    let table = document.get_ref();
-    let mut scenario = scenario(Fields::new("a scenario", table, 0..0))?;
+    checked(Fields::new("a scenario", parsed(text)?.get_ref(), 0..0))
+}
+
+/// The scenario that these fields describe, if it can be run.
+fn checked(fields: Fields<'_>) -> Result<Scenario, Mistake> {
+    let table = fields.table();
+    let mut scenario = scenario(fields)?;
     scenario.mark_keys();
     scenario.check().map_err(|Fault { path, message }| Mistake { span: place(table, &path), message })?;
     Ok(scenario)

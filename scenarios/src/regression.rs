@@ -2,7 +2,7 @@
 
 use cqldyno_driver_api::words;
 
-use crate::{ScenarioError, Submit, form};
+use crate::{Scenario, ScenarioError, form};
 
 /// One regression.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,24 +24,10 @@ pub struct Regression {
 pub struct Trial {
     /// A word; the run's folder is named after it.
     pub name: String,
-    /// As on the command line, at least one.
-    pub contenders: Vec<String>,
-    /// A built-in scenario.
-    pub scenario: String,
-    /// Ways of submitting; at least one.
-    pub submit: Vec<Submit>,
-    /// Statements in flight, in ascending order; at least one.
-    pub concurrency: Vec<u64>,
-    /// As on the command line, for example `multi:2`.
-    pub arrangement: String,
-    /// Statements per cell.
-    pub count: u64,
-    /// Blocks, if times are compared.
-    pub blocks: u32,
-    /// Further passes, as the command line names them. Those that the expectations need are added.
-    pub passes: Vec<String>,
-    /// How long the embedded cluster holds each answer back, as on the command line.
-    pub delay: Option<String>,
+    /// What follows `cqldyno compare` on the command line: contenders and flags. Passes that the expectations need are added.
+    pub compare: String,
+    /// Scenarios that the file itself has, if the command names none.
+    pub scenarios: Vec<Scenario>,
     /// What is expected, at least one thing.
     pub expectations: Vec<Expectation>,
 }
@@ -51,10 +37,12 @@ pub struct Trial {
 pub struct Expectation {
     /// The expectation in one sentence.
     pub says: String,
-    /// A measure's id, or `syscalls:NAME` for the calls of one name per statement.
+    /// A measure's id, or `KIND:NAME` for one name of a breakdown, such as `syscalls:sendto`.
     pub meter: String,
-    /// The way of submitting; absent if the run has only one.
-    pub submit: Option<Submit>,
+    /// The scenario's name with its way of submitting, such as `writes+stream`; absent if the run has only one.
+    pub scenario: Option<String>,
+    /// The arrangement; absent if the run has only one.
+    pub arrangement: Option<String>,
     /// Statements in flight; absent if the run has only one number of them, and for [`Claim::Growth`].
     pub at: Option<u64>,
     /// The figures that were published for this, in few words.

@@ -63,8 +63,8 @@ const TOO_MANY: &str = "a run has at most 100000 generations; ask for fewer, or 
 pub struct Asked {
     /// Name or TOML file [default: writes, reads, mixed]
     ///
-    /// Once per scenario. `cqldyno scenarios` lists the built-in ones; `new FILE` after it writes one.
-    #[arg(long, value_name = "NAME|FILE", help_heading = WHAT)]
+    /// Several with commas, or once per scenario. `cqldyno scenarios` lists the built-in ones; `new FILE` after it writes one.
+    #[arg(long, value_name = "NAME|FILE", value_delimiter = ',', help_heading = WHAT)]
     #[arg(value_parser = Known(scenarios::names), hide_possible_values = true)]
     scenario: Vec<String>,
     /// Contender to take ratios against [default: first]
@@ -217,8 +217,14 @@ impl Conditions {
 }
 
 impl Asked {
-    /// The plan for `contenders`, each as it was typed.
-    pub fn plan(&self, contenders: &[String], conditions: &Conditions, programs: &Programs) -> Result<Plan> {
+    /// The plan for `contenders`, each as it was typed; `own` are scenarios beside those that were named.
+    pub fn plan(
+        &self,
+        contenders: &[String],
+        own: &[Scenario],
+        conditions: &Conditions,
+        programs: &Programs,
+    ) -> Result<Plan> {
         let AskedTarget { target, datacenter, replication, keep } = &self.target;
         let access = self.access(conditions)?;
         let releases = contenders.iter().any(|text| is_all(text));
@@ -246,10 +252,9 @@ impl Asked {
             return Err(usage(format!("{flag} was given for a run of a fixed size; leave it out, or {instead}")));
         }
         let found = each.iter().map(|text| contender(text, programs)).collect::<Result<_>>()?;
-        let scenarios = match self.scenario.as_slice() {
-            [] => cqldyno_scenarios::defaults(),
-            names => names.iter().map(|name| scenarios::find(name)).collect::<Result<Vec<_>>>()?.concat(),
-        };
+        let named = self.scenario.iter().map(|name| scenarios::find(name)).collect::<Result<Vec<_>>>()?;
+        let scenarios: Vec<Scenario> = own.iter().cloned().chain(named.concat()).collect();
+        let scenarios = if scenarios.is_empty() { cqldyno_scenarios::defaults() } else { scenarios };
         let new = Plan::new(found, self.replicated(self.submitted(scenarios))?);
         let layouts = self.layouts.or((self.publish && is_open).then_some(PUBLISHED_LAYOUTS));
         let info = PlanInfo {

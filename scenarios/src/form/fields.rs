@@ -128,6 +128,11 @@ impl<'a> Fields<'a> {
         Fields { of: of.to_owned(), table, span, asked: Vec::new() }
     }
 
+    /// What they are read from.
+    pub(crate) fn table(&self) -> &'a DeTable<'a> {
+        self.table
+    }
+
     /// Says from now on more exactly what has these fields.
     pub(crate) fn are_of(&mut self, of: &str) {
         of.clone_into(&mut self.of);

@@ -83,7 +83,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
                     contenders.push("floor".to_owned());
                 }
             }
-            let mut plan = asked.plan(&contenders, conditions, &programs)?;
+            let mut plan = asked.plan(&contenders, &[], conditions, &programs)?;
             (plan.named, plan.out) = (!contender.is_empty(), arguments.out.clone());
             if shown.format.name() == "time" && plan.exact {
                 return Err(usage(
@@ -142,7 +142,7 @@ mod tests {
         let found = read(words);
         let contenders = if found.contender.is_empty() { drivers::compared() } else { found.contender.clone() };
         let programs = Programs::find().unwrap();
-        found.asked.plan(&contenders, &found.conditions, &programs).unwrap()
+        found.asked.plan(&contenders, &[], &found.conditions, &programs).unwrap()
     }
 
     fn parsed(run: &Run) -> Plan {
@@ -369,7 +369,7 @@ mod tests {
     fn what_belongs_to_times_is_refused_for_counts() {
         let refused = |words: &[&str]| {
             let (found, programs) = (read(words), Programs::find().unwrap());
-            let plan = found.asked.plan(&found.contender, &found.conditions, &programs);
+            let plan = found.asked.plan(&found.contender, &[], &found.conditions, &programs);
             plan.map(|plan| plan.exact).unwrap_err().to_string()
         };
         for flag in [&["--quick"][..], &["--publish"], &["--rate", "1k"], &["--until", "2%"], &["--turn", "20k"]] {

@@ -76,17 +76,18 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
         return Err(usage(format!("{} has no run {name:?}; it has {}", regression.name, list(&names))));
     }
     let folder = arguments.from.clone().or_else(|| arguments.out.clone()).unwrap_or_else(|| default(&regression));
+    let programs = Programs::find().context("the program does not know where it lies")?;
     // What is wrong in any of them is said before the first one takes its time.
     let is_named = |trial: &&Trial| arguments.run.as_ref().is_none_or(|name| trial.name == *name);
     for trial in regression.runs.iter().filter(is_named) {
-        plan(trial, arguments.exact, folder.clone())?;
+        plan(trial, arguments.exact, folder.clone(), &programs)?;
     }
     let mut all: Vec<Found> = Vec::new();
     for trial in wanted(&regression, arguments) {
         let folder = of(&folder, &regression, trial);
         let recorded = match &arguments.from {
             Some(_) => read(&folder)?,
-            None => run_one(trial, called, &folder, arguments)?,
+            None => run_one(trial, called, &folder, arguments, &programs)?,
         };
         let interrupted = recorded.run.interrupted;
         let analysis = Analysis::new(&recorded.run, &recorded.cells);
@@ -132,15 +133,14 @@ fn wanted<'a>(regression: &'a Regression, arguments: &'a Arguments) -> impl Iter
 
 fn judged<'a>(trial: &'a Trial, analysis: &Analysis, exact: bool) -> Vec<(&'a Expected, Judgement)> {
     let wanted = trial.expectations.iter().filter(|expected| !exact || is_exact(&expected.meter));
-    wanted.map(|expected| (expected, judge(expected, trial, analysis))).collect()
+    wanted.map(|expected| (expected, judge(expected, analysis))).collect()
 }
 
 /// Carries out one run and keeps it.
-fn run_one(trial: &Trial, called: &str, folder: &Path, arguments: &Arguments) -> Result<Recorded> {
-    let programs = Programs::find().context("the program does not know where it lies")?;
-    let plan = plan(trial, arguments.exact, folder.to_path_buf())?;
+fn run_one(trial: &Trial, called: &str, folder: &Path, arguments: &Arguments, programs: &Programs) -> Result<Recorded> {
+    let plan = plan(trial, arguments.exact, folder.to_path_buf(), programs)?;
     let command = command(called, Some(&trial.name), arguments.exact);
-    carried_out(&plan, &programs, arguments.quiet, Some(command))
+    carried_out(&plan, programs, arguments.quiet, Some(command))
 }
 
 /// The command that repeats the regression of that name or file, or one run of it.

@@ -2,9 +2,9 @@
 
 use cqldyno_reports::measure::SYSCALLS_BY_NAME;
 use cqldyno_reports::{Analysis, Contender, Pass, Place, Verdict, growth, judged, list, three_digits};
-use cqldyno_scenarios::{Claim, Expected, Trial};
+use cqldyno_scenarios::{Claim, Expected};
 
-use super::plan::{call, id, is_exact, scenario};
+use super::plan::{Spot, call, found, id, is_exact};
 use crate::outcome::Outcome;
 
 /// What was found for one expectation.
@@ -33,8 +33,10 @@ pub fn outcome<'a>(judgements: impl IntoIterator<Item = &'a Judgement>) -> Outco
     outcome
 }
 
-pub fn judge(expected: &Expected, trial: &Trial, analysis: &Analysis) -> Judgement {
-    let run = Measured { expected, trial, analysis };
+pub fn judge(expected: &Expected, analysis: &Analysis) -> Judgement {
+    let spots = Spot::of_run(analysis.run());
+    let arrangements: Vec<String> = analysis.run().plan.arrangements.iter().map(|one| one.id.clone()).collect();
+    let run = Measured { expected, spots: found(expected, &spots, &arrangements), analysis };
     let names = expected.claim.contenders();
     let figures = names.iter().map(|name| ((*name).to_owned(), run.shown(name))).collect();
     let found = run.found();
@@ -57,7 +59,8 @@ fn holds(interval: [f64; 2], bounds: [f64; 2]) -> Result<bool, String> {
 
 struct Measured<'a> {
     expected: &'a Expected,
-    trial: &'a Trial,
+    /// Where it is measured, and the arrangement.
+    spots: Result<(Vec<&'a Spot>, String), String>,
     analysis: &'a Analysis<'a>,
 }
 
@@ -76,34 +79,39 @@ impl Measured<'_> {
         if let Some(doubt) = self.analysis.doubts().first().filter(|_| !exact) {
             return Err(doubt.clone());
         }
+        let spots = self.spots()?;
         match &self.expected.claim {
-            Claim::Change { from, to, .. } => {
-                match (self.figure(from, self.expected.at)?, self.figure(to, self.expected.at)?) {
-                    (0.0, _) => Err(format!("The figure of {from} is 0, so there is no ratio to it.")),
-                    (before, after) if exact => Ok((after / before, None)),
-                    _ => self.ratio(from, to),
-                }
-            }
-            Claim::Figure { of, .. } if exact => Ok((self.figure(of, self.expected.at)?, None)),
+            Claim::Change { from, to, .. } => match (self.figure(from, spots[0])?, self.figure(to, spots[0])?) {
+                (0.0, _) => Err(format!("The figure of {from} is 0, so there is no ratio to it.")),
+                (before, after) if exact => Ok((after / before, None)),
+                _ => self.ratio(from, to, spots[0]),
+            },
+            Claim::Figure { of, .. } if exact => Ok((self.figure(of, spots[0])?, None)),
             Claim::Figure { .. } => Err(ONLY_RATIOS.to_owned()),
             Claim::Growth { of, .. } => {
-                let cost = |number: &u64| Ok((*number as f64, self.figure(of, Some(*number))? * *number as f64));
-                let points = self.trial.concurrency.iter().map(cost).collect::<Result<Vec<_>, String>>()?;
+                let cost = |spot: &&Spot| {
+                    let number = spot.in_flight.unwrap_or_default() as f64;
+                    Ok((number, self.figure(of, spot)? * number))
+                };
+                let points = spots.iter().map(cost).collect::<Result<Vec<_>, String>>()?;
                 let fitted = growth(&points).ok_or("A figure is 0, so nothing can be fitted.")?;
                 Ok((fitted.exponent, Some(fitted.interval)))
             }
         }
     }
 
-    /// The figure that is shown for a contender; of an exponent, that of the most in flight.
-    fn shown(&self, contender: &str) -> Option<f64> {
-        let at = self.expected.at.or(self.trial.concurrency.last().copied());
-        self.figure(contender, at).ok()
+    fn spots(&self) -> Result<&[&Spot], String> {
+        let why = |why: &String| format!("This is no run of that regression: {why}.");
+        self.spots.as_ref().map(|(spots, _)| spots.as_slice()).map_err(why)
     }
 
-    /// The contender's figure with so many in flight.
-    fn figure(&self, contender: &str, at: Option<u64>) -> Result<f64, String> {
-        let (here, who) = self.find(contender, at)?;
+    /// The figure that is shown for a contender; of an exponent, that of the most in flight.
+    fn shown(&self, contender: &str) -> Option<f64> {
+        self.figure(contender, self.spots().ok()?.iter().max_by_key(|spot| spot.in_flight)?).ok()
+    }
+
+    fn figure(&self, contender: &str, spot: &Spot) -> Result<f64, String> {
+        let (here, who) = self.find(contender, spot)?;
         let meter = &self.expected.meter;
         if let Some(name) = call(meter) {
             let cells = self.analysis.cells_of(here, who, Pass::Syscalls);
@@ -120,8 +128,8 @@ impl Measured<'_> {
     }
 
     /// The ratio of a time, against the contender before, with its interval.
-    fn ratio(&self, from: &str, to: &str) -> Found {
-        let (here, who) = self.find(to, self.expected.at)?;
+    fn ratio(&self, from: &str, to: &str, spot: &Spot) -> Found {
+        let (here, who) = self.find(to, spot)?;
         let turned = self.analysis.turned(&id(from));
         let row = turned.row(here, who, &self.expected.meter).ok_or("The run has no such figure.")?;
         match (row.ratio, row.interval) {
@@ -132,9 +140,11 @@ impl Measured<'_> {
         }
     }
 
-    fn find(&self, contender: &str, at: Option<u64>) -> Result<(Place<'_>, &Contender), String> {
+    fn find(&self, contender: &str, spot: &Spot) -> Result<(Place<'_>, &Contender), String> {
         let run = self.analysis.run();
-        let here = scenario(run, self.trial, self.expected.submit, at).zip(run.plan.arrangements.first());
+        let arrangement = self.spots.as_ref().map_or("", |(_, arrangement)| arrangement);
+        let here = run.scenarios.iter().find(|one| one.name == spot.label);
+        let here = here.zip(run.plan.arrangements.iter().find(|one| one.id == arrangement));
         let (scenario, arrangement) = here.ok_or("The run has other scenarios than this regression.")?;
         let who = run.contender(&id(contender)).ok_or_else(|| {
             let there: Vec<String> = run.contenders.iter().map(|one| one.id.clone()).collect();
@@ -146,30 +156,25 @@ impl Measured<'_> {
 
 #[cfg(test)]
 mod tests {
-    use cqldyno_reports::{Cell, Measure, Run, ScenarioInfo, Unit};
+    use cqldyno_reports::{Cell, Measure, PointInfo, Run, ScenarioInfo, Unit};
     use cqldyno_scenarios::{Direction, Regression};
 
     use super::*;
     use crate::sample;
 
-    /// A regression of the sample's contenders with one expectation.
-    fn expecting(expectation: &str) -> Trial {
-        trial("", expectation)
-    }
-
-    /// The same with more lines about the run.
-    fn trial(more: &str, expectation: &str) -> Trial {
+    /// One expectation of the sample's writes.
+    fn expecting(expectation: &str) -> Expected {
         let text = format!(
-            "name = 'a'\ntitle = 'a'\nsource = 'a'\npublished = 'a'\n[[run]]\nname = 'a'\ncontenders = ['scylla', 'cdrs-tokio', \
-             'cassandra-cpp', 'nobody']\nscenario = 'writes'\n{more}\n[[run.expect]]\nsays = 'It does.'\n{expectation}"
+            "name = 'a'\ntitle = 'a'\nsource = 'a'\npublished = 'a'\n[[run]]\nname = 'a'\ncompare = 'scylla'\n[[run.expect]]\nsays = 'It \
+             does.'\nscenario = 'writes'\narrangement = 'multi:2'\n{expectation}"
         );
-        Regression::from_toml(&text, "a").unwrap_or_else(|error| panic!("{error}")).runs.remove(0)
+        let mut read = Regression::from_toml(&text, "a").unwrap_or_else(|error| panic!("{error}"));
+        read.runs.remove(0).expectations.remove(0)
     }
 
     fn found(expectation: &str, blocks: u32) -> Judgement {
         let (run, cells) = sample::blocks(blocks);
-        let trial = expecting(expectation);
-        judge(&trial.expectations[0], &trial, &Analysis::new(&run, &cells))
+        judge(&expecting(expectation), &Analysis::new(&run, &cells))
     }
 
     const CALLS: &str = "meter = 'syscalls_per_statement'\nfrom = 'scylla'\nto = 'cdrs-tokio'\n";
@@ -211,17 +216,19 @@ mod tests {
     }
 
     /// A run with several numbers in flight, in which a statement of scylla makes a sixteenth of a system call for each.
-    fn growing(trial: &Trial) -> (Run, Vec<Cell>) {
+    fn growing() -> (Run, Vec<Cell>) {
         let (run, cells) = sample::run();
         let mut all = Vec::new();
         let mut scenarios = Vec::new();
-        for number in &trial.concurrency {
-            let name = format!("writes-{number}");
-            scenarios.push(ScenarioInfo { name: name.clone(), ..run.scenarios[0].clone() });
+        for number in [16, 64, 256] {
+            let name = format!("writes, {number} in flight");
+            let point =
+                PointInfo { of: "writes".to_owned(), in_flight: number, connections: None, waits: Default::default() };
+            scenarios.push(ScenarioInfo { name: name.clone(), point: Some(point), ..run.scenarios[0].clone() });
             for cell in cells.iter().filter(|cell| cell.scenario == run.scenarios[0].name) {
                 let mut cell = Cell { scenario: name.clone(), ..cell.clone() };
                 if cell.pass == Pass::Counting && cell.contender == "scylla" {
-                    let calls = Measure::value(*number as f64 / 16.0, Unit::Count);
+                    let calls = Measure::value(number as f64 / 16.0, Unit::Count);
                     cell.measures.insert("syscalls_per_statement".to_owned(), calls);
                 }
                 all.push(cell);
@@ -235,9 +242,8 @@ mod tests {
     #[test]
     fn a_cost_per_statement_that_rises_with_the_number_in_flight_is_quadratic() {
         let judged = |expectation: &str| {
-            let trial = trial("concurrency = [16, 64, 256]", expectation);
-            let (run, cells) = growing(&trial);
-            judge(&trial.expectations[0], &trial, &Analysis::new(&run, &cells))
+            let (run, cells) = growing();
+            judge(&expecting(expectation), &Analysis::new(&run, &cells))
         };
         let calls = "meter = 'syscalls_per_statement'\nof = 'scylla'";
         let quadratic = judged(&format!("{calls}\nexponent = [1.9, 2.1]"));
@@ -258,8 +264,7 @@ mod tests {
                 change(cell);
             }
             let expectation = "meter = 'syscalls:sendto'\nof = 'scylla'\nfigure = [0.5, 0.5]";
-            let trial = trial("", expectation);
-            judge(&trial.expectations[0], &trial, &Analysis::new(&run, &cells)).holds
+            judge(&expecting(expectation), &Analysis::new(&run, &cells)).holds
         };
         assert_eq!(judged(|_| ()), Ok(true));
         assert_eq!(judged(|cell| cell.breakdowns.values_mut().for_each(|calls| calls.clear())), Ok(false));
@@ -277,10 +282,7 @@ mod tests {
             let found = cqldyno_reports::RoundCores::Found { cores, wall_s, others_s, steal_s, witness_us };
             (cell.round, cell.cores) = (Some(1), Some(found));
         }
-        let judged = |expectation: String| {
-            let trial = expecting(&expectation);
-            judge(&trial.expectations[0], &trial, &Analysis::new(&run, &cells)).holds
-        };
+        let judged = |expectation: String| judge(&expecting(&expectation), &Analysis::new(&run, &cells)).holds;
         let time = judged(format!("{TIME}direction = 'rises'"));
         assert!(matches!(&time, Err(why) if why.starts_with("Other processes disturbed")), "{time:?}");
         assert!(judged(format!("{CALLS}direction = 'rises'")).is_ok());

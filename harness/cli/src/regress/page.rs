@@ -1,6 +1,6 @@
 //! The measured part of a regression's page, in Markdown, and the pictures beside it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -11,7 +11,7 @@ use cqldyno_reports::{
 use cqldyno_scenarios::{Expected, Regression, Trial};
 
 use super::judge::Judgement;
-use super::plan::{declared, scenario};
+use super::plan::{Spot, declared};
 use super::text::{asked, bounds, figures, found, meter, number, verdict, word};
 use crate::outcome::usage;
 
@@ -84,7 +84,7 @@ fn block(regression: &Regression, all: &[Found], command: &str) -> (String, BTre
         let columns = ["meter", "figures", "found", "bounds", "published", ""];
         say(&sheet("expected", columns.map(str::to_owned).into(), one.judgements.iter().map(row).collect()));
         let unknown = one.judgements.iter().filter_map(|(_, judgement)| judgement.holds.as_ref().err());
-        for why in unknown.collect::<std::collections::BTreeSet<_>>() {
+        for why in unknown.collect::<BTreeSet<_>>() {
             say(&format!("\nNot known: {}", escape(why)));
         }
         say(&format!("\n{}", contenders(&one.recorded.run.contenders)));
@@ -118,37 +118,37 @@ fn contenders(all: &[Contender]) -> String {
 
 /// For each meter of a run with several numbers in flight: its id, a chart, and the figures with their exponents.
 fn growths(one: &Found) -> Vec<(String, String, String)> {
-    let (trial, run) = (one.trial, &one.recorded.run);
+    let run = &one.recorded.run;
     let analysis = Analysis::new(run, &one.recorded.cells);
-    let mut meters: Vec<&str> = Vec::new();
-    for (expected, _) in &one.judgements {
-        if trial.concurrency.len() > 2 && !meters.contains(&expected.meter.as_str()) {
-            meters.push(&expected.meter);
-        }
-    }
+    let spots = Spot::of_run(run);
+    let numbers: BTreeSet<u64> = spots.iter().filter_map(|spot| spot.in_flight).collect();
+    let scenarios: BTreeSet<&String> = spots.iter().map(|spot| &spot.scenario).collect();
+    let mut meters: Vec<&str> = one.judgements.iter().map(|(expected, _)| expected.meter.as_str()).collect();
+    meters.dedup();
     let of = |meter: &str| {
         let mut lines = Vec::new();
-        for way in &trial.submit {
+        for kind in &scenarios {
             for who in run.contenders.iter().filter(|one| !one.control) {
-                let point = |number: &u64| {
-                    let scenario = scenario(run, trial, Some(*way), Some(*number))?;
+                let point = |spot: &Spot| {
+                    let scenario = run.scenarios.iter().find(|one| one.name == spot.label)?;
                     let arrangement = run.plan.arrangements.first()?;
-                    Some((*number as f64, analysis.row(Place { scenario, arrangement }, who, meter)?.level?))
+                    let level = analysis.row(Place { scenario, arrangement }, who, meter)?.level?;
+                    Some((spot.in_flight? as f64, level))
                 };
-                let points: Vec<(f64, f64)> = trial.concurrency.iter().filter_map(point).collect();
-                let label = if trial.submit.len() > 1 { format!("{}, {way}", who.id) } else { who.id.clone() };
+                let points = spots.iter().filter(|spot| spot.scenario == **kind).filter_map(point).collect();
+                let label = if scenarios.len() > 1 { format!("{}, {kind}", who.id) } else { who.id.clone() };
                 lines.push(Curve { label, points });
             }
         }
         let about = declared(meter).map_or(meter.to_owned(), |known| known.about);
         let svg = growth_chart(&format!("{about}, by statements in flight"), &lines)?;
-        Some((meter.to_owned(), svg, table(trial, &lines)))
+        Some((meter.to_owned(), svg, table(&numbers, &lines)))
     };
-    meters.into_iter().filter_map(of).collect()
+    if numbers.len() > 2 { meters.into_iter().filter_map(of).collect() } else { Vec::new() }
 }
 
 /// The points, and the exponent of the cost of as many statements as are in flight.
-fn table(trial: &Trial, lines: &[Curve]) -> String {
+fn table(numbers: &BTreeSet<u64>, lines: &[Curve]) -> String {
     let row = |Curve { label, points }: &Curve| {
         let figure = |number: &u64| {
             points.iter().find(|(at, _)| *at == *number as f64).map_or("n/a".to_owned(), |(_, y)| self::number(*y))
@@ -157,11 +157,11 @@ fn table(trial: &Trial, lines: &[Curve]) -> String {
         let exponent = growth(&costs).map_or("n/a".to_owned(), |Growth { exponent, interval: [low, high] }| {
             format!("{exponent:.2} ({low:.2}-{high:.2})")
         });
-        let fields = trial.concurrency.iter().map(figure).chain([exponent]).map(Field::of);
+        let fields = numbers.iter().map(figure).chain([exponent]).map(Field::of);
         TableRow::of(label, fields.collect())
     };
-    let numbers = trial.concurrency.iter().map(|number| whole(*number as f64));
-    sheet("in flight", numbers.chain(["exponent (95 %)".to_owned()]).collect(), lines.iter().map(row).collect())
+    let columns = numbers.iter().map(|number| whole(*number as f64));
+    sheet("in flight", columns.chain(["exponent (95 %)".to_owned()]).collect(), lines.iter().map(row).collect())
 }
 
 /// A table, without the line feed at its end.
@@ -181,7 +181,7 @@ mod tests {
     use crate::sample;
 
     const TEXT: &str = "name = 'tiny'\ntitle = 'Two for one.'\nsource = 'https://example.org/1'\npublished = 'Twice.'\n[[run]]\n\
-        name = 'calls'\ncontenders = ['scylla', 'cdrs-tokio']\nscenario = 'writes'\n[[run.expect]]\nsays = 'More.'\n\
+        name = 'calls'\ncompare = 'scylla cdrs-tokio'\n[[run.expect]]\nsays = 'More.'\nscenario = 'writes'\narrangement = 'multi:2'\n\
         meter = 'cpu_per_statement'\nfrom = 'scylla'\nto = 'cdrs-tokio'\ndirection = 'rises'\npublished = 'a | b'";
 
     /// What becomes of a page with this text.
@@ -194,7 +194,7 @@ mod tests {
         let (run, cells) = sample::blocks(12);
         let judgements: Vec<(&Expected, Judgement)> = {
             let analysis = Analysis::new(&run, &cells);
-            trial.expectations.iter().map(|expected| (expected, judge(expected, trial, &analysis))).collect()
+            trial.expectations.iter().map(|expected| (expected, judge(expected, &analysis))).collect()
         };
         let recorded = Recorded { run, cells, notes: Vec::new() };
         write(
@@ -213,7 +213,8 @@ mod tests {
         assert!(page.starts_with(&format!("# Tiny\n\n{BEGIN}\n**tiny: reproduced (1 as expected).**\n")), "{page}");
         assert!(page.ends_with(&format!("{END}\n\nWhat it means.\n")) && !page.contains("old"), "{page}");
         assert!(
-            page.contains("with `cqldyno regress tiny`") && page.contains("| More. | cpu\\_per\\_statement | "),
+            page.contains("with `cqldyno regress tiny`")
+                && page.contains("| More. | cpu\\_per\\_statement (writes, multi:2) | "),
             "{page}"
         );
         assert!(page.contains(" | a \\| b | **yes** |") && page.contains("Contenders: `scylla`"), "{page}");

@@ -1,38 +1,76 @@
-//! The comparison that a run of a regression is.
+//! The comparison that a run of a regression is, and where in it an expectation looks.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
-use cqldyno_bench::{Contender, Plan};
-use cqldyno_reports::{MeasureInfo, Pass, Run, ScenarioInfo};
-use cqldyno_scenarios::{Claim, Scenario, Submit, Trial, builtin, suggestion};
+use anyhow::Result;
+use clap::Parser;
+use cqldyno_bench::{Contender, Plan, Programs};
+use cqldyno_reports::{MeasureInfo, Pass, Run, count, list};
+use cqldyno_scenarios::{Claim, Expected, Trial, suggestion};
 
+use crate::names::drivers;
 use crate::outcome::usage;
-use crate::plan::NOISE_SHARE;
+use crate::plan::{Asked, Conditions};
 
 /// What precedes the name of a system call in a meter.
 const BY_NAME: &str = "syscalls:";
+/// Statements that are counted with `--exact` if the run does not say how many.
+const COUNTED: u64 = 100_000;
+/// Fewer points give no exponent with an interval.
+const LEAST_POINTS: usize = 3;
+
+/// The arguments of `cqldyno compare` that make its plan.
+#[derive(clap::Parser)]
+#[command(name = "cqldyno compare", no_binary_name = true, disable_help_flag = true)]
+struct Compared {
+    contender: Vec<String>,
+    #[command(flatten)]
+    asked: Asked,
+    #[command(flatten)]
+    conditions: Conditions,
+}
 
 /// The plan of the run. With `exact` it has one generation and no flame graphs: counts need no more.
-pub fn plan(trial: &Trial, exact: bool, out: PathBuf) -> Result<Plan> {
-    let contenders =
-        trial.contenders.iter().map(|text| text.parse::<Contender>().map_err(usage)).collect::<Result<Vec<_>>>()?;
-    let most = trial.concurrency.last().copied().unwrap_or(1);
-    let mut plan = Plan::new(contenders, scenarios(trial)?);
+pub fn plan(trial: &Trial, exact: bool, out: PathBuf, programs: &Programs) -> Result<Plan> {
+    let refused = |what: String| usage(format!("the run {} {what}", trial.name));
+    let words = shlex::split(&trial.compare)
+        .ok_or_else(|| refused("has a quotation in compare that does not end; close it".to_owned()))?;
+    let Compared { contender, asked, conditions } = Compared::try_parse_from(words).map_err(|error| {
+        let said = error.to_string();
+        let said = said.lines().next().unwrap_or_default();
+        refused(format!("has a compare that cannot be read: {}", said.strip_prefix("error: ").unwrap_or(said)))
+    })?;
+    let contenders = if contender.is_empty() { drivers::compared() } else { contender };
+    let mut plan = asked.plan(&contenders, &trial.scenarios, &conditions, programs)?;
+    let ids: Vec<String> = plan.contenders.iter().map(ToString::to_string).collect();
+    let spots = Spot::of_plan(&plan);
+    let arrangements: Vec<String> = plan.arrangements.iter().map(ToString::to_string).collect();
+    for expected in &trial.expectations {
+        if let Some(other) = expected.claim.contenders().into_iter().find(|text| !ids.contains(&id(text))) {
+            return Err(refused(format!(
+                "expects something of {other}, which is none of its contenders: {}",
+                list(&ids)
+            )));
+        }
+        found(expected, &spots, &arrangements)
+            .map_err(|why| refused(format!("has an expectation of {}: {why}", expected.meter)))?;
+    }
     let meters: Vec<&String> = trial.expectations.iter().map(|expected| &expected.meter).collect();
     let read = meters.iter().map(|meter| pass_of(trial, meter)).collect::<Result<Vec<Pass>>>()?;
-    let judged = meters.iter().zip(read).filter(|(meter, _)| !exact || is_exact(meter)).map(|(_, pass)| pass);
-    let asked = trial.passes.iter().map(|name| named(trial, name)).collect::<Result<Vec<Pass>>>()?;
-    let asked = asked.into_iter().filter(|pass| !(exact && *pass == Pass::Flamegraph));
-    let needed: Vec<Pass> = judged.chain(asked).collect();
-    plan.arrangements = vec![trial.arrangement.parse().map_err(usage)?];
-    plan.concurrency = most;
-    plan.passes = Pass::ALL.into_iter().filter(|pass| *pass != Pass::Timing && needed.contains(pass)).collect();
-    (plan.control, plan.noise_share) = (!exact, (!exact).then_some(NOISE_SHARE));
-    plan.serve_arguments = trial.delay.iter().flat_map(|time| ["--delay".to_owned(), time.clone()]).collect();
-    (plan.reference, plan.out) = (reference(trial), Some(out));
-    Ok(plan.with_blocks(if exact { 1 } else { trial.blocks }, trial.count))
+    let judged = meters.iter().zip(read).filter(|(meter, _)| !exact || is_exact(meter));
+    let needed: Vec<Pass> = judged.map(|(_, pass)| pass).collect();
+    let is_run =
+        |pass: &Pass| (plan.passes.contains(pass) && !(exact && *pass == Pass::Flamegraph)) || needed.contains(pass);
+    let passes = Pass::ALL.into_iter().filter(|pass| *pass != Pass::Timing && is_run(pass)).collect();
+    (plan.passes, plan.out) = (passes, Some(out));
+    plan.reference = plan.reference.take().or_else(|| reference(trial));
+    if !exact {
+        return Ok(plan);
+    }
+    (plan.control, plan.noise_share) = (false, None);
+    plan.limit(None);
+    let counted = if plan.total.is_some() { plan.count } else { COUNTED };
+    Ok(plan.with_blocks(1, counted))
 }
 
 /// The contender before, as its id is.
@@ -47,42 +85,81 @@ pub fn id(text: &str) -> String {
     text.parse::<Contender>().map_or_else(|_| text.to_owned(), |contender| contender.to_string())
 }
 
-/// One scenario per way of submitting and number in flight, in that order.
-fn scenarios(trial: &Trial) -> Result<Vec<Scenario>> {
-    let base = builtin(&trial.scenario).with_context(|| format!("there is no scenario {}", trial.scenario))?;
-    let mut all = Vec::new();
-    for way in &trial.submit {
-        for number in &trial.concurrency {
-            let mut one = base.clone();
-            if trial.concurrency.len() > 1 {
-                one.name = format!("{}-{number}", base.name);
-                if let Some(most) = one.limits.concurrency.filter(|most| most < number) {
-                    return Err(usage(format!(
-                        "the run {} asks for {number} in flight, and the scenario {} allows {most}; name numbers up to that",
-                        trial.name, trial.scenario
-                    )));
-                }
-                one.limits.concurrency = Some(*number);
-            }
-            one.submit = *way;
-            all.push(one);
+/// A scenario of a run at one number of statements in flight.
+pub struct Spot {
+    /// As the run calls it.
+    pub label: String,
+    /// The scenario and its way of submitting.
+    pub scenario: String,
+    /// Absent if the run has one number for all.
+    pub in_flight: Option<u64>,
+}
+
+impl Spot {
+    fn of_plan(plan: &Plan) -> Vec<Spot> {
+        let spot = |one: &cqldyno_scenarios::Scenario| Spot {
+            label: one.label(),
+            scenario: one.kind(),
+            in_flight: one.point.map(|point| point.in_flight),
+        };
+        plan.scenarios.iter().map(spot).collect()
+    }
+
+    pub fn of_run(run: &Run) -> Vec<Spot> {
+        let spot = |one: &cqldyno_reports::ScenarioInfo| Spot {
+            label: one.name.clone(),
+            scenario: one.point.as_ref().map_or(&one.name, |point| &point.of).clone(),
+            in_flight: one.point.as_ref().map(|point| point.in_flight),
+        };
+        run.scenarios.iter().map(spot).collect()
+    }
+}
+
+/// The spots in which an expectation looks, several for an exponent and else one, and the arrangement; or what the file must say.
+pub fn found<'a>(
+    expected: &Expected,
+    spots: &'a [Spot],
+    arrangements: &[String],
+) -> Result<(Vec<&'a Spot>, String), String> {
+    let names = |mut names: Vec<String>| {
+        names.dedup();
+        names
+    };
+    let one_of = |what: &str, asked: Option<&String>, all: Vec<String>| match (asked, all.as_slice()) {
+        (Some(asked), all) if all.contains(asked) => Ok(asked.clone()),
+        (Some(asked), all) => Err(format!("the run has no {what} {asked}; name one of {}", all.join("; "))),
+        (None, [only]) => Ok(only.clone()),
+        (None, all) => Err(format!("the run has several; say which {what} of {}", all.join("; "))),
+    };
+    let arrangement = one_of("arrangement", expected.arrangement.as_ref(), arrangements.to_vec())?;
+    let scenarios = names(spots.iter().map(|spot| spot.scenario.clone()).collect());
+    let scenario = one_of("scenario", expected.scenario.as_ref(), scenarios)?;
+    let here: Vec<&Spot> = spots.iter().filter(|spot| spot.scenario == scenario).collect();
+    if let Claim::Growth { .. } = expected.claim {
+        let points = here.iter().filter(|spot| spot.in_flight.is_some()).count();
+        return if points < LEAST_POINTS {
+            Err(format!(
+                "an exponent needs at least {LEAST_POINTS} numbers of statements in flight, and the run has {}; ask for more with \
+                 --concurrency",
+                count(points.max(1) as u64, "number")
+            ))
+        } else {
+            Ok((here, arrangement))
+        };
+    }
+    let in_flight = |spot: &&Spot| spot.in_flight.map(|number| number.to_string());
+    let asked = expected.at.map(|at| at.to_string());
+    let number = match here.as_slice() {
+        [only] if asked.is_none() => in_flight(only),
+        _ => Some(one_of("number in flight (at)", asked.as_ref(), names(here.iter().filter_map(in_flight).collect()))?),
+    };
+    match here.into_iter().filter(|spot| in_flight(spot) == number).collect::<Vec<_>>() {
+        spots if spots.len() == 1 => Ok((spots, arrangement)),
+        _ => {
+            Err("the run has several numbers of connections, of which an expectation can name none; give one"
+                .to_owned())
         }
     }
-    Ok(all)
-}
-
-/// The numbers of statements in flight that its scenarios have.
-pub fn in_flight(trial: &Trial) -> BTreeSet<u64> {
-    let most = trial.concurrency.last().and_then(|most| usize::try_from(*most).ok()).unwrap_or(1);
-    scenarios(trial).into_iter().flatten().map(|one| one.in_flight(most) as u64).collect()
-}
-
-/// The scenario of an expectation among those of a run.
-pub fn scenario<'a>(run: &'a Run, trial: &Trial, submit: Option<Submit>, at: Option<u64>) -> Option<&'a ScenarioInfo> {
-    let way = submit.and_then(|way| trial.submit.iter().position(|one| *one == way)).unwrap_or(0);
-    let number = at.and_then(|at| trial.concurrency.iter().position(|one| *one == at)).unwrap_or(0);
-    let label = scenarios(trial).ok()?.get(way * trial.concurrency.len() + number)?.label();
-    run.scenarios.iter().find(|one| one.name == label)
 }
 
 /// The name of the system call that the meter counts, if it counts one.
@@ -107,17 +184,6 @@ fn pass_of(trial: &Trial, meter: &str) -> Result<Pass> {
     })
 }
 
-fn named(trial: &Trial, name: &str) -> Result<Pass> {
-    Pass::ALL.into_iter().find(|pass| pass.name() == name).ok_or_else(|| {
-        let all = Pass::ALL.map(Pass::name);
-        usage(format!(
-            "the run {} has the pass {name:?}, and there is no such pass; name one of {}",
-            trial.name,
-            all.join(", ")
-        ))
-    })
-}
-
 /// The measure as its meter declares it.
 pub fn declared(meter: &str) -> Option<MeasureInfo> {
     let own = cqldyno_meter::ALL.iter().flat_map(|one| one.measures).find(|one| one.id == meter);
@@ -130,13 +196,16 @@ mod tests {
 
     use super::*;
 
+    fn planned(trial: &Trial, exact: bool) -> Result<Plan> {
+        plan(trial, exact, PathBuf::from("out"), &Programs::find().unwrap())
+    }
+
     #[test]
     fn every_built_in_regression_has_a_plan_with_the_passes_that_its_meters_need() {
         for regression in regressions() {
             for trial in &regression.runs {
                 for exact in [false, true] {
-                    let plan = plan(trial, exact, PathBuf::from("out")).unwrap_or_else(|error| panic!("{error}"));
-                    assert_eq!(plan.scenarios.len(), trial.submit.len() * trial.concurrency.len());
+                    let plan = planned(trial, exact).unwrap_or_else(|error| panic!("{}: {error}", regression.name));
                     for expected in &trial.expectations {
                         let meter = &expected.meter;
                         let pass = pass_of(trial, meter).unwrap();
@@ -148,30 +217,70 @@ mod tests {
         }
     }
 
+    /// The plan of a run with this `compare` and these fields of its only expectation, of the calls of noop; or what is said of it.
+    fn of(compare: &str, expectation: &str) -> Result<Plan, String> {
+        let text = format!(
+            "name = 'a'\ntitle = 'a'\nsource = 'a'\npublished = 'a'\n[[run]]\nname = 'r'\ncompare = \"{compare}\"\n[[run.expect]]\n\
+             says = 'It does.'\n{expectation}"
+        );
+        let read = cqldyno_scenarios::Regression::from_toml(&text, "a").unwrap_or_else(|error| panic!("{error}"));
+        planned(&read.runs[0], true).map_err(|error| error.to_string())
+    }
+
+    const CALLS: &str = "meter = 'syscalls_per_statement'\nof = 'noop'\nfigure = [0, 1]";
+
     #[test]
     fn what_a_file_asks_for_and_is_not_there_is_refused_before_anything_is_run() {
-        let refused = |change: fn(&mut Trial)| {
-            let mut trial = regressions().remove(0).runs.remove(0);
-            change(&mut trial);
-            let error = plan(&trial, true, PathBuf::from("out")).unwrap_err();
-            assert!(error.to_string().contains(&format!("the run {} ", trial.name)), "{error}");
-            error.to_string()
-        };
-        let meter = refused(|trial| trial.expectations[0].meter = "cpu_per_statment".to_owned());
-        assert!(meter.ends_with("there is no such meter. Did you mean `cpu_per_statement`?"), "{meter}");
-        let pass = refused(|trial| trial.passes = vec!["syscals".to_owned()]);
-        assert!(pass.contains("has the pass \"syscals\", and there is no such pass; name one of "), "{pass}");
-        let limit = refused(|trial| (trial.scenario, trial.concurrency) = ("batch".to_owned(), vec![64, 1_024]));
-        assert!(limit.ends_with("asks for 1024 in flight, and the scenario batch allows 64; name numbers up to that"));
+        let one = "noop --scenario writes";
+        for (compare, expectation, sentence) in [
+            (
+                one,
+                "meter = 'cpu_per_statment'\nof = 'noop'\nfigure = [0, 1]",
+                "there is no such meter. Did you mean `cpu_per_statement`?",
+            ),
+            (
+                one,
+                "meter = 'wall'\nof = 'floor'\nfigure = [0, 1]",
+                "the run r expects something of floor, which is none of its contenders: noop",
+            ),
+            (
+                "noop --pass syscals",
+                CALLS,
+                "the run r has a compare that cannot be read: invalid value 'syscals' for '--pass <PASS>'",
+            ),
+            (
+                "noop --out here",
+                CALLS,
+                "the run r has a compare that cannot be read: unexpected argument '--out' found",
+            ),
+            ("noop 'form", CALLS, "the run r has a quotation in compare that does not end; close it"),
+            ("noop", CALLS, "the run has several; say which scenario of writes; reads; mixed"),
+            (
+                "noop --scenario writes --arrangement multi:2,current",
+                CALLS,
+                "say which arrangement of multi:2; current",
+            ),
+            ("noop --scenario batch -c 64,1024", CALLS, "the scenario batch has at most 64 in flight"),
+            ("noop --scenario writes -c 4,8", CALLS, "the run has several; say which number in flight (at) of 4; 8"),
+            (
+                "noop --scenario writes -c 4,8",
+                "meter = 'syscalls_per_statement'\nof = 'noop'\nexponent = [0, 1]",
+                "an exponent needs at least 3 numbers of statements in flight, and the run has 2 numbers; ask for more with --concurrency",
+            ),
+        ] {
+            let said = of(compare, expectation).err().unwrap_or_default();
+            assert!(said.contains(sentence), "{compare}: {said}");
+        }
+        let other = of("noop -c 4,8 --scenario writes", &format!("{CALLS}\nat = 16")).err().unwrap_or_default();
+        assert!(other.ends_with("the run has no number in flight (at) 16; name one of 4; 8"), "{other}");
     }
 
     #[test]
-    fn a_run_has_as_many_in_flight_as_its_scenario_allows() {
-        let mut trial = regressions().remove(0).runs.remove(0);
-        (trial.scenario, trial.concurrency) = ("batch".to_owned(), vec![1_024]);
-        assert_eq!(in_flight(&trial), [64].into());
-        let asked = crate::regress::text::asked(&trial);
-        assert!(asked.contains("batch, 64 in flight,"), "{asked}");
+    fn a_run_takes_every_flag_of_a_comparison() {
+        let line = "noop --nodes 3,tokens=16 --shards 2 --rate 500 --delay 1ms --scenario reads,writes --count 7k";
+        let plan = of(line, &format!("{CALLS}\nscenario = 'reads'")).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((plan.rate, plan.count, plan.blocks, plan.scenarios.len()), (Some(500), 7_000, 1, 2));
+        assert_eq!(plan.serve_arguments, ["--nodes", "3,tokens=16", "--shards", "2", "--delay", "1ms"]);
     }
 
     #[test]

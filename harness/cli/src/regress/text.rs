@@ -1,10 +1,9 @@
 //! A regression on a terminal.
 
 use cqldyno_reports::{Part, plain, three_digits, whole};
-use cqldyno_scenarios::{Claim, Expected, Regression, Submit, Trial};
+use cqldyno_scenarios::{Claim, Expected, Regression, Trial};
 
 use super::judge::{Judgement, outcome};
-use super::plan::in_flight;
 use crate::outcome::Outcome;
 use crate::terminal::named;
 
@@ -60,22 +59,19 @@ pub fn verdict<'a>(name: &str, all: impl Iterator<Item = &'a Judgement> + Clone)
     format!("{name}: {verdict} ({counts}).")
 }
 
-/// What the run asks, in words.
+/// What the run asks: its name, and the comparison that it is.
 pub fn asked(trial: &Trial) -> String {
-    let numbers: Vec<String> = in_flight(trial).iter().map(|number| whole(*number as f64)).collect();
-    let mut parts = vec![trial.scenario.clone(), format!("{} in flight", numbers.join("/")), trial.arrangement.clone()];
-    if trial.submit != [Submit::default()] {
-        let ways: Vec<&str> = trial.submit.iter().map(|way| way.name()).collect();
-        parts.push(format!("submitted by {}", ways.join("/")));
-    }
-    parts.extend(trial.delay.iter().map(|time| format!("answers delayed by {time}")));
-    format!("{}: {}", trial.name, parts.join(", "))
+    let words: Vec<&str> = trial.compare.split_whitespace().collect();
+    let own: Vec<&str> = trial.scenarios.iter().map(|one| one.name.as_str()).collect();
+    let own = if own.is_empty() { String::new() } else { format!(", of its own {}", own.join(", ")) };
+    format!("{}: cqldyno compare {}{own}", trial.name, words.join(" "))
 }
 
 /// The meter, and where it is read if the run has several places.
 pub fn meter(expected: &Expected) -> String {
     let at = expected.at.map(|at| format!("{} in flight", whole(at as f64)));
-    let place: Vec<String> = expected.submit.iter().map(ToString::to_string).chain(at).collect();
+    let place: Vec<String> =
+        [&expected.scenario, &expected.arrangement].into_iter().flatten().cloned().chain(at).collect();
     if place.is_empty() { expected.meter.clone() } else { format!("{} ({})", expected.meter, place.join(", ")) }
 }
 
@@ -129,7 +125,7 @@ mod tests {
 
     fn tiny() -> Regression {
         let text = "name = 'tiny'\ntitle = 'Two calls for one.'\nsource = 'https://example.org/1'\npublished = 'Twice.'\n[[run]]\n\
-            name = 'calls'\ncontenders = ['a@1', 'a@2']\nscenario = 'writes'\ndelay = '1ms'\n[[run.expect]]\nsays = 'Half the calls.'\n\
+            name = 'calls'\ncompare = 'a@1 a@2 --delay 1ms'\n[[run.expect]]\nsays = 'Half the calls.'\n\
             meter = 'syscalls:sendto'\nfrom = 'a@1'\nto = 'a@2'\ndirection = 'falls'\npublished = '1 to 0.5'";
         Regression::from_toml(text, "tiny").unwrap()
     }
@@ -150,7 +146,7 @@ mod tests {
         assert_eq!(text(&head(&tiny)), "Two calls for one.\nSource: https://example.org/1\nPublished: Twice.\n");
         assert_eq!(
             text(&run(trial, &judgements)),
-            "calls: writes, 1,024 in flight, multi:2, answers delayed by 1ms\n  yes Half the calls.\n      syscalls:sendto: \
+            "calls: cqldyno compare a@1 a@2 --delay 1ms\n  yes Half the calls.\n      syscalls:sendto: \
              1.00 a@1 -> 0.0430 a@2\n      ratio 0.0430, expected at most 0.980\n      published: 1 to 0.5\n"
         );
         assert_eq!(verdict("tiny", judgements.iter().map(|(_, one)| one)), "tiny: reproduced (1 as expected).");
