@@ -365,7 +365,7 @@ mod tests {
         let columns = 2 * SUMS + 3;
         let kinds: Vec<Column> =
             (0..columns).map(|plus| Kind::Bigint { times: 1, plus: 100 * plus as i64 }.into()).collect();
-        for kept in [&[5..9][..], &[]] {
+        for kept in [&[5..9, 20..21][..], &[]] {
             let expected = Columns::expected(&several(Vec::clone(&kinds), 3), kept);
             let verified = |change: &dyn Fn(&mut Cells)| {
                 let mut cells = cells(&expected);

@@ -68,8 +68,8 @@ pub(crate) async fn run<S: Session>(run: Arc<Run<S>>, way: Way) -> Result<(Count
         let (run, polls) = (Arc::clone(&run), Arc::clone(&polls));
         // A task spawns them, for the reason that slots have.
         let spawn = match run.bench.prepared.iter().map(|one| one.values.len()).max().unwrap_or(0) {
-            ..=FEW_VALUES => spawn::<S, FEW_VALUES>,
-            ..=MANY_VALUES => spawn::<S, MANY_VALUES>,
+            few if few <= FEW_VALUES => spawn::<S, FEW_VALUES>,
+            many if many <= MANY_VALUES => spawn::<S, MANY_VALUES>,
             _ => spawn::<S, MAX_VALUES>,
         };
         tokio::spawn(async move { way.shares().map(|share| spawn(&run, way, share, &polls)).collect() })
