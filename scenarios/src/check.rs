@@ -1,6 +1,6 @@
 //! What makes a scenario impossible to run, beyond what the types say: one sentence and one place each.
 
-use crate::cql::count_markers;
+use crate::cql::bind_markers;
 use crate::fault::Step::{Field, Item};
 use crate::fault::{Fault, ensure};
 use crate::keys::different_elements;
@@ -254,7 +254,7 @@ fn check_values(statement: &str, what: &str, cql: &str, values: &[Column]) -> Re
     ensure(values.len() <= MAX_VALUES, &here, || {
         format!("statement {statement} binds {} values; at most {MAX_VALUES} are possible", values.len())
     })?;
-    let markers = count_markers(cql);
+    let markers = bind_markers(cql).len();
     ensure(markers == values.len(), &here, || {
         let counted = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
         format!(

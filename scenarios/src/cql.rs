@@ -8,7 +8,8 @@ use std::str::Chars;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Token {
     Word(String),
-    Marker,
+    /// With its name if it has one, in lower case unless quoted.
+    Marker(Option<String>),
     Literal,
     Sign(char),
 }
@@ -35,20 +36,16 @@ pub(crate) fn spans(cql: &str) -> Vec<(Token, usize)> {
             '/' if rest.next_if_eq(&'*').is_some() => {
                 while rest.next().is_some_and(|c| c != '*' || rest.next_if_eq(&'/').is_none()) {}
             }
-            '?' => tokens.push(Token::Marker),
+            '?' => tokens.push(Token::Marker(None)),
             ':' if rest.peek().is_some_and(begins_name) && !is_after_key(&spans) => {
-                match rest.next_if_eq(&'"') {
-                    Some(quote) => drop(quoted(&mut rest, quote)),
-                    None => while rest.next_if(|c| is_in_word(*c)).is_some() {},
-                }
-                tokens.push(Token::Marker);
+                let name = match rest.next_if_eq(&'"') {
+                    Some(quote) => quoted(&mut rest, quote),
+                    None => word(&mut rest),
+                };
+                tokens.push(Token::Marker(Some(name)));
             }
             c if is_in_word(c) => {
-                let mut word = c.to_lowercase().to_string();
-                while let Some(c) = rest.next_if(|c| is_in_word(*c)) {
-                    word.extend(c.to_lowercase());
-                }
-                tokens.push(Token::Word(word));
+                tokens.push(Token::Word(c.to_lowercase().to_string() + &word(&mut rest)));
             }
             c if c.is_whitespace() => {}
             c => tokens.push(Token::Sign(c)),
@@ -57,6 +54,11 @@ pub(crate) fn spans(cql: &str) -> Vec<(Token, usize)> {
         spans.extend(tokens.pop().map(|token| (token, end)));
     }
     spans
+}
+
+/// What is left of a word, in lower case.
+fn word(rest: &mut Peekable<Chars<'_>>) -> String {
+    std::iter::from_fn(|| rest.next_if(|c| is_in_word(*c))).flat_map(char::to_lowercase).collect()
 }
 
 fn is_in_word(c: char) -> bool {
@@ -215,9 +217,10 @@ pub(crate) fn list(tokens: &[Token]) -> Option<(Vec<&[Token]>, &[Token])> {
     }
 }
 
-/// The number of bind markers outside of quotes and comments.
-pub(crate) fn count_markers(cql: &str) -> usize {
-    tokens(cql).iter().filter(|token| **token == Token::Marker).count()
+/// The bind markers outside of quotes and comments, each with its name if it has one.
+pub(crate) fn bind_markers(cql: &str) -> Vec<Option<String>> {
+    let name = |token| if let Token::Marker(name) = token { Some(name) } else { None };
+    tokens(cql).into_iter().filter_map(name).collect()
 }
 
 pub(crate) fn begins_with(cql: &str, words: &[&str]) -> bool {
@@ -296,7 +299,7 @@ impl Uses {
             let (values, rest) = list(after(rest, &["values"])?)?;
             let mut bound = Vec::new();
             for (column, value) in columns.into_iter().zip(values) {
-                bound.extend(value.iter().filter(|token| **token == Token::Marker).map(|_| named(column)));
+                bound.extend(value.iter().filter(|token| matches!(token, Token::Marker(_))).map(|_| named(column)));
             }
             bound.extend(markers(rest));
             return Some(Uses { table, writes: true, bound, selected: Vec::new() });
@@ -346,7 +349,7 @@ fn markers(tokens: &[Token]) -> Vec<Option<String>> {
     while let [token, next @ ..] = rest {
         rest = next;
         match token {
-            Token::Marker => bound.push(match &left {
+            Token::Marker(_) => bound.push(match &left {
                 Left::Column(column) => Some(column.clone()),
                 Left::Columns(columns) if depth > 0 => columns.get(place).cloned(),
                 Left::Columns(_) | Left::Nothing => None,
@@ -460,15 +463,18 @@ mod tests {
 
     #[test]
     fn markers_are_counted_outside_of_quotes_and_comments() {
-        assert_eq!(count_markers("SELECT '?', \"?\" /* ? */ FROM t WHERE a = ? AND b = 'it''s ?' AND c = ? -- ?"), 2);
+        assert_eq!(
+            bind_markers("SELECT '?', \"?\" /* ? */ FROM t WHERE a = ? AND b = 'it''s ?' AND c = ? -- ?").len(),
+            2
+        );
     }
 
     #[test]
     fn a_named_marker_is_one_and_the_colon_of_a_map_is_none() {
         assert_eq!(bound("INSERT INTO ks.t (a, \"B\") VALUES (:a, :\"B\") USING TTL :ttl"), ["a", "B", ""]);
         assert_eq!(bound("SELECT v FROM ks.t WHERE a = :a AND b IN (:b1, ?) LIMIT :n"), ["a", "b", "b", ""]);
-        assert_eq!(count_markers("UPDATE ks.t SET m = {'x': :x, :k: 5, y: z}, u = {x: 1, y : :y} WHERE a=:a"), 4);
-        assert_eq!(count_markers("CREATE KEYSPACE ks WITH replication = {'class': S, rf: 3} AND x = ':y'"), 0);
+        assert_eq!(bind_markers("UPDATE ks.t SET m = {'x': :x, :k: 5, y: z}, u = {x: 1, y : :y} WHERE a=:a").len(), 4);
+        assert_eq!(bind_markers("CREATE KEYSPACE ks WITH replication = {'class': S, rf: 3} AND x = ':y'").len(), 0);
     }
 
     #[test]

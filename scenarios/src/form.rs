@@ -14,6 +14,7 @@ use toml::de::{DeTable, DeValue};
 use self::fields::{Entry, Fields, find};
 use self::mistake::Mistake;
 use crate::column::{By, Column, Kind};
+use crate::cql::bind_markers;
 use crate::distribution::Length;
 use crate::fault::{Fault, Step};
 use crate::operation::{Limits, MAX_BATCH, Operation};
@@ -102,13 +103,13 @@ fn text(entry: Entry<'_>) -> Result<String, Mistake> {
 
 fn statement(entry: Entry<'_>) -> Result<Statement, Mistake> {
     let mut fields = entry.fields("a statement")?;
+    let name = fields.required("name", text)?;
+    let cql = fields.required("cql", text)?;
     let statement = Statement {
-        name: fields.required("name", text)?,
-        cql: fields.required("cql", text)?,
         weight: fields.optional("weight", |entry| entry.whole(1..=i128::from(u32::MAX)))?.map_or(1, |n| n as u32),
         operation: fields.optional("operation", |entry| entry.word(&Operation::WORDS))?.unwrap_or_default(),
         size: fields.optional("size", |entry| entry.whole(1..=i128::from(MAX_BATCH)))?.map(|size| size as u64),
-        values: fields.required("values", columns)?,
+        values: fields.required("values", |entry| bound(entry, &cql))?,
         keys: fields.optional("keys", |entry| entry.whole(1..=i128::from(MOST)))?.map(|keys| keys as u64),
         keys_of: fields.optional("keys_of", text)?,
         adds: fields
@@ -119,6 +120,8 @@ fn statement(entry: Entry<'_>) -> Result<Statement, Mistake> {
         expect: fields.optional("expect", expectation)?,
         load: fields.optional("load", load)?,
         read_back: fields.optional("read_back", read_back)?,
+        name,
+        cql,
     };
     fields.end(statement)
 }
@@ -145,22 +148,43 @@ fn expectation(entry: Entry<'_>) -> Result<Expectation, Mistake> {
 
 fn load(entry: Entry<'_>) -> Result<Load, Mistake> {
     let mut fields = entry.fields("[statement.load]")?;
+    let cql = fields.required("cql", text)?;
     let load = Load {
-        cql: fields.required("cql", text)?,
-        values: fields.required("values", columns)?,
+        values: fields.required("values", |entry| bound(entry, &cql))?,
         shift: fields.optional("shift", Entry::truth)?.unwrap_or_default(),
+        cql,
     };
     fields.end(load)
 }
 
 fn read_back(entry: Entry<'_>) -> Result<ReadBack, Mistake> {
     let mut fields = entry.fields("[statement.read_back]")?;
+    let cql = fields.required("cql", text)?;
     let read_back = ReadBack {
-        cql: fields.required("cql", text)?,
-        values: fields.required("values", columns)?,
+        values: fields.required("values", |entry| bound(entry, &cql))?,
         columns: fields.required("columns", columns)?,
+        cql,
     };
     fields.end(read_back)
+}
+
+/// The columns that `cql` binds, in the order of its markers: written in that order, or each under its marker's name.
+fn bound(entry: Entry<'_>, cql: &str) -> Result<Vec<Column>, Mistake> {
+    let Some(named) = entry.named(column) else { return columns(entry) };
+    let (named, markers) = (named?, bind_markers(cql));
+    let is_of = |found: &str, name: &str| found == name || found.to_lowercase() == name;
+    let Some(names) = markers.into_iter().collect::<Option<Vec<String>>>() else {
+        return Err(entry
+            .mistake("values has names here, and the cql has a marker without one; use a list, or name every marker"));
+    };
+    if let Some((unknown, _)) = named.iter().find(|(found, _)| !names.iter().any(|name| is_of(found, name))) {
+        return Err(entry.mistake(format!("values has {unknown}, and the cql has no marker :{unknown}; leave it out")));
+    }
+    let value = |name: &String| match named.iter().find(|(found, _)| is_of(found, name)) {
+        Some((_, column)) => Ok(column.clone()),
+        None => Err(entry.mistake(format!("values has no {name}, and the cql has the marker :{name}; add it"))),
+    };
+    names.iter().map(value).collect()
 }
 
 fn columns(entry: Entry<'_>) -> Result<Vec<Column>, Mistake> {

@@ -407,7 +407,8 @@ impl Import {
 
 /// Whether the column must equal a bound value.
 fn is_compared(clauses: &[Token], name: &str) -> bool {
-    let is_it = |three: &[Token]| matches!(three, [Token::Word(word), Token::Sign('='), Token::Marker] if word == name);
+    let is_it =
+        |three: &[Token]| matches!(three, [Token::Word(word), Token::Sign('='), Token::Marker(_)] if word == name);
     clauses.windows(3).any(is_it)
 }
 

@@ -11,7 +11,7 @@ use crate::replication::Replication;
 use crate::{By, Column, Kind, Limits, Operation, Order, Submit};
 
 /// The most values that a statement binds, and the most columns of an expected row.
-pub const MAX_VALUES: usize = 32;
+pub const MAX_VALUES: usize = 256;
 
 /// The most bytes of values that a statement or a row has: a frame holds 16 MiB, and 64 KiB are left for the rest.
 pub const MAX_VALUE_BYTES: usize = (16 << 20) - (64 << 10);

@@ -369,6 +369,21 @@ impl Columns {
         with_room(self.any.room, |mut room| work(self.value(row, index, &mut room)))
     }
 
+    /// As [`Columns::bind`] does, in a vector that is empty.
+    #[inline]
+    pub(crate) fn bind_into<'r, 'a>(
+        &self,
+        row: u64,
+        values: &'r mut Vec<Value<'a>>,
+        room: &'a mut [u8],
+    ) -> &'r [Value<'a>] {
+        if self.bigints.is_empty() {
+            self.bind_rows(row..row.saturating_add(1), values, room);
+        }
+        values.extend(self.bigints.iter().map(|bigint| bigint.value(row)));
+        values
+    }
+
     /// Appends the values of the rows with these numbers, row by row; `room` has [`Columns::room`] bytes for each.
     pub(crate) fn bind_rows<'a>(&self, rows: Range<u64>, values: &mut Vec<Value<'a>>, mut room: &'a mut [u8]) {
         for row in rows {

@@ -21,6 +21,8 @@ use crate::verify::verify;
 
 /// Values that a small slot has room for.
 pub(crate) const FEW_VALUES: usize = 3;
+/// Values that a slot of most scenarios has room for.
+pub(crate) const MANY_VALUES: usize = 32;
 /// Values that a slot of selects by key has room for.
 const ONE_VALUE: usize = 1;
 
@@ -161,14 +163,16 @@ pub(crate) async fn run<S: Session>(run: Arc<Run<S>>) -> Result<Counted, Panicke
                 return tokio::spawn(operations::slot(Arc::clone(&run)));
             }
             let run = Presence { run: Arc::clone(&run) };
-            if most_room > 0 {
+            if most_values > MANY_VALUES {
                 tokio::spawn(slot::<S, MAX_VALUES, _>(run, vec![0u8; most_room]))
+            } else if most_room > 0 {
+                tokio::spawn(slot::<S, MANY_VALUES, _>(run, vec![0u8; most_room]))
             } else if most_values <= ONE_VALUE {
                 tokio::spawn(slot::<S, ONE_VALUE, _>(run, NO_ROOM))
             } else if most_values <= FEW_VALUES {
                 tokio::spawn(slot::<S, FEW_VALUES, _>(run, NO_ROOM))
             } else {
-                tokio::spawn(slot::<S, MAX_VALUES, _>(run, NO_ROOM))
+                tokio::spawn(slot::<S, MANY_VALUES, _>(run, NO_ROOM))
             }
         }
     });

@@ -14,14 +14,14 @@
 //! late, and that is the driver's time. `noop` at the same rate shows what the pacer itself costs.
 
 use std::io;
+use std::mem::take;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use cqldyno_driver_api::{Rows, Session};
+use cqldyno_driver_api::{Rows, Session, Value};
 use cqldyno_protocol::{Failed, FailureKind, Pace};
-use cqldyno_scenarios::MAX_VALUES;
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use quanta::Clock;
@@ -30,11 +30,10 @@ use tokio::net::unix::pipe;
 use tokio::sync::Semaphore;
 use tokio::task::{consume_budget, yield_now};
 
-use crate::binding::Values;
 use crate::gauge::Gauge;
 use crate::generator::{Presence, Run, check, spawn_all};
 use crate::latencies::Latencies;
-use crate::operations::Room;
+use crate::operations::{Room, emptied};
 use crate::recorder::{Counted, ticks_per_second};
 
 /// A statement issued later than this after its intended start is late.
@@ -237,10 +236,11 @@ async fn slot<S: Session>(run: Arc<Run<S>>, pacer: Arc<Pacer>) {
             let now = || run.recorders.now();
             Box::pin(operations.issue(bench, prepared, issue, &mut room, now)).await
         } else {
-            let mut values = Values::<MAX_VALUES>::new();
-            let values = prepared.values.bind(issue.key, &mut values, &mut room.bytes);
-            let outcome = bench.session.execute(&prepared.statement, values, &mut rows).await;
+            let mut values: Vec<Value<'_>> = take(&mut room.values);
+            let bound = prepared.values.bind_into(issue.key, &mut values, &mut room.bytes);
+            let outcome = bench.session.execute(&prepared.statement, bound, &mut rows).await;
             let answered = run.recorders.now();
+            room.values = emptied(values);
             (answered, check(bench, prepared, outcome, issue.key, &mut rows))
         };
         run.recorders.answered(issue.statement, issued, answered);

@@ -11,11 +11,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use cqldyno_driver_api::{BatchRows, DriverError, Rows, Session, Value};
 use cqldyno_protocol::Job;
-use cqldyno_scenarios::{Issue, MAX_VALUES, Operation};
+use cqldyno_scenarios::{Issue, Operation};
 use quanta::Clock;
 use tokio::task::{consume_budget, yield_now};
 
-use crate::binding::Values;
 use crate::cell::close;
 use crate::gauge::Gauge;
 use crate::generator::{Bench, Prepared, Presence, Run, Source, check};
@@ -56,7 +55,7 @@ pub(crate) struct Operations<S> {
 pub(crate) struct Room {
     rows: Rows,
     /// Empty between two statements.
-    values: Vec<Value<'static>>,
+    pub(crate) values: Vec<Value<'static>>,
     /// Where unique texts and blobs lie.
     pub(crate) bytes: Vec<u8>,
     text: String,
@@ -75,7 +74,7 @@ impl Room {
 }
 
 /// The same allocation without values.
-fn emptied(mut values: Vec<Value<'_>>) -> Vec<Value<'static>> {
+pub(crate) fn emptied(mut values: Vec<Value<'_>>) -> Vec<Value<'static>> {
     values.clear();
     values.into_iter().map(|_| Value::Null).collect()
 }
@@ -140,9 +139,10 @@ impl<S: Session> Operations<S> {
         let Room { rows, values: kept, bytes, text } = room;
         let (answered, outcome) = match self.each.get(issue.statement) {
             None | Some(How::Execute) => {
-                let mut values = Values::<MAX_VALUES>::new();
-                let values = prepared.values.bind(issue.key, &mut values, bytes);
-                let outcome = bench.session.execute(statement, values, rows).await;
+                let mut values: Vec<Value<'_>> = take(kept);
+                let bound = prepared.values.bind_into(issue.key, &mut values, bytes);
+                let outcome = bench.session.execute(statement, bound, rows).await;
+                *kept = emptied(values);
                 (now(), outcome)
             }
             Some(How::Batch { rows }) => {
@@ -162,16 +162,18 @@ impl<S: Session> Operations<S> {
                 (now(), outcome.map(drop))
             }
             Some(How::Unprepared { cql }) => {
-                let mut values = Values::<MAX_VALUES>::new();
-                let values = prepared.values.bind(issue.key, &mut values, bytes);
-                let outcome = bench.session.query_values(cql, values, rows).await;
+                let mut values: Vec<Value<'_>> = take(kept);
+                let bound = prepared.values.bind_into(issue.key, &mut values, bytes);
+                let outcome = bench.session.query_values(cql, bound, rows).await;
+                *kept = emptied(values);
                 (now(), outcome)
             }
             Some(How::Connect { texts, at }) => {
-                let mut values = Values::<MAX_VALUES>::new();
-                let values = prepared.values.bind(issue.key, &mut values, bytes);
-                let (session, outcome) = first_answer(&self.connect, texts, *at, values, rows).await;
+                let mut values: Vec<Value<'_>> = take(kept);
+                let bound = prepared.values.bind_into(issue.key, &mut values, bytes);
+                let (session, outcome) = first_answer(&self.connect, texts, *at, bound, rows).await;
                 let answered = now();
+                *kept = emptied(values);
                 if let Some(session) = session {
                     close(session).await;
                 }

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use std::ops::Range;
 
 use cqldyno_driver_api::{Rows, Value};
-use cqldyno_scenarios::{MAX_VALUES, RowCheck};
+use cqldyno_scenarios::RowCheck;
 
 use crate::binding::Columns;
 
@@ -19,8 +19,11 @@ const MOST_KEPT: u64 = 1 << 20;
 const POINT: u64 = 0x9e37_79b9_7f4a_7c1b;
 const ODD: u64 = 0xd6e8_feb8_6659_fd93;
 
-/// Checksums of the columns, at most [`MAX_VALUES`] of them.
-pub(crate) type Sums = [u64; MAX_VALUES];
+/// Checksums that a key has at most.
+const SUMS: usize = 32;
+
+/// Checksums of the columns. Columns whose indexes differ by a multiple of [`SUMS`] share one, row by row in turn.
+pub(crate) type Sums = [u64; SUMS];
 
 /// The expected checksums of as many keys as are kept.
 #[derive(Clone, Debug, Default)]
@@ -31,7 +34,7 @@ pub(crate) struct Known {
 impl Known {
     /// Computes those of `ranges` for which there is room.
     pub(crate) fn of(columns: &Columns, ranges: &[Range<u64>]) -> Known {
-        let width = columns.len();
+        let width = columns.len().min(SUMS);
         let mut room = MOST_KEPT / width.max(1) as u64;
         let mut parts = Vec::new();
         for range in ranges {
@@ -45,12 +48,12 @@ impl Known {
 
     #[inline]
     pub(crate) fn get(&self, columns: &Columns, key: u64) -> Sums {
-        let width = columns.len();
+        let width = columns.len().min(SUMS);
         for (range, sums) in &self.parts {
             if range.contains(&key)
                 && let Some(found) = sums.chunks_exact(width.max(1)).nth((key - range.start) as usize)
             {
-                let mut all = [0; MAX_VALUES];
+                let mut all = [0; SUMS];
                 all.iter_mut().zip(found).for_each(|(sum, found)| *sum = *found);
                 return all;
             }
@@ -61,7 +64,7 @@ impl Known {
 
 /// The expected checksums of `key`, computed cell by cell.
 fn due(columns: &Columns, key: u64) -> Sums {
-    let mut sums: Sums = [0; MAX_VALUES];
+    let mut sums: Sums = [0; SUMS];
     if columns.check() == RowCheck::Content {
         let row = |number| {
             stir((0..columns.len()).fold(0, |sum, at| columns.with_value(number, at, |value| with(sum, value))))
@@ -70,8 +73,10 @@ fn due(columns: &Columns, key: u64) -> Sums {
         return sums;
     }
     for row in columns.rows_of(key).numbers() {
-        for (index, sum) in sums.iter_mut().enumerate().take(columns.len()) {
-            *sum = columns.with_value(row, index, |value| with(*sum, value));
+        for first in (0..columns.len()).step_by(SUMS) {
+            for (index, sum) in (first..columns.len()).zip(&mut sums) {
+                *sum = columns.with_value(row, index, |value| with(*sum, value));
+            }
         }
     }
     sums
@@ -81,7 +86,7 @@ fn due(columns: &Columns, key: u64) -> Sums {
 /// number of columns.
 #[inline]
 pub(crate) fn found(rows: &Rows, width: usize, check: RowCheck) -> Result<Sums, usize> {
-    let mut sums: Sums = [0; MAX_VALUES];
+    let mut sums: Sums = [0; SUMS];
     for (at, row) in rows.iter().enumerate() {
         if row.len() != width {
             return Err(at);
@@ -90,8 +95,10 @@ pub(crate) fn found(rows: &Rows, width: usize, check: RowCheck) -> Result<Sums, 
             sums[0] = sums[0].wrapping_add(stir((0..width).fold(0u64, |sum, at| with(sum, row.get(at)))));
             continue;
         }
-        for (index, sum) in sums.iter_mut().enumerate().take(width) {
-            *sum = with(*sum, row.get(index));
+        for first in (0..width).step_by(SUMS) {
+            for (index, sum) in (first..width).zip(&mut sums) {
+                *sum = with(*sum, row.get(index));
+            }
         }
     }
     Ok(sums)
@@ -350,6 +357,26 @@ mod tests {
                 assert!(message.starts_with(&place), "{message}");
                 assert!(check(|cells| cells[row][column] = Value::Null).is_err() || column == 1);
             }
+        }
+    }
+
+    #[test]
+    fn every_wrong_or_swapped_cell_of_more_columns_than_checksums_is_found() {
+        let columns = 2 * SUMS + 3;
+        let kinds: Vec<Column> =
+            (0..columns).map(|plus| Kind::Bigint { times: 1, plus: 100 * plus as i64 }.into()).collect();
+        for kept in [&[5..9, 20..21][..], &[]] {
+            let expected = Columns::expected(&several(Vec::clone(&kinds), 3), kept);
+            let verified = |change: &dyn Fn(&mut Cells)| {
+                let mut cells = cells(&expected);
+                change(&mut cells);
+                verify(Some(&expected), KEY, &rows(&cells))
+            };
+            assert_eq!(verified(&|_| ()), Ok(()));
+            for column in 0..columns {
+                assert!(verified(&|cells| cells[1][column] = Value::Bigint(-1)).is_err(), "column {column}");
+            }
+            assert!(verified(&|cells| cells[1].swap(1, 1 + SUMS)).is_err(), "two columns that share a checksum");
         }
     }
 

@@ -18,7 +18,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::{JoinHandle, unconstrained, yield_now};
 
 use crate::binding::Values;
-use crate::generator::{FEW_VALUES, Panicked, Presence, Run, check};
+use crate::generator::{FEW_VALUES, MANY_VALUES, Panicked, Presence, Run, check};
 use crate::recorder::Counted;
 
 /// A stream lets other tasks run after so many answers, even if its driver is always ready. It is a rare event, so that it
@@ -67,8 +67,11 @@ pub(crate) async fn run<S: Session>(run: Arc<Run<S>>, way: Way) -> Result<(Count
     let tasks = {
         let (run, polls) = (Arc::clone(&run), Arc::clone(&polls));
         // A task spawns them, for the reason that slots have.
-        let has_few = run.bench.prepared.iter().all(|one| one.values.len() <= FEW_VALUES);
-        let spawn = if has_few { spawn::<S, FEW_VALUES> } else { spawn::<S, MAX_VALUES> };
+        let spawn = match run.bench.prepared.iter().map(|one| one.values.len()).max().unwrap_or(0) {
+            few if few <= FEW_VALUES => spawn::<S, FEW_VALUES>,
+            many if many <= MANY_VALUES => spawn::<S, MANY_VALUES>,
+            _ => spawn::<S, MAX_VALUES>,
+        };
         tokio::spawn(async move { way.shares().map(|share| spawn(&run, way, share, &polls)).collect() })
     };
     let counted = run.wait_for(tasks).await?;

@@ -464,7 +464,7 @@ fn a_job_that_cannot_be_carried_out_is_refused_with_a_sentence() {
     assert!(refused(|job| job.target.clear()).contains("no address"));
     assert!(refused(|job| job.count = 1).contains("ask for at least 2"));
     assert!(refused(|job| job.scenario.statements.clear()).contains("has no [[statement]]"));
-    assert!(refused(|job| job.scenario.statements[0].values = vec![Kind::Null {}.into(); 33]).contains("at most 32"));
+    assert!(refused(|job| job.scenario.statements[0].values = vec![Kind::Null {}.into(); 257]).contains("at most 256"));
     let too_long = |job: &mut Job| {
         let length = NonZeroU64::new(65_535).unwrap();
         let list = Kind::List { of: Box::new(Kind::Int { times: 1, plus: 0 }), length };

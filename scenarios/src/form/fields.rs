@@ -1,6 +1,7 @@
 //! A table of the TOML form, read field by field: a field that is missing, unknown or of the wrong kind is a mistake at its
 //! place.
 
+use std::borrow::Cow;
 use std::ops::{Range, RangeInclusive};
 
 use toml::Spanned;
@@ -112,6 +113,19 @@ impl<'a> Entry<'a> {
     pub(crate) fn list<T>(self, read: impl FnMut(Entry<'a>) -> Result<T, Mistake>) -> Result<Vec<T>, Mistake> {
         let DeValue::Array(items) = self.value.get_ref() else { return Err(self.wrong_kind(&self.a_list())) };
         items.iter().map(|value| Entry { name: self.name, is_item: true, value }).map(read).collect()
+    }
+
+    /// What a table has under each name; `None` if this is no table.
+    pub(crate) fn named<T>(
+        self,
+        mut read: impl FnMut(Entry<'a>) -> Result<T, Mistake>,
+    ) -> Option<Result<Vec<(&'a str, T)>, Mistake>> {
+        let DeValue::Table(table) = self.value.get_ref() else { return None };
+        let one = |(key, value): (&'a Spanned<_>, &'a Spanned<DeValue<'a>>)| {
+            let name: &'a Cow<'a, str> = key.get_ref();
+            Ok((name.as_ref(), read(Entry { name, is_item: false, value })?))
+        };
+        Some(table.iter().map(one).collect())
     }
 
     /// The fields of a table, which is `of`: `a statement`.

@@ -329,3 +329,26 @@ fn a_way_of_submitting_is_read_and_takes_prepared_statements_alone() {
         "{message}"
     );
 }
+
+#[test]
+fn values_may_be_written_under_the_names_of_their_markers_in_any_order_and_once_for_a_name_that_repeats() {
+    let insert = "cql = \"INSERT INTO ks.t (pk, v) VALUES (?, ?)\"\nvalues = [{ type = \"bigint\" }, { type = \"text\", length = 3 }]";
+    let named = |cql: &str, values: &str| {
+        read_document(&GOOD.replacen(insert, &format!("cql = {cql:?}\nvalues = {values}"), 1))
+    };
+    let cql = "INSERT INTO ks.t (v, pk, w) VALUES (:\"V\", :Key, :key)";
+    let values = "{ Key = { type = \"bigint\" }, V = { type = \"text\", length = 3 } }";
+    let read = named(cql, values).unwrap();
+    let [text, key, again] = &read.statements[0].values[..] else { panic!("{read:?}") };
+    assert!(matches!(text.kind, Kind::Text { .. }) && matches!(key.kind, Kind::Bigint { .. }) && key == again);
+    let error = |cql: &str, values: &str| named(cql, values).unwrap_err().message;
+    assert_eq!(
+        error("INSERT INTO ks.t (v, pk) VALUES (:V, ?)", values),
+        "values has names here, and the cql has a marker without one; use a list, or name every marker"
+    );
+    assert_eq!(
+        error("INSERT INTO ks.t (pk) VALUES (:key)", values),
+        "values has V, and the cql has no marker :V; leave it out"
+    );
+    assert_eq!(error(cql, "{ key = { type = \"bigint\" } }"), "values has no V, and the cql has the marker :V; add it");
+}

@@ -107,7 +107,7 @@ pub(super) fn written(tokens: &[Token]) -> String {
         Token::Word(word) => word.clone(),
         Token::Sign(',') => ", ".to_owned(),
         Token::Sign(sign) => sign.to_string(),
-        Token::Marker => "?".to_owned(),
+        Token::Marker(_) => "?".to_owned(),
         Token::Literal => String::new(),
     };
     tokens.iter().map(text).collect()

@@ -194,7 +194,7 @@ fn every_key_is_issued_once_at_the_concurrency_asked_for() {
 
 #[test]
 fn a_statement_has_all_of_its_values_however_many_they_are() {
-    for values in [ONE_VALUE, ONE_VALUE + 1, FEW_VALUES, FEW_VALUES + 1, MAX_VALUES] {
+    for values in [ONE_VALUE, ONE_VALUE + 1, FEW_VALUES, FEW_VALUES + 1, MANY_VALUES, MANY_VALUES + 1, MAX_VALUES] {
         let mut bench = bench("writes", Memory::default());
         let column = || Kind::Bigint { times: 1, plus: 0 }.into();
         let columns: Vec<Column> = std::iter::repeat_with(column).take(values).collect();
