@@ -26,7 +26,7 @@ pub(crate) const OPTIONS: &[DriverOption] = &[
         "compression",
         "none|lz4|snappy",
         "none",
-        "Compression of frames, which the server has to offer; the embedded cluster offers none.",
+        "Compression of frames, which the server has to offer.",
     ),
     DriverOption::new(
         "nodelay",

@@ -7,6 +7,8 @@ use cqldyno_driver_api::{ConnectOptions, Driver, DriverError, ErrorKind, Rows, S
 use cqldyno_driver_scylla::{Scylla, ScyllaSession};
 use cqldyno_driver_tests::Failure;
 use cqldyno_driver_tests::tap::{Request, Tap, opcode};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 
 /// Flags of an EXECUTE (native_protocol_v4.spec section 4.1.4).
 const SKIP_METADATA: u8 = 0x02;
@@ -93,15 +95,37 @@ async fn metadata_is_read_again_after_as_many_seconds_as_asked() -> Result<(), F
 }
 
 #[tokio::test]
-async fn a_compression_that_the_server_does_not_offer_is_refused() -> Result<(), Failure> {
-    let tap = Tap::start().await?;
+async fn a_compression_is_asked_for_and_statements_run_with_it() -> Result<(), Failure> {
     for algorithm in ["lz4", "snappy"] {
-        let Err(refused) = connect(&tap, "compression", algorithm).await else { panic!("{algorithm} was taken") };
-        assert_eq!(refused.kind(), ErrorKind::Other);
-        let begin = format!("compression={algorithm} was asked for, and {} does not offer it", tap.address());
-        assert!(refused.message().starts_with(&begin), "{refused}");
+        let tap = Tap::start().await?;
+        let session = connect(&tap, "compression", algorithm).await?;
+        session
+            .query("CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}")
+            .await?;
+        let is_startup = |one: &Request| one.opcode == opcode::STARTUP && one.has(algorithm.as_bytes());
+        assert!(tap.requests().iter().any(is_startup), "no STARTUP has {algorithm}");
     }
-    connect(&tap, "compression", "none").await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_compression_that_the_server_does_not_offer_is_refused() -> Result<(), Failure> {
+    let server = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+    let address = server.local_addr()?;
+    let offers_none = async {
+        let (mut client, _) = server.accept().await?;
+        client.read_exact(&mut [0; 9]).await?;
+        // SUPPORTED of a server that says nothing of itself.
+        client.write_all(&[0x84, 0, 0, 0, 6, 0, 0, 0, 2, 0, 0]).await
+    };
+    let mut options = ConnectOptions::new(vec![address]);
+    options.options.insert("compression".to_owned(), "lz4".to_owned());
+    let (refused, answered) = tokio::join!(Scylla.connect(&options), offers_none);
+    answered?;
+    let Err(refused) = refused else { panic!("lz4 was taken") };
+    assert_eq!(refused.kind(), ErrorKind::Other);
+    let begin = format!("compression=lz4 was asked for, and {address} does not offer it");
+    assert!(refused.message().starts_with(&begin), "{refused}");
     Ok(())
 }
 

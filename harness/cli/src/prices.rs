@@ -59,7 +59,6 @@ pub fn absent(driver: &DriverInfo, is_ours: bool) -> Vec<(&'static str, &'static
         key if COMMON.contains(&key) => None,
         _ if !takes(row) => Some(NO_SETTING),
         _ if has(row) => Some("it does so by default"),
-        "compression" => Some("the embedded cluster offers none"),
         _ => None,
     };
     ROWS.iter().filter_map(|&(row, _)| Some((row, why(row)?))).collect()

@@ -109,6 +109,21 @@ pub struct Filter {
 pub struct Assignment {
     pub column: usize,
     pub value: Term,
+    /// What the value does to the collection that is there; `None`: it replaces what is there.
+    pub edit: Option<Edit>,
+}
+
+/// A change of a part of a collection that is not frozen.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Edit {
+    /// `c = c + value`
+    Append,
+    /// `c = value + c`, of a list.
+    Prepend,
+    /// `c = c - value`; of a map the value is a set of keys.
+    Remove,
+    /// `c[element] = value`; null deletes the element.
+    Element(Term),
 }
 
 /// What must hold before a statement writes.
@@ -123,7 +138,7 @@ pub struct Modification {
     pub partition: PartitionSelection,
     /// Which rows. None in full if only static columns are written; all of them in a DELETE means the partition.
     pub clustering: ClusteringSelection,
-    /// In ascending order of index. In a DELETE all values are null, and there are none for whole rows.
+    /// In ascending order of index; only elements are in it several times. In a DELETE all values are null, and there are none for whole rows.
     pub assignments: Box<[Assignment]>,
     pub condition: Option<Condition>,
     /// Microseconds as a bigint; wins over the timestamp of the request.

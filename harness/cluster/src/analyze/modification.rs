@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::{Analyzer, find, missing};
-use crate::cql::{self, AssignmentTarget, Statement};
+use crate::cql::{self, AssignmentTarget, RawTerm, Statement};
 use crate::error::{CqlError, Result, invalid};
-use crate::plan::{Assignment, ClusteringSelection, Modification, ModificationKind, OneOf, PartitionSelection, Term};
+use crate::plan::{
+    Assignment, ClusteringSelection, Edit, Modification, ModificationKind, OneOf, PartitionSelection, Term,
+};
 use crate::schema::{Column, Table};
+use crate::types::{ColumnSpec, CqlType};
 
 const CUSTOM_TIMESTAMP: &str = "Cannot provide custom timestamp for conditional updates";
 
@@ -75,7 +78,7 @@ impl Analyzer<'_> {
         let deletes = raw.kind == ModificationKind::Delete;
         // In the order of the text: markers get their types as they come.
         let [timestamp, ttl] = self.using(&raw.using, (&table.keyspace, &table.name))?;
-        let mut assigned = BTreeMap::new();
+        let mut assigned: Vec<Assignment> = Vec::with_capacity(raw.assignments.len());
         for (assigned_to, value) in &raw.assignments {
             let (index, column) = target(assigned_to, &table)?;
             let name = &column.name;
@@ -85,11 +88,18 @@ impl Analyzer<'_> {
                     false => format!("PRIMARY KEY part {name} found in SET part"),
                 });
             }
-            let term = self.term(value, &table.spec(column))?;
-            if assigned.insert(index, term).is_some() && !deletes {
-                return invalid(format!("Multiple incompatible setting of column {name}"));
+            let assignment = self.assignment(index, assigned_to, value, &table.spec(column))?;
+            let is_element = |one: &Assignment| matches!(one.edit, Some(Edit::Element(_)));
+            match assigned.iter().find(|other| other.column == index) {
+                Some(other) if !(is_element(other) && is_element(&assignment)) => {
+                    if !deletes {
+                        return invalid(format!("Multiple incompatible setting of column {name}"));
+                    }
+                }
+                _ => assigned.push(assignment),
             }
         }
+        assigned.sort_by_key(|assignment| assignment.column);
         let mut restrictions = self.restrictions(&raw.relations, &table)?;
         let condition = self.condition(raw.condition.as_ref(), &table)?;
         let partition = restrictions.whole_partitions(&table)?;
@@ -98,12 +108,12 @@ impl Analyzer<'_> {
             return invalid("Slice restrictions are not supported on the clustering columns in UPDATE statements");
         }
         restrictions.refuse_rest(&table)?;
-        let static_columns = !assigned.is_empty() && assigned.keys().all(|index| table.is_static(*index));
+        let static_columns = !assigned.is_empty() && assigned.iter().all(|one| table.is_static(one.column));
         let plan = Modification {
             kind: raw.kind,
             partition,
             clustering,
-            assignments: assignments(assigned),
+            assignments: assigned.into(),
             condition,
             timestamp,
             ttl,
@@ -114,8 +124,66 @@ impl Analyzer<'_> {
     }
 }
 
+impl Analyzer<'_> {
+    /// What an UPDATE or DELETE does to a column or to an element of it.
+    fn assignment(
+        &mut self,
+        column: usize,
+        to: &AssignmentTarget,
+        value: &RawTerm,
+        spec: &ColumnSpec,
+    ) -> Result<Assignment> {
+        let ty = spec.ty.clone();
+        if let AssignmentTarget::Element(name, element) = to {
+            let (of_element, of_value, what) = match &ty {
+                CqlType::Map(entry) => (entry[0].clone(), entry[1].clone(), "key"),
+                CqlType::List(element) => (CqlType::Int, (**element).clone(), "idx"),
+                CqlType::Set(element) if *value == RawTerm::Null => ((**element).clone(), ty.clone(), "value"),
+                _ => return invalid(format!("Invalid operation ({name}[...] = ...) for {} column {name}", kind(&ty))),
+            };
+            let part = |what: &str, ty| ColumnSpec { name: format!("{what}({name})").into(), ty, ..spec.clone() };
+            let element = self.term(element, &part(what, of_element))?;
+            let value = self.term(value, &part("value", of_value))?;
+            return Ok(Assignment { column, value, edit: Some(Edit::Element(element)) });
+        }
+        let RawTerm::Sum(sign, operands) = value else {
+            return Ok(Assignment { column, value: self.term(value, spec)?, edit: None });
+        };
+        let is_column = |raw: &RawTerm| matches!(raw, RawTerm::Column(name) if **name == *spec.name);
+        let (edit, value) = match (sign, &**operands) {
+            ('+', [left, right]) if is_column(left) => (Edit::Append, right),
+            ('-', [left, right]) if is_column(left) => (Edit::Remove, right),
+            ('+', [left, right]) if is_column(right) && matches!(ty, CqlType::List(_)) => (Edit::Prepend, left),
+            _ => return invalid(format!("Only expressions of the form X = X {sign} <value> are supported.")),
+        };
+        if !ty.is_multi_cell() {
+            return invalid(format!(
+                "Invalid operation ({0} = {0} {sign} ...) for {1} column {0}",
+                spec.name,
+                kind(&ty)
+            ));
+        }
+        let receiver = match (&edit, &ty) {
+            (Edit::Remove, CqlType::Map(entry)) => {
+                ColumnSpec { ty: CqlType::Set(Box::new(entry[0].clone())), ..spec.clone() }
+            }
+            _ => spec.clone(),
+        };
+        Ok(Assignment { column, value: self.term(value, &receiver)?, edit: Some(edit) })
+    }
+}
+
+/// What a column without elements of its own is called in Cassandra's refusals.
+fn kind(ty: &CqlType) -> &'static str {
+    match ty {
+        CqlType::Set(_) => "set",
+        CqlType::Frozen(_) => "frozen collection",
+        _ => "non collection",
+    }
+}
+
 fn assignments(terms: BTreeMap<usize, Term>) -> Box<[Assignment]> {
-    terms.into_iter().map(|(column, value)| Assignment { column, value }).collect()
+    terms.into_iter().map(|(column, value)| Assignment { column, value, edit: None }).collect()
 }
 
 /// Refuses an UPDATE or DELETE that names too few rows or too many for what it writes and for its conditions.
@@ -165,13 +233,10 @@ fn check_rows(plan: &Modification, static_columns: bool) -> Result<()> {
 
 fn target<'t>(target: &AssignmentTarget, table: &'t Table) -> Result<(usize, &'t Column)> {
     match target {
-        AssignmentTarget::Column(name) => find(table, name),
-        AssignmentTarget::Element(name) => {
-            let (_, column) = find(table, name)?;
-            invalid(format!(
-                "Setting or deleting elements of {} is not supported by the embedded cluster: set the whole collection",
-                column.name
-            ))
+        AssignmentTarget::Column(name) | AssignmentTarget::Element(name, _) => find(table, name),
+        AssignmentTarget::Field(name) => {
+            find(table, name)?;
+            Err(CqlError::unsupported(format!("Setting or deleting a field of {name}")))
         }
     }
 }

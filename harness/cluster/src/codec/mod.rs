@@ -2,6 +2,7 @@
 //!
 //! Source: native_protocol_v4.spec and native_protocol_v3.spec of Apache Cassandra; their section numbers are cited.
 
+pub mod compression;
 pub mod frame;
 pub mod request;
 pub mod response;

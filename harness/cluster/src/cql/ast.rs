@@ -31,7 +31,9 @@ pub enum RawTerm {
     Function(String, Vec<RawTerm>),
     /// A name where a value is expected, as in `v = v + 1`.
     Column(String),
-    /// `a + b`, `a - b`.
+    /// `a + b` or `a - b`, with the sign.
+    Sum(char, Box<[RawTerm; 2]>),
+    /// Any other arithmetic.
     Operation,
 }
 
@@ -150,8 +152,10 @@ pub enum ModificationKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AssignmentTarget {
     Column(String),
-    /// `column[key]` and `column.field`
-    Element(String),
+    /// `column[key]`
+    Element(String, RawTerm),
+    /// `column.field`
+    Field(String),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,6 +6,7 @@ use super::ast::{
 };
 use super::lexer::TokenKind;
 use super::parser::Parser;
+use super::term::Part;
 use crate::error::{CqlError, Result, invalid};
 use crate::types::LiteralKind;
 
@@ -93,7 +94,11 @@ impl Parser<'_> {
 
     fn target(&mut self) -> Result<AssignmentTarget> {
         let name = self.name()?;
-        Ok(if self.part()?.is_some() { AssignmentTarget::Element(name) } else { AssignmentTarget::Column(name) })
+        Ok(match self.part()? {
+            None => AssignmentTarget::Column(name),
+            Some(Part::Element(element)) => AssignmentTarget::Element(name, element),
+            Some(Part::Field) => AssignmentTarget::Field(name),
+        })
     }
 
     fn update(&mut self) -> Result<Modification> {
@@ -102,9 +107,17 @@ impl Parser<'_> {
         self.expect_word("set")?;
         let assignments = self.list(|parser| {
             let target = parser.target()?;
-            if parser.take_symbol("+=")? || parser.take_symbol("-=")? {
-                parser.term(0)?;
-                return Ok((target, RawTerm::Operation));
+            for (symbol, sign) in [("+=", '+'), ("-=", '-')] {
+                if parser.take_symbol(symbol)? {
+                    let right = parser.term(0)?;
+                    return Ok(match &target {
+                        AssignmentTarget::Column(name) => {
+                            let left = RawTerm::Column(name.clone());
+                            (target, RawTerm::Sum(sign, Box::new([left, right])))
+                        }
+                        _ => (target, RawTerm::Operation),
+                    });
+                }
             }
             parser.expect_symbol("=")?;
             Ok((target, parser.operation()?))

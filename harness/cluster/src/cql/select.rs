@@ -87,7 +87,7 @@ impl Parser<'_> {
                 self.advance()?;
                 self.name()?;
                 "A field of a user-defined type"
-            } else if self.take_arithmetic()? {
+            } else if self.take_arithmetic()?.is_some() {
                 self.simple_selector(depth)?;
                 "Arithmetic"
             } else {

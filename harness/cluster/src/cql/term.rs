@@ -7,24 +7,33 @@ use super::parser::Parser;
 use crate::error::{CqlError, Result};
 use crate::types::{Literal, LiteralKind};
 
+/// What may follow a column's name.
+pub(super) enum Part {
+    Element(RawTerm),
+    Field,
+}
+
 impl Parser<'_> {
-    /// A term, or arithmetic on terms, which is not kept.
+    /// A term, or arithmetic on terms, of which only a sum of two is kept.
     pub(super) fn operation(&mut self) -> Result<RawTerm> {
         let mut term = self.term(0)?;
-        while self.take_arithmetic()? {
-            self.term(0)?;
-            term = RawTerm::Operation;
+        while let Some(sign) = self.take_arithmetic()? {
+            let right = self.term(0)?;
+            term = match (term, sign) {
+                (RawTerm::Sum(..) | RawTerm::Operation, _) | (_, '*' | '/' | '%') => RawTerm::Operation,
+                (left, sign) => RawTerm::Sum(sign, Box::new([left, right])),
+            };
         }
         Ok(term)
     }
 
-    pub(super) fn take_arithmetic(&mut self) -> Result<bool> {
-        let found = ["+", "-", "*", "/", "%"].iter().any(|operator| self.at_symbol(operator));
-        if found {
+    pub(super) fn take_arithmetic(&mut self) -> Result<Option<char>> {
+        let found = ["+", "-", "*", "/", "%"].iter().find(|operator| self.at_symbol(operator));
+        if found.is_some() {
             self.count_item()?;
             self.advance()?;
         }
-        Ok(found)
+        Ok(found.and_then(|operator| operator.chars().next()))
     }
 
     pub(super) fn term(&mut self, depth: usize) -> Result<RawTerm> {
@@ -147,19 +156,23 @@ impl Parser<'_> {
         } else {
             Relation::Single(column, self.operator()?, self.operation()?)
         };
-        Ok(part.map_or(condition, |part| lacking(&format!("A condition on {part}"))))
+        Ok(match part {
+            None => condition,
+            Some(Part::Element(_)) => lacking("A condition on an element of a collection"),
+            Some(Part::Field) => lacking("A condition on a field of a user-defined type"),
+        })
     }
 
-    /// Takes `[element]` or `.field` after a column, and says which it is.
-    pub(super) fn part(&mut self) -> Result<Option<&'static str>> {
+    /// Takes `[element]` or `.field` after a column.
+    pub(super) fn part(&mut self) -> Result<Option<Part>> {
         if self.take_symbol("[")? {
-            self.term(0)?;
+            let element = self.term(0)?;
             self.expect_symbol("]")?;
-            return Ok(Some("an element of a collection"));
+            return Ok(Some(Part::Element(element)));
         }
         if self.take_symbol(".")? {
             self.name()?;
-            return Ok(Some("a field of a user-defined type"));
+            return Ok(Some(Part::Field));
         }
         Ok(None)
     }

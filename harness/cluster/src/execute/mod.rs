@@ -4,6 +4,7 @@
 //! `operation` and `group` run the statements of a benchmark, many at a time.
 
 pub(crate) mod conditional;
+mod edit;
 pub(crate) mod group;
 mod operation;
 mod paging;

@@ -1,5 +1,6 @@
 //! INSERT, UPDATE and DELETE.
 
+use super::edit::{BoundEdit, edited};
 use super::values::{check_combinations, clustering_keys, partition_keys, slices};
 use crate::error::{CqlError, Result, invalid};
 use crate::plan::{Assignment, Modification, ModificationKind, Term};
@@ -87,6 +88,7 @@ fn until(table: &Table, ttl: Option<&Term>, values: &[Value<'_>]) -> Result<u32>
 
 /// The columns that are written, with their values.
 fn evaluate<'a>(plan: &'a Modification, values: &[Value<'a>]) -> Result<Vec<(usize, Evaluated<'a>)>> {
+    let whole = plan.assignments.iter().filter(|assignment| assignment.edit.is_none());
     let cell = |assignment: &'a Assignment| {
         let column = assignment.column;
         let value = match (assignment.value.evaluate(values)?, plan.table.columns.get(column)) {
@@ -95,8 +97,19 @@ fn evaluate<'a>(plan: &'a Modification, values: &[Value<'a>]) -> Result<Vec<(usi
         };
         Ok((column, value))
     };
-    plan.assignments.iter().map(cell).collect()
+    whole.map(cell).collect()
 }
+
+/// The columns of which parts are changed.
+fn bound_edits<'a>(plan: &'a Modification, values: &[Value<'a>]) -> Result<Vec<BoundEdit<'a>>> {
+    let of = |assignment: &'a Assignment| {
+        let column = plan.table.columns.get(assignment.column)?;
+        BoundEdit::of(assignment, &column.ty, values).transpose()
+    };
+    plan.assignments.iter().filter_map(of).collect()
+}
+
+const NO_MUTATION: Mutation<'static> = Mutation { insert: false, delete: false, cells: &[], until: FOREVER };
 
 /// Runs an INSERT, UPDATE or DELETE, whatever its conditions are.
 pub fn modify<'s>(
@@ -118,10 +131,16 @@ pub fn modify<'s>(
     };
     let statics = cells(table.static_start(), table.regular_start());
     let regular = cells(table.regular_start(), table.columns.len());
+    let edits = bound_edits(plan, values)?;
+    let (static_edits, regular_edits) = edits.split_at(edits.partition_point(|one| table.is_static(one.column)));
     let (mut named, mut ranges, mut changes) = (Vec::new(), Vec::new(), Vec::new());
     if plan.names_rows() {
         named = clustering_keys(table, &rows.prefix, values)?;
-        if plan.kind == ModificationKind::Insert || plan.deletes_rows() || !regular.is_empty() {
+        if plan.kind == ModificationKind::Insert
+            || plan.deletes_rows()
+            || !regular.is_empty()
+            || !regular_edits.is_empty()
+        {
             let insert = plan.kind == ModificationKind::Insert;
             let mutation = Mutation { insert, delete: plan.deletes_rows(), cells: &regular, until };
             changes.extend(named.iter().map(|row| Change::Row((&row.sortable, &row.wire), mutation)));
@@ -133,7 +152,7 @@ pub fn modify<'s>(
         changes.extend(ranges.iter().map(|(start, end)| Change::Range(start, end)));
     }
     check_combinations([keys.len(), named.len().max(ranges.len())])?;
-    if !statics.is_empty() {
+    if !statics.is_empty() || !static_edits.is_empty() {
         changes.push(Change::Statics(Mutation { insert: false, delete: false, cells: &statics, until }));
     }
     for key in &keys {
@@ -147,8 +166,27 @@ pub fn modify<'s>(
                 &mut own
             }
         };
+        let key = (place.hash, &key[..]);
         for change in &changes {
-            shard.apply((place.hash, key), change, |latest| source.after(latest))?;
+            let (edits, first, mutation) = match change {
+                Change::Row(_, mutation) => (regular_edits, table.regular_start(), mutation),
+                Change::Statics(mutation) => (static_edits, table.static_start(), mutation),
+                _ => (&[][..], 0, &NO_MUTATION),
+            };
+            if edits.is_empty() {
+                shard.apply(key, change, |latest| source.after(latest))?;
+                continue;
+            }
+            let (made, latest_cell) = edited(edits, first, shard, store, key, change)?;
+            let made = made.iter().map(|(at, value)| (*at, value.as_deref().map_or(Value::Null, Value::Bytes)));
+            let cells: Vec<_> = mutation.cells.iter().copied().chain(made).collect();
+            let mutation = Mutation { cells: &cells, ..*mutation };
+            let change = match change {
+                Change::Row(row, _) => Change::Row(*row, mutation),
+                _ => Change::Statics(mutation),
+            };
+            // What was read is to be replaced, whatever the statement's timestamp is.
+            shard.apply(key, &change, |latest| source.after(latest).max(latest_cell.saturating_add(1)))?;
         }
     }
     Ok(())

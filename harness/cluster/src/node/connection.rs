@@ -1,5 +1,6 @@
 //! One connection: reads as much as there is, answers all of it, and writes once.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::io;
 use std::ops::ControlFlow;
@@ -86,6 +87,8 @@ struct Connection<S> {
     /// Bytes still to come of a frame that is too long.
     skip_len: u64,
     out: Vec<u8>,
+    /// So many bytes of `out` are not compressed: the answer to STARTUP.
+    plain_len: usize,
     group: PointGroup,
     cache: StatementCache,
     requests: Requests,
@@ -111,6 +114,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             end: 0,
             skip_len: 0,
             out: Vec::new(),
+            plain_len: 0,
             group: PointGroup::default(),
             tally: Tally::default(),
             delayed: VecDeque::new(),
@@ -278,7 +282,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let is_traced = header.flags & FLAG_TRACING != 0;
         let begun = is_traced.then(Instant::now);
         let start = self.out.len();
-        let answered = self.answer_or_error(header, body).await;
+        let was_plain = self.requests.compression.is_none();
+        let body = self.decompressed(header, body);
+        let answered = match &body {
+            Ok(body) => self.answer_or_error(header, body).await,
+            Err(error) => Err(error.clone()),
+        };
         let is_run = !matches!(answered, Err(CqlError::Protocol(_)));
         if let Err(error) = answered {
             self.tally.errors.push(error.code());
@@ -289,15 +298,25 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         {
             let id = time_uuid();
             response::trace(&mut self.out, start, *id.as_bytes());
-            self.requests.keep_trace(id, begun.elapsed(), opcode, header.version, body);
+            self.requests.keep_trace(id, begun.elapsed(), opcode, header.version, &body.unwrap_or_default());
+        }
+        if was_plain && self.requests.compression.is_some() {
+            self.plain_len = self.out.len();
         }
     }
 
-    async fn answer_or_error(&mut self, header: &Header, body: &[u8]) -> Result<()> {
-        if header.flags & FLAG_COMPRESSION != 0 {
-            let text = "A frame is marked as compressed, and the embedded cluster offers no compression";
-            return Err(CqlError::protocol(text));
+    fn decompressed<'b>(&self, header: &Header, body: &'b [u8]) -> Result<Cow<'b, [u8]>> {
+        if header.flags & FLAG_COMPRESSION == 0 {
+            return Ok(Cow::Borrowed(body));
         }
+        let Some(compression) = self.requests.compression else {
+            let text = "A frame is marked as compressed, and STARTUP asked for no compression";
+            return Err(CqlError::protocol(text));
+        };
+        compression.decompress(body).map(Cow::Owned)
+    }
+
+    async fn answer_or_error(&mut self, header: &Header, body: &[u8]) -> Result<()> {
         let Some(opcode) = Opcode::from_byte(header.opcode) else {
             return Err(CqlError::Protocol(format!("Unknown opcode {}", header.opcode)));
         };
@@ -346,6 +365,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             return Ok(());
         }
         let mut out = std::mem::take(&mut self.out);
+        if let Some(compression) = self.requests.compression {
+            let plain_len = std::mem::take(&mut self.plain_len);
+            out = compression.compress(&out, plain_len).map_err(io::Error::other)?;
+        }
         if self.state.options.answers == Answers::Reordered {
             out = self.shuffled(&out);
         }

@@ -8,6 +8,7 @@ use tokio::task::spawn_blocking;
 use uuid::Uuid;
 
 use crate::codec::Opcode;
+use crate::codec::compression::{self, Compression};
 use crate::codec::request::{self, BatchQuery, QueryParameters, Values};
 use crate::codec::response::{self, MadeRows, ReplyTo};
 use crate::counters::operations::Request;
@@ -44,6 +45,8 @@ pub(crate) struct Requests {
     phase: Phase,
     /// The protocol version of STARTUP, and of events.
     pub(crate) version: u8,
+    /// That of STARTUP.
+    pub(crate) compression: Option<Compression>,
     keyspace: Option<String>,
     /// Of schema changes, if the client asked for them.
     pub(crate) events: Option<broadcast::Receiver<Arc<SchemaChange>>>,
@@ -57,7 +60,8 @@ pub(crate) struct Answer<'o> {
 
 impl Requests {
     pub(crate) fn new(state: Arc<NodeState>, stats: Arc<ConnectionStats>) -> Self {
-        Requests { state, stats, phase: Phase::Established, version: 4, keyspace: None, events: None }
+        let phase = Phase::Established;
+        Requests { state, stats, phase, version: 4, compression: None, keyspace: None, events: None }
     }
 
     /// Whether the connection takes statements in frames of this version.
@@ -114,7 +118,7 @@ impl Requests {
         let extension = self.state.extension(self.stats.place.shard);
         let extension: Vec<_> = extension.iter().map(|(key, value)| (*key, [value.as_str()])).collect();
         let mut options: Vec<(&str, &[&str])> = vec![
-            ("COMPRESSION", &[]),
+            ("COMPRESSION", &compression::OFFERED),
             ("CQL_VERSION", &[system::CQL_VERSION]),
             ("PROTOCOL_VERSIONS", &["3/v3", "4/v4"]),
         ];
@@ -185,11 +189,8 @@ impl Requests {
                 "CQL version {asked} is not supported by the binary protocol (supported version are >= 3.0.0)"
             )));
         }
-        if let Some(compression) = option("COMPRESSION").filter(|compression| !compression.is_empty()) {
-            return Err(CqlError::Protocol(format!(
-                "Unknown compression algorithm: {compression}. The embedded cluster offers none: connect without compression"
-            )));
-        }
+        let compression = option("COMPRESSION").filter(|compression| !compression.is_empty());
+        self.compression = compression.map(Compression::named).transpose()?;
         self.version = to.version;
         let (name, driver_version) = (option("DRIVER_NAME"), option("DRIVER_VERSION"));
         self.stats.describe(|client| {

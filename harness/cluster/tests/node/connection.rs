@@ -3,6 +3,9 @@
 use std::io::Write;
 use std::time::Duration;
 
+use cassandra_protocol::compression::Compression;
+use cqldyno_cluster::Node;
+
 use crate::client::{
     AUTH_RESPONSE, Answer, BATCH, Bind, Client, EXECUTE, OPTIONS, PREPARE, Parameters, QUERY, REGISTER, STARTUP,
     execute_body, frame, int, node, node_with_password, prepare_body, query_body, write_string,
@@ -17,6 +20,7 @@ fn options_are_answered_before_and_after_startup() {
     for _ in 0..2 {
         let Answer::Supported(options) = client.request(OPTIONS, &[]) else { panic!("no SUPPORTED") };
         assert!(options.iter().any(|(name, _)| name == "CQL_VERSION"));
+        assert!(options.contains(&("COMPRESSION".to_owned(), vec!["lz4".to_owned(), "snappy".to_owned()])));
         if matches!(client.startup(), Answer::Error { .. }) {
             break;
         }
@@ -200,21 +204,119 @@ fn a_frame_above_16_mib_is_refused_and_the_connection_goes_on() {
     assert_eq!(client.read(&refusal).error().0, 0x2200);
 }
 
+/// A connection whose STARTUP asked for a compression.
+fn compressed(node: &Node, name: &str, version: u8) -> Client {
+    let mut client = Client::silent(node.address());
+    client.version = version;
+    // The answer to STARTUP is not compressed, as in Cassandra 5.0.
+    assert_eq!(client.request(STARTUP, &startup_with(name)), Answer::Ready);
+    client
+}
+
+fn startup_with(compression: &str) -> Vec<u8> {
+    let mut body = vec![0, 2];
+    for text in ["CQL_VERSION", "3.0.0", "COMPRESSION", compression] {
+        write_string(&mut body, text);
+    }
+    body
+}
+
+/// Sends a body as it is in a frame with these flags, and reads the compressed answer.
+fn answer(client: &mut Client, compression: Compression, (flags, opcode): (u8, u8), body: &[u8]) -> Answer {
+    let mut bytes = frame(client.version, 9, opcode, body);
+    bytes[1] = flags;
+    client.send_bytes(&bytes);
+    let mut frame = client.frame().unwrap();
+    assert_eq!((frame.stream, frame.flags), (9, COMPRESSED));
+    frame.body = compression.decode(frame.body).unwrap();
+    client.read(&frame)
+}
+
+const COMPRESSED: u8 = 0x01;
+
+#[test]
+fn frames_are_compressed_both_ways_if_startup_asks_for_it_and_requests_need_not_be() {
+    let node = node();
+    Client::in_keyspace(&node).run("CREATE TABLE t (pk int PRIMARY KEY, v text)");
+    for (name, compression) in [("lz4", Compression::Lz4), ("SNAPPY", Compression::Snappy)] {
+        for version in [3, 4] {
+            let mut client = compressed(&node, name, version);
+            let packed = |body: &[u8]| compression.encode(body).unwrap();
+            let prepare = packed(&prepare_body("INSERT INTO ks.t (pk, v) VALUES (?, ?)"));
+            let Answer::Prepared(insert) = answer(&mut client, compression, (COMPRESSED, PREPARE), &prepare) else {
+                panic!("it was not prepared")
+            };
+            let long = "compressible ".repeat(10_000);
+            let execute = execute_body(&insert.id, &Parameters::values(&[int(1), crate::client::text(&long)]));
+            let execute = packed(&execute);
+            assert!(execute.len() < long.len() / 10);
+            assert_eq!(answer(&mut client, compression, (COMPRESSED, EXECUTE), &execute), Answer::Void);
+            let select = query_body("SELECT v FROM ks.t WHERE pk = 1", &Parameters::default());
+            let rows = answer(&mut client, compression, (0, QUERY), &select).rows();
+            assert_eq!(rows.rows, [[Some(long.into_bytes())]]);
+            // An answer without a body is compressed, too.
+            let events = packed(b"\0\x01\0\x0DSCHEMA_CHANGE");
+            assert_eq!(answer(&mut client, compression, (COMPRESSED, REGISTER), &events), Answer::Ready);
+        }
+    }
+}
+
+#[test]
+fn a_burst_of_compressed_executes_is_answered_in_full() {
+    let node = node();
+    let mut plain = Client::in_keyspace(&node);
+    plain.run("CREATE TABLE t (pk int PRIMARY KEY, v int)");
+    let insert = plain.prepare("INSERT INTO t (pk, v) VALUES (?, ?)");
+    let mut client = compressed(&node, "lz4", 4);
+    let mut burst = Vec::new();
+    for key in 0..500 {
+        let body = execute_body(&insert.id, &Parameters::values(&[int(key), int(key)]));
+        let mut bytes = frame(4, key as i16, EXECUTE, &Compression::Lz4.encode(&body).unwrap());
+        // Every other one is sent as it is.
+        match key % 2 {
+            0 => bytes[1] = COMPRESSED,
+            _ => bytes = frame(4, key as i16, EXECUTE, &body),
+        }
+        burst.extend(bytes);
+    }
+    client.send_bytes(&burst);
+    for key in 0..500 {
+        let frame = client.frame().unwrap();
+        assert_eq!((frame.stream, frame.flags), (key, COMPRESSED));
+        assert_eq!(Compression::Lz4.decode(frame.body).unwrap(), [0, 0, 0, 1]);
+    }
+    assert_eq!(plain.rows("SELECT v FROM t").rows.len(), 500);
+    let read = node.stats().connections.iter().map(|one| one.read_bytes).max();
+    let started = frame(4, 1, STARTUP, &startup_with("lz4"));
+    assert_eq!(read, Some((burst.len() + started.len()) as u64), "bytes are counted as they are on the wire");
+}
+
+#[test]
+fn bad_compressed_bytes_are_a_protocol_error_and_the_connection_goes_on() {
+    let node = node();
+    for (name, compression) in [("lz4", Compression::Lz4), ("snappy", Compression::Snappy)] {
+        let mut client = compressed(&node, name, 4);
+        for bad in [&[0xFF; 40][..], &[], &[0, 0], &[0, 0xFF, 0xFF, 0xFF, 0], &[0x7F, 0xFF, 0xFF, 0xFF, 0x0F, 0]] {
+            assert_eq!(answer(&mut client, compression, (COMPRESSED, QUERY), bad).error().0, 0x000A, "{bad:?}");
+        }
+        let query = query_body(EVERYTHING_IS_WELL, &Parameters::default());
+        assert_eq!(answer(&mut client, compression, (0, QUERY), &query).rows().rows.len(), 1);
+    }
+}
+
 #[test]
 fn compression_that_was_not_agreed_on_is_refused() {
     let node = node();
     let mut client = Client::connect(&node);
     let mut bytes = frame(4, 5, QUERY, &[1, 2, 3]);
-    bytes[1] = 1;
+    bytes[1] = COMPRESSED;
     client.send_bytes(&bytes);
     let refusal = client.frame().unwrap();
-    assert_eq!(client.read(&refusal).error().0, 0x000A);
+    let text = "A frame is marked as compressed, and STARTUP asked for no compression";
+    assert_eq!(client.read(&refusal).error(), (0x000A, text.to_owned()));
     let mut client = Client::silent(node.address());
-    let mut body = vec![0, 2];
-    for text in ["CQL_VERSION", "3.0.0", "COMPRESSION", "lz4"] {
-        write_string(&mut body, text);
-    }
-    assert_eq!(client.request(STARTUP, &body).error().0, 0x000A);
+    let text = "Unknown compression algorithm: zstd. The embedded cluster offers lz4 and snappy";
+    assert_eq!(client.request(STARTUP, &startup_with("zstd")).error(), (0x000A, text.to_owned()));
 }
 
 #[test]

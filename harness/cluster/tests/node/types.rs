@@ -177,3 +177,65 @@ fn values_that_are_none_of_their_type_are_refused_with_cassandras_sentence() {
         assert_eq!(client.execute(&insert.id, &[Bind::Bytes(bytes)]).error(), (0x2200, message.to_owned()), "{ty}");
     }
 }
+
+/// `toJson` of the collections of the only row.
+fn collections(client: &mut Client) -> String {
+    let rows = client.rows("SELECT toJson(s), toJson(m), toJson(l) FROM c");
+    let texts = rows.rows[0].iter().map(|cell| String::from_utf8(cell.clone().unwrap()).unwrap());
+    texts.collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn parts_of_collections_are_added_set_and_removed() {
+    let node = node();
+    let mut client = Client::in_keyspace(&node);
+    client.run("CREATE TABLE c (pk int PRIMARY KEY, s set<int>, m map<text, int>, l list<int>)");
+    for (set, after) in [
+        ("s = s + {3, 1}, m = m + {'a': 1}, l = l + [2, 3]", "[1, 3] {\"a\": 1} [2, 3]"),
+        ("s = s + {2}, m['b'] = 2, m['c'] = 3, l = [1] + l", "[1, 2, 3] {\"a\": 1, \"b\": 2, \"c\": 3} [1, 2, 3]"),
+        ("s = s - {1, 9}, m = m - {'a', 'x'}, l = l - [3, 1]", "[2, 3] {\"b\": 2, \"c\": 3} [2]"),
+        ("s += {7}, m['b'] = null, l[0] = 5", "[2, 3, 7] {\"c\": 3} [5]"),
+        ("s -= {2, 3, 7}, m['c'] = 4, l = l + [5, 6]", "null {\"c\": 4} [5, 5, 6]"),
+        ("s = {1}, l = l - [5]", "[1] {\"c\": 4} [6]"),
+    ] {
+        client.run(&format!("UPDATE c SET {set} WHERE pk = 1"));
+        assert_eq!(collections(&mut client), after, "{set}");
+    }
+    client.run("DELETE s[1], m['c'], l[0] FROM c WHERE pk = 1");
+    assert_eq!(client.rows("SELECT * FROM c").rows.len(), 0, "nothing is left of a row that was not inserted");
+    // Both statements of a batch have one timestamp.
+    client.run(
+        "BEGIN BATCH UPDATE c SET s = s + {1, 2} WHERE pk = 1; UPDATE c SET s = s - {1} WHERE pk = 1; APPLY BATCH",
+    );
+    assert_eq!(collections(&mut client), "[2] null null");
+}
+
+#[test]
+fn parts_of_collections_are_bound_with_the_types_of_elements() {
+    let node = node();
+    let mut client = Client::in_keyspace(&node);
+    client
+        .run("CREATE TABLE c (pk int, ck int, s set<int> static, m map<text, int>, l list<int>, PRIMARY KEY (pk, ck))");
+    let update = client.prepare("UPDATE c SET m[?] = ?, l = ? + l, s = s + {8} WHERE pk = 1 AND ck = 2");
+    let names: Vec<&str> = update.markers.iter().map(|marker| marker.name.as_str()).collect();
+    assert_eq!(names, ["key(m)", "value(m)", "l"]);
+    let list = Bind::Bytes(vec![0, 0, 0, 1, 0, 0, 0, 4, 0, 0, 0, 9]);
+    for value in [1, 2] {
+        let values = [crate::client::text("k"), crate::client::int(value), list.clone()];
+        assert_eq!(client.execute(&update.id, &values), Answer::Void);
+    }
+    assert_eq!(collections(&mut client), "[8] {\"k\": 2} [9, 9]");
+    let unset = [crate::client::text("k"), Bind::Unset, Bind::Null];
+    assert_eq!(client.execute(&update.id, &unset), Answer::Void);
+    assert_eq!(collections(&mut client), "[8] {\"k\": 2} [9, 9]", "what is not set changes nothing");
+    for (statement, text) in [
+        ("UPDATE c SET l[2] = 1 WHERE pk = 1 AND ck = 2", "List index 2 out of bound, list has size 2"),
+        ("DELETE l[-1] FROM c WHERE pk = 1 AND ck = 2", "List index -1 out of bound, list has size 2"),
+        ("UPDATE c SET l[0] = 1 WHERE pk = 1 AND ck = 3", "Attempted to set an element on a list which is null"),
+        ("DELETE l[0] FROM c WHERE pk = 1 AND ck = 3", "Attempted to delete an element from a list which is null"),
+        ("UPDATE c SET m[null] = 1 WHERE pk = 1 AND ck = 3", "Invalid null map key"),
+        ("UPDATE c SET s[1] = 1 WHERE pk = 1", "Invalid operation (s[...] = ...) for set column s"),
+    ] {
+        assert_eq!(client.query(statement).error(), (0x2200, text.to_owned()), "{statement}");
+    }
+}

@@ -43,12 +43,6 @@ pub struct Deliberate {
 pub const DELIBERATE: &[Deliberate] = &[
     Deliberate {
         request: "OPTIONS",
-        path: "/body/COMPRESSION/",
-        found: None,
-        why: "The node offers no compression: it would be work that no comparison is about.",
-    },
-    Deliberate {
-        request: "OPTIONS",
         path: "/body/PROTOCOL_VERSIONS/",
         found: None,
         why: "The node speaks protocol versions 3 and 4, and none that are younger.",
