@@ -11,6 +11,7 @@
 #
 # make regressions    repeats the reported regressions that counts decide; builds the releases that show them
 # make prices         writes drivers/PRICES.md again: what each setting of each driver costs
+# make prices OUT=DIR   keeps its runs in DIR/prices-scylla, DIR/pages-scylla and so on
 #
 # make schema         writes reports/schema and drivers/protocol.schema.json again from the types
 # make readme         writes the README's tables and chart again from the newest published runs
@@ -100,11 +101,11 @@ prices: build
 	    'CPU time has a 95 % interval. Counts are per statement; system calls of two threads vary by some hundredths,' \
 	    'gocql'\''s instructions by some percent. Below 1 % a change of CPU time may be the memory layout'\''s.' \
 	    '`make prices` writes this page; `cqldyno prices DRIVER` shows one driver. Compare figures only within a table:' \
-	    'other pages were measured on other machines.' '' >$(TARGET)/PRICES.md
+	    'other pages were measured on other machines. The runs are below [reports/published](../reports/published).' '' >$(TARGET)/PRICES.md
 	for driver in $(filter-out floor noop,$(DRIVERS)); do \
 	    [[ -f $(NATIVE)/$$driver.reason ]] && continue; \
-	    $(RELEASE)/cqldyno prices $$driver --format markdown $(ARGS) >>$(TARGET)/PRICES.md; \
-	    $(RELEASE)/cqldyno prices $$driver --format markdown $(PAGES) | \
+	    $(RELEASE)/cqldyno prices $$driver --format markdown $(if $(OUT),--out $(OUT)/prices-$$driver) $(ARGS) >>$(TARGET)/PRICES.md; \
+	    $(RELEASE)/cqldyno prices $$driver --format markdown $(if $(OUT),--out $(OUT)/pages-$$driver) $(PAGES) | \
 	        sed '1s/what one changed setting/what another page size/' >>$(TARGET)/PRICES.md; \
 	done
 	mv $(TARGET)/PRICES.md drivers/PRICES.md

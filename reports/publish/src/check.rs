@@ -106,6 +106,11 @@ impl Check<'_> {
             self.say(RUN, format!(": it has {blocks} blocks and no control; {needed}"));
         }
         for (at, cell) in cells.iter().enumerate() {
+            // A setting such as another allocator may exclude a meter; a machine without it has no figure of anyone.
+            let is_elsewhere = |other: &Cell| other.pass == cell.pass && is_measured(other);
+            if !is_measured(cell) && cell.failed.is_none() && cell.void.is_none() && cells.iter().any(is_elsewhere) {
+                continue;
+            }
             if let Some(what) = of_cell(run, cell, self.notes).filter(|_| self.analysis.counts(cell)) {
                 self.say(CELLS, format!(", {}: {what}", nth(at, cell)));
             }
@@ -136,7 +141,8 @@ impl Check<'_> {
             }
         }
         let histograms = files.keys().filter(|name| name.starts_with("hdr/")).count();
-        let least = cells.iter().filter(|cell| cell.failed.is_none() && has_own_histogram(cell)).count();
+        let ended = |cell: &&Cell| cell.failed.is_none() && is_measured(cell) && has_own_histogram(cell);
+        let least = cells.iter().filter(ended).count();
         if histograms < least {
             self.say(FILES, format!(": it holds {histograms} histograms, and {least} cells ended."));
         }
@@ -273,6 +279,11 @@ fn nth(at: usize, cell: &Cell) -> String {
     format!("cell {} ({})", at + 1, name(cell))
 }
 
+/// Whether the cell has any figure.
+fn is_measured(cell: &Cell) -> bool {
+    cell.measures.values().any(|measure| measure.get().is_some())
+}
+
 /// What is wrong with a cell that counts, if anything.
 fn of_cell(run: &Run, cell: &Cell, notes: &str) -> Option<String> {
     let trouble = match (&cell.failed, &cell.void) {
@@ -285,7 +296,7 @@ fn of_cell(run: &Run, cell: &Cell, notes: &str) -> Option<String> {
         return (!told).then(|| format!("it {what}, and {NOTES} does not name it: {}", plain(why)));
     }
     let why = cell.measures.values().find_map(Measure::reason).map(plain).unwrap_or_default();
-    if cell.measures.values().all(|measure| measure.get().is_none()) {
+    if !is_measured(cell) {
         let said = format!("it was not measured; measure where that is possible, or without the pass. {why}");
         return Some(said.trim_end().to_owned());
     }
