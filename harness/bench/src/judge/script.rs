@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use cqldyno_driver_api::ErrorKind;
 use cqldyno_protocol::Done;
+use cqldyno_reports::count;
 use cqldyno_script::{Action, Answer, Played, Step};
 
 use crate::judge::agreement::grouped;
@@ -52,9 +53,9 @@ pub(crate) fn slack(script: &[Step], done: &Done) -> u64 {
 /// Sentences about what each step did, and what it led to: connections that the server accepted, and PREPAREs that it got.
 pub(crate) fn told(script: &[Step], played: &[Played], (opened, prepared): (u64, u64)) -> Vec<String> {
     let led_to = format!(
-        "While the script was played, the server accepted {} connections and got {} PREPAREs.",
-        grouped(opened),
-        grouped(prepared)
+        "While the script was played, the server accepted {} and got {}.",
+        count(opened, "connection"),
+        count(prepared, "PREPARE")
     );
     let steps = script.iter().zip(played).map(|(step, played)| step.told(*played, grouped));
     steps.chain((!script.is_empty()).then_some(led_to)).collect()
