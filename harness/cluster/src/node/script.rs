@@ -160,6 +160,9 @@ impl Late {
     }
 }
 
+/// The step that forgot it and the statement, for each node and id.
+type Forgotten = HashMap<(usize, StatementId), (usize, Arc<Statement>)>;
+
 /// One play of a script, from its start to its end.
 #[derive(Debug)]
 pub(crate) struct Play {
@@ -168,7 +171,7 @@ pub(crate) struct Play {
     statements: AtomicU64,
     acts: Vec<Act>,
     /// What nodes forgot, and because of which step.
-    forgotten: Mutex<HashMap<(usize, StatementId), (usize, Arc<Statement>)>>,
+    forgotten: Mutex<Forgotten>,
     /// Waits for the next step that has a time.
     pub(crate) timer: OnceLock<AbortHandle>,
 }
