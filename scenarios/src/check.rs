@@ -1,5 +1,7 @@
 //! What makes a scenario impossible to run, beyond what the types say: one sentence and one place each.
 
+use cqldyno_script::Step;
+
 use crate::cql::bind_markers;
 use crate::fault::Step::{Field, Item};
 use crate::fault::{Fault, ensure};
@@ -53,8 +55,17 @@ impl Scenario {
                 )
             })?;
         }
-        Ok(())
+        check_script(&self.script)
     }
+}
+
+/// The first step of a script that makes no sense.
+pub(crate) fn check_script(steps: &[Step]) -> Result<(), Fault> {
+    let checked = steps.iter().enumerate().map(|(index, step)| {
+        let of_step = |fault: cqldyno_script::Fault| Fault::new(&[Field(fault.field)], fault.message);
+        step.check().map_err(|fault| of_step(fault).within(&[Field("script"), Item(index)]))
+    });
+    checked.collect()
 }
 
 impl Statement {

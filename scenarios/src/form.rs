@@ -8,11 +8,13 @@ use std::num::NonZeroU64;
 use std::ops::Range;
 
 use cqldyno_driver_api::Scalar;
+use cqldyno_script::{Action, Answer, Event, Kind as RequestKind, Step as ScriptStep};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use self::fields::{Entry, Fields, find};
 use self::mistake::Mistake;
+use crate::check::check_script;
 use crate::column::{By, Column, Kind};
 use crate::cql::bind_markers;
 use crate::distribution::Length;
@@ -28,6 +30,14 @@ use crate::workload::MOST;
 /// Reads a scenario and checks it; `origin` names the text in messages.
 pub(crate) fn read(text: &str, origin: &str) -> Result<Scenario, ScenarioError> {
     read_document(text).map_err(|mistake| mistake.within("scenario", origin, text))
+}
+
+/// Reads a script alone and checks it; `origin` names the text in messages.
+///
+/// # Errors
+/// The first mistake: text that is not TOML, a field that is missing, unknown or of the wrong kind, or one that makes no sense.
+pub fn script(text: &str, origin: &str) -> Result<Vec<ScriptStep>, ScenarioError> {
+    script_document(text).map_err(|mistake| mistake.within("script", origin, text))
 }
 
 fn read_document(text: &str) -> Result<Scenario, Mistake> {
@@ -84,8 +94,43 @@ fn scenario(mut fields: Fields<'_>) -> Result<Scenario, Mistake> {
         page_size: fields.optional("page_size", |entry| entry.whole(1..=i128::from(i32::MAX)))?.map(|size| size as u32),
         submit: fields.optional("submit", |entry| entry.word(&Submit::WORDS))?.unwrap_or_default(),
         statements: fields.optional("statement", |entry| entry.list(statement))?.unwrap_or_default(),
+        script: fields.optional("script", |entry| entry.list(step))?.unwrap_or_default(),
     };
     fields.end(scenario)
+}
+
+fn script_document(text: &str) -> Result<Vec<ScriptStep>, Mistake> {
+    let document = parsed(text)?;
+    let table = document.get_ref();
+    let mut fields = Fields::new("a script", table, 0..0);
+    let steps = fields.required("script", |entry| entry.list(step))?;
+    check_script(&steps).map_err(|Fault { path, message }| Mistake { span: place(table, &path), message })?;
+    fields.end(steps)
+}
+
+fn step(entry: Entry<'_>) -> Result<ScriptStep, Mistake> {
+    let mut fields = entry.fields("a step of the script")?;
+    let action = fields.required("do", |entry| entry.word(&Action::WORDS))?;
+    let time = |entry: Entry<'_>| entry.text()?.parse().map_err(|message: String| entry.mistake(message));
+    let number = |entry: Entry<'_>| entry.whole(1..=i128::from(i64::MAX)).map(|number| number as u64);
+    let place = |least| move |entry: Entry<'_>| entry.whole(least..=i128::from(u16::MAX)).map(|place| place as usize);
+    let step = ScriptStep {
+        action,
+        at: fields.optional("at", time)?,
+        after: fields.optional("after", number)?,
+        every: fields.optional("every", number)?,
+        node: fields.optional("node", place(1))?,
+        shard: fields.optional("shard", place(0))?,
+        kind: fields.optional("kind", |entry| entry.word(&RequestKind::WORDS))?,
+        connections: fields.optional("connections", number)?,
+        lasts: fields.optional("for", time)?,
+        by: fields.optional("by", time)?,
+        one_in: fields.optional("one_in", number)?,
+        error: fields.optional("error", |entry| entry.word(&Answer::WORDS))?,
+        event: fields.optional("event", |entry| entry.word(&Event::WORDS))?,
+        times: fields.optional("times", number)?,
+    };
+    fields.end(step)
 }
 
 fn limits(entry: Entry<'_>) -> Result<Limits, Mistake> {

@@ -29,6 +29,7 @@ mod zipf;
 pub use builtin::{builtin, builtin_toml, builtins, defaults};
 pub use column::{By, Column, Kind};
 pub use distribution::Length;
+pub use form::script;
 pub use import::{Imported, import};
 pub use load::{LoadPart, READ_BACK_ROWS};
 pub use operation::{Limits, MAX_BATCH, Operation};

@@ -1,6 +1,7 @@
 //! The scenario as a user writes it.
 
 use cqldyno_driver_api::words;
+use cqldyno_script::Step;
 use serde::{Deserialize, Serialize};
 
 use crate::cql::{self, created_if, keyspace_created_by, with_own_names, with_replication};
@@ -49,6 +50,10 @@ pub struct Scenario {
     /// What is issued, at least one.
     #[serde(rename = "statement")]
     pub statements: Vec<Statement>,
+    /// What the embedded cluster does on purpose in every window. No worker is told of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub script: Vec<Step>,
 }
 
 /// One of several numbers in flight, and of several numbers of connections, that a scenario is run with.

@@ -26,7 +26,7 @@ fn main() -> ExitCode {
     let expect_rows = number("--expect-rows").unwrap_or(0);
     let node = NodeOptions { port: 0, topology, expect_rows, ..NodeOptions::default() };
     match serve(ServeOptions { node, control: true }) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");
             ExitCode::FAILURE

@@ -5,10 +5,12 @@ pub(crate) mod due;
 pub(crate) mod latency;
 pub(crate) mod readings;
 pub(crate) mod redaction;
+pub(crate) mod script;
 
 use cqldyno_protocol::Done;
 use cqldyno_reports::{Measure, Unit, whole};
 use cqldyno_scenarios::{Scenario, Workload};
+use cqldyno_script::Step;
 
 use self::agreement::{Counted, connection_void, may_idle, node_void, rows_not_counted, voids};
 use self::latency::not_paced;
@@ -37,7 +39,7 @@ impl Evidence<'_> {
     /// Sentences that void the window's figures.
     pub(crate) fn voids(&self) -> Vec<String> {
         let Evidence { scenario, done, sessions, .. } = *self;
-        let mut reasons = voids(done, self.asked);
+        let mut reasons = voids(&script::without_expected(&scenario.script, done), self.asked);
         reasons.extend(not_paced(done, self.load.shape));
         if let Some(counted) = self.counted {
             reasons.extend(counted.disagreements(scenario, done));
@@ -53,7 +55,9 @@ impl Evidence<'_> {
             _ => scenario.in_flight(self.load.concurrency) as u64,
         };
         let idle = |(found, asked, nodes, _): &_| sessions == 0 && may_idle(*found, *asked, *nodes, in_flight);
-        if let Some((found, asked, nodes, has_own)) = self.connections.filter(|one| !idle(one)) {
+        // A script that closes connections has them opened again.
+        let is_told = !scenario.script.iter().any(Step::costs_connections);
+        if let Some((found, asked, nodes, has_own)) = self.connections.filter(|one| is_told && !idle(one)) {
             let ready = self.counted.filter(|_| sessions == 0).map(|counted| counted.ready_by_node(asked));
             let is_ready = ready.as_ref().is_some_and(|ready| ready.values().sum::<u64>() == asked * nodes);
             let of_all = || connection_void(found, asked, nodes, sessions, has_own).filter(|_| !is_ready);

@@ -155,6 +155,9 @@ pub enum PlanError {
     /// A scenario whose keyspace the embedded cluster cannot have, and why.
     #[error("the schema of the scenario {0} is refused: {1}")]
     Replication(String, String),
+    /// A scenario with a script that the cluster cannot play, and why.
+    #[error("the script of the scenario {0} cannot be played: {1}")]
+    Script(String, String),
     /// A scenario in a keyspace that its schema does not make.
     #[error(
         "the scenario {0} names tables in a keyspace that its schema does not create, or not under a plain name of at most 28 characters, \
@@ -310,6 +313,7 @@ impl Plan {
             for cql in scenario.schema.iter().filter(|_| self.target.is_embedded()) {
                 check_keyspace(cql, self.ring()).map_err(|why| PlanError::Replication(scenario.label(), why))?;
             }
+            self.check_script(scenario).map_err(|why| PlanError::Script(scenario.label(), why))?;
             let is_others = !self.keep && matches!(self.target, Target::Addresses { .. });
             if is_others && scenario.with_own_keyspaces(LONGEST_SUFFIX).is_none() {
                 return Err(PlanError::OthersKeyspace(scenario.label()));
@@ -344,6 +348,18 @@ impl Plan {
     }
 
     /// Checks that so many statements can be in flight, all of them on one node if their keys are there.
+    /// A script needs a cluster of ours, with the nodes and shards that it names.
+    fn check_script(&self, scenario: &Scenario) -> Result<(), String> {
+        if !scenario.script.is_empty() && !self.target.is_embedded() {
+            return Err(format!(
+                "the target {} does nothing on purpose; leave --target out, or leave [[script]] out of the scenario",
+                self.target
+            ));
+        }
+        let (nodes, shards) = (self.ring().nodes(), self.ring().shards());
+        scenario.script.iter().try_for_each(|step| step.fits(nodes, shards))
+    }
+
     fn check_concurrency(&self) -> Result<(), PlanError> {
         if let Some(connections) = self.connections_each(None).find(|connections| *connections > MOST_CONNECTIONS) {
             return Err(PlanError::Ports(connections));

@@ -26,7 +26,8 @@ fn main() -> Result<()> {
         let nodes = number(env::var("NODES").ok()).unwrap_or(1);
         let topology = Topology::new(nodes, if nodes > 1 { 256 } else { 1 }, 1, None)?;
         let node = NodeOptions { expect_rows, threads, topology, ..NodeOptions::default() };
-        return Ok(serve(ServeOptions { node, control: true })?);
+        serve(ServeOptions { node, control: true })?;
+        return Ok(());
     }
     let rows: u64 = first.map_or(Ok(1_000_000), |text| text.parse())?;
     let connections: u64 = arguments.next().map_or(Ok(1), |text| text.parse())?;

@@ -28,6 +28,32 @@ pub enum CqlError {
         /// Those that can.
         alive: i32,
     },
+    /// 0x1001: the node has too much to do.
+    #[error("{0}")]
+    Overloaded(String),
+    /// 0x1002: the node is starting.
+    #[error("{0}")]
+    Bootstrapping(String),
+    /// 0x1100: too few replicas answered a write in time.
+    #[error("Operation timed out - received only {received} responses.")]
+    WriteTimeout {
+        /// The level's code.
+        level: u16,
+        /// The replicas that answered.
+        received: i32,
+        /// Those that had to.
+        required: i32,
+    },
+    /// 0x1200: too few replicas answered a read in time.
+    #[error("Operation timed out - received only {received} responses.")]
+    ReadTimeout {
+        /// The level's code.
+        level: u16,
+        /// The replicas that answered.
+        received: i32,
+        /// Those that had to.
+        required: i32,
+    },
     /// 0x2000: the text is no statement.
     #[error("{0}")]
     Syntax(String),
@@ -71,6 +97,10 @@ impl CqlError {
             CqlError::Protocol(_) => 0x000A,
             CqlError::BadCredentials(_) => 0x0100,
             CqlError::Unavailable { .. } => 0x1000,
+            CqlError::Overloaded(_) => 0x1001,
+            CqlError::Bootstrapping(_) => 0x1002,
+            CqlError::WriteTimeout { .. } => 0x1100,
+            CqlError::ReadTimeout { .. } => 0x1200,
             CqlError::Syntax(_) => 0x2000,
             CqlError::Unauthorized(_) => 0x2100,
             CqlError::Invalid(_) => 0x2200,

@@ -3,7 +3,9 @@
 pub(crate) mod auth;
 pub(crate) mod connection;
 pub(crate) mod control;
+pub(crate) mod play;
 pub(crate) mod requests;
+pub(crate) mod script;
 pub(crate) mod serve;
 pub(crate) mod server;
 pub(crate) mod socketless;

@@ -352,3 +352,27 @@ fn values_may_be_written_under_the_names_of_their_markers_in_any_order_and_once_
     );
     assert_eq!(error(cql, "{ key = { type = \"bigint\" } }"), "values has no V, and the cql has the marker :V; add it");
 }
+
+#[test]
+fn a_script_is_read_and_a_step_that_makes_no_sense_has_a_place() {
+    let steps = "[[script]]\ndo = \"forget\"\nevery = 1_000\none_in = 2\n\n[[script]]\ndo = \"hold\"\nat = \"20ms\"\nfor = \"1s\"\n";
+    let scenario = read(&format!("{GOOD}\n{steps}"), "tiny.toml").unwrap();
+    assert_eq!((scenario.script.len(), scenario.script[0].one_in), (2, Some(2)));
+    assert_eq!(scenario.script, script(steps, "steps.toml").unwrap());
+    assert!(read(GOOD, "tiny.toml").unwrap().script.is_empty());
+    let said = |from: &str, to: &str| script(&steps.replacen(from, to, 1), "steps.toml").unwrap_err().to_string();
+    for (from, to, expected) in [
+        (
+            "one_in",
+            "kind = \"query\"\none_in",
+            "line 4, column 8: kind makes no sense in the step forget; beside its time it takes node, one_in",
+        ),
+        ("for = \"1s\"", "", "line 7, column 6: the step hold has no for, and cannot be without one"),
+        ("\"20ms\"", "\"soon\"", "line 8, column 6: \"soon\" is no time; write a time such as"),
+        ("\"hold\"", "\"hodl\"", "line 7, column 6: do cannot be \"hodl\"; it is one of \"close\", \"half-close\""),
+        ("every", "evry", "Did you mean `every`?"),
+        ("[[script]]", "[[scripts]]", "a script has no field scripts"),
+    ] {
+        assert!(said(from, to).contains(expected), "{}", said(from, to));
+    }
+}

@@ -7,6 +7,7 @@ use cqldyno_cluster::Snapshot;
 use cqldyno_meter::{Refusal, Traffic};
 use cqldyno_protocol::Done;
 use cqldyno_scenarios::Scenario;
+use cqldyno_script::Played;
 
 use super::Stage;
 use super::setup::Setup;
@@ -56,7 +57,11 @@ impl<'a> Served<'a> {
                 let launch = setup.logged(&context.programs.cqldyno, "-server");
                 let launch = Launch { cores: setup.placement.server_cores(), ..launch };
                 let (rows, arguments) = (setup.workload.rows(), &context.plan.serve_arguments);
-                Server::start(launch, rows, arguments, context.cancel).map(Served::Node)
+                let mut server = Server::start(launch, rows, arguments, context.cancel)?;
+                if !setup.scenario.script.is_empty() {
+                    server.set_script(setup.scenario.script.clone(), context.cancel)?;
+                }
+                Ok(Served::Node(server))
             }
         }
     }
@@ -106,6 +111,22 @@ impl<'a> Served<'a> {
                 cluster.ended().map_or(failure, CellFailure::Server)
             }
             _ => failure,
+        }
+    }
+
+    /// Starts the script of the scenario, if it has one.
+    pub(super) fn play(&mut self, scenario: &Scenario, cancel: &Cancel) -> Result<(), CellFailure> {
+        match self {
+            Served::Node(server) if !scenario.script.is_empty() => server.play(cancel),
+            _ => Ok(()),
+        }
+    }
+
+    /// Ends the script: what each of its steps did.
+    pub(super) fn end_script(&mut self, scenario: &Scenario, cancel: &Cancel) -> Result<Vec<Played>, CellFailure> {
+        match self {
+            Served::Node(server) if !scenario.script.is_empty() => server.end_script(cancel),
+            _ => Ok(Vec::new()),
         }
     }
 

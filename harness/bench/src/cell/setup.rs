@@ -139,7 +139,7 @@ impl<'a> Setup<'a> {
     pub(super) fn job(&self, mode: Mode, nodes: &[SocketAddr]) -> Job {
         let plan = self.bench.context.plan;
         let own = self.introduced.contender.own.in_force(plan, Some(&self.scenario));
-        let mut scenario = Scenario { point: None, ..self.scenario.clone() };
+        let mut scenario = Scenario { point: None, script: Vec::new(), ..self.scenario.clone() };
         if mode != Mode::ReadBack {
             // Nobody else need know what is read back.
             scenario.statements.iter_mut().for_each(|statement| statement.read_back = None);

@@ -8,6 +8,7 @@ use cqldyno_meter::{Asleep, Attachment, Outcome, Seen, Window, cpu_disagreement,
 use cqldyno_protocol::{Done, End, Ready, Steady};
 use cqldyno_reports::{Cell, Pass, Series, Setting, sentence};
 use cqldyno_scenarios::Operation;
+use cqldyno_script::Played;
 use tempfile::TempDir;
 
 use super::Stage;
@@ -19,7 +20,7 @@ use crate::judge::latency::Latencies;
 use crate::judge::readings::{
     below_concurrency, errors, measure, read, reads, routes, utilisation, window_of, worked_asleep, worked_beside,
 };
-use crate::judge::{Evidence, ReadBack};
+use crate::judge::{Evidence, ReadBack, script};
 use crate::plan::pass::Shape;
 use crate::process::failure::CellFailure;
 use crate::process::introduction::setting;
@@ -52,6 +53,10 @@ pub(super) struct Whole {
     began: Option<(Edge, Instant)>,
     /// Without histograms.
     done: Done,
+    /// What each step of the script did.
+    played: Vec<Played>,
+    /// Connections that the server accepted, and PREPAREs that it got.
+    opened: (u64, u64),
     /// The worker's CPU time in turns, in microseconds.
     cpu_us: u64,
     /// The same without the edges of turns, and the statements of that part.
@@ -84,6 +89,15 @@ impl Whole {
         self.cpu_us += turn.end.user_us + turn.end.sys_us;
         self.asleep = self.asleep + turn.asleep.unwrap_or_default();
         let Done { issued, answered, verified, issued_by_statement, errors, .. } = &turn.done;
+        self.played.resize(turn.played.len(), Played::default());
+        for (sum, one) in self.played.iter_mut().zip(&turn.played) {
+            sum.fired += one.fired;
+            sum.touched += one.touched;
+        }
+        if let Ok(counted) = &turn.counted {
+            self.opened.0 += counted.opened;
+            self.opened.1 += counted.prepared;
+        }
         self.done.issued += issued;
         self.done.answered += answered;
         self.done.verified += verified;
@@ -129,6 +143,8 @@ pub(super) struct Turn {
     counted: Result<Counted, String>,
     connections: Result<u64, String>,
     seen: Vec<Seen>,
+    /// What each step of the script did.
+    played: Vec<Played>,
 }
 
 /// What is known of a contender only after its last turn.
@@ -154,6 +170,7 @@ impl Waiting<'_> {
             self.worker.wake()?;
         }
         let before = self.served.edge(pid, cancel)?;
+        self.served.play(&self.setup.scenario, cancel)?;
         let at_go = process_cpu_ns(pid).ok();
         let slept = self
             .whole
@@ -172,6 +189,7 @@ impl Waiting<'_> {
         let due = Instant::now() + TAIL;
         let seen = self.attachments.iter_mut().map(|attachment| attachment.at_end()).collect();
         let at_end = process_cpu_ns(pid).ok();
+        let played = self.served.end_script(&self.setup.scenario, cancel)?;
         let after = self.served.edge(pid, cancel)?;
         let done = self.worker.ack()?;
         let at_done = process_cpu_ns(pid).ok();
@@ -190,7 +208,7 @@ impl Waiting<'_> {
         let (counted, connections) = between((&before, &after), &self.setup.scenario, &done);
         self.whole.began.get_or_insert((before, clock));
         let mut turn =
-            Turn { asked: of, began, asleep, tail, tail_us: 0, end, done, after, counted, connections, seen };
+            Turn { asked: of, began, asleep, tail, tail_us: 0, end, done, after, counted, connections, seen, played };
         self.whole.add(&turn);
         turn.end.steady = self.whole.without_edges(&turn.end, turn.done.issued);
         Ok(turn)
@@ -229,7 +247,13 @@ impl Waiting<'_> {
             }
             _ => Vec::new(),
         };
-        let read_back = setup.read_back(&mut served, &mut exits)?;
+        let mut read_back = setup.read_back(&mut served, &mut exits)?;
+        let script = &setup.scenario.script;
+        exits.extend(script::told(script, &whole.played, whole.opened));
+        if !script.is_empty() && !whole.done.errors.is_empty() {
+            // Rows of statements that failed may be missing.
+            exits.extend(read_back.doubt.take());
+        }
         exits.extend(worked_asleep(whole.asleep, whole.cpu_us));
         exits.extend(worked_beside(whole.beside_us, whole.cpu_us, whole.turns));
         let closing = Closing { read_back, findings: exits, voids };
@@ -303,7 +327,7 @@ impl Setup<'_> {
         served: &Served<'_>,
         closing: Option<Closing>,
     ) -> Cell {
-        let Turn { asked, end, done, counted, connections, .. } = turn;
+        let Turn { asked, end, done, counted, connections, played, .. } = turn;
         let folder = self.bench.context.folder;
         let own = self.introduced.contender.own.in_force(self.bench.context.plan, Some(&self.scenario));
         let redact = |text: &str| self.bench.redaction.apply(text);
@@ -320,6 +344,7 @@ impl Setup<'_> {
         let routes = routes(&counted, self.bench.context.plan.ring().shards().is_some());
         let more = reads(&counted).into_iter().chain(routes).chain(used);
         cell.measures.extend(more.map(|(id, measure)| (id.to_owned(), measure)));
+        cell.breakdowns.extend(script::breakdown(&self.scenario.script, &played, done.issued));
         cell.breakdowns.extend(outcome.breakdowns.into_iter().map(|(kind, figures)| (kind.to_owned(), figures)));
         let mut of = |series| outcome.series.remove(series).unwrap_or_default();
         cell.series = Series::new(done.per_second.clone(), of("cpu_us"), of("server_cpu_us"));

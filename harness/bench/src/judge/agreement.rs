@@ -11,6 +11,7 @@ use cqldyno_reports::whole;
 use cqldyno_scenarios::{Operation, Scenario, Statement, Workload};
 
 use crate::judge::due::{Due, due};
+use crate::judge::script::slack;
 
 /// The text of a prepared id, as it is compared. An id without a text is no statement of the scenario: those were prepared before the
 /// window.
@@ -87,6 +88,10 @@ pub struct Counted {
     pub requests: u64,
     /// All other requests.
     pub control_requests: u64,
+    /// PREPAREs of any text.
+    pub prepared: u64,
+    /// ERROR answers of a cluster that plays a script: what it refuses may be sent again.
+    pub refused: u64,
     /// CPU time of the server, nanoseconds.
     pub cpu_ns: u64,
     /// How it read these connections.
@@ -168,6 +173,9 @@ impl Counted {
         let more = |pick| reads(after, pick).saturating_sub(reads(before, pick));
         let reads =
             Reads { count: more(|one| one.reads), frames: more(|one| one.frames), bytes: more(|one| one.read_bytes) };
+        let prepared = |at: &Snapshot| at.opcodes.get("PREPARE").copied().unwrap_or(0);
+        let has_script = !scenario.script.is_empty();
+        let refused = |at: &Snapshot| if has_script { at.errors.values().sum::<u64>() } else { 0 };
         let cpu_ns = |at: &Snapshot| (at.cpu_user_us + at.cpu_sys_us) * 1_000;
         let requests = after.frames.saturating_sub(before.frames);
         let executes: u64 = by_text.values().sum();
@@ -201,6 +209,8 @@ impl Counted {
             opened: after.connections_ever.saturating_sub(before.connections_ever),
             requests,
             control_requests: requests.saturating_sub(asked_for),
+            prepared: prepared(after).saturating_sub(prepared(before)),
+            refused: refused(after).saturating_sub(refused(before)),
             cpu_ns: cpu_ns(after).saturating_sub(cpu_ns(before)),
             reads,
         }
@@ -223,10 +233,16 @@ impl Counted {
 
     /// A sentence for each statement whose number differs between server and worker.
     pub fn disagreements(&self, scenario: &Scenario, done: &Done) -> Vec<String> {
-        due(scenario, done).iter().flat_map(|due| self.disagrees(due)).collect()
+        let slack = slack(&scenario.script, done);
+        // A statement that failed may have been several requests or rows.
+        let most = |of: fn(&Scenario, &Statement) -> u64| scenario.statements.iter().map(|one| of(scenario, one)).max();
+        let (pages, rows) = (most(Scenario::pages), most(|_, one| one.rows()));
+        let slack = slack * pages.max(rows).unwrap_or(1);
+        due(scenario, done).iter().flat_map(|due| self.disagrees(due, slack)).collect()
     }
 
-    fn disagrees(&self, due: &Due<'_>) -> Vec<String> {
+    /// The server may have counted so many less than the worker says.
+    fn disagrees(&self, due: &Due<'_>, slack: u64) -> Vec<String> {
         let of = |request, text: &str| self.operations.get(&(request, text.to_owned())).copied().unwrap_or_default();
         let differ = |counted: u64, what: &str, issued: u64| {
             let differ = format!(
@@ -235,7 +251,7 @@ impl Counted {
                 due.names.join(" and "),
                 grouped(issued)
             );
-            (counted != issued).then_some(differ)
+            (counted > issued || issued - counted > slack).then_some(differ)
         };
         let executes = self.by_text.get(&due.text).copied().unwrap_or(0);
         let mut sentences = Vec::new();
@@ -286,7 +302,7 @@ impl Counted {
     pub fn own_statements_void(&self, issued: u64, sessions: u64, wall_ns: u64) -> Option<String> {
         let in_time = u64::try_from(u128::from(OWN_STATEMENTS) * u128::from(wall_ns) / MINUTE_NS).unwrap_or(u64::MAX);
         let most = (OWN_STATEMENTS + issued / 10_000 + OWN_STATEMENTS_A_SESSION * sessions).saturating_add(in_time);
-        let own = self.own_statements - self.system_statements;
+        let own = (self.own_statements - self.system_statements).saturating_sub(self.refused);
         (own > most).then(|| {
             format!(
                 "The server counted {} statements of the driver's own in the window, beside the {} asked for; more than {} could \
@@ -320,7 +336,9 @@ impl Counted {
         let signed = |rows: i64| format!("{}{}", if rows < 0 { "-" } else { "" }, grouped(rows.unsigned_abs()));
         let is_said = statements.iter().any(|one| one.adds.is_some());
         let all = if is_said { "added by the statements" } else { "inserted, each with a key of its own" };
-        (self.new_rows != asked).then(|| {
+        let most_rows = statements.iter().map(Statement::rows).max().unwrap_or(1);
+        let slack = slack(&scenario.script, done).saturating_mul(most_rows);
+        (self.new_rows.abs_diff(asked) > slack).then(|| {
             let [found, asked] = [self.new_rows, asked].map(signed);
             format!("The server has {found} rows more than before the window, and {asked} were to be {all}.")
         })

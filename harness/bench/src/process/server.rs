@@ -4,8 +4,9 @@ use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use cqldyno_cluster::{Control, Listening, Snapshot};
+use cqldyno_cluster::{Control, Listening, PlayedAll, Snapshot};
 use cqldyno_protocol::encode;
+use cqldyno_script::{Played, Step};
 use serde::de::DeserializeOwned;
 
 use crate::process::cancel::Cancel;
@@ -52,13 +53,35 @@ impl Server {
     }
 
     pub(crate) fn snapshot(&mut self, cancel: &Cancel) -> Result<Snapshot, CellFailure> {
-        let line = encode(&Control::Snapshot(true)).map_err(|error| CellFailure::Machine(error.to_string()))?;
+        self.asked(&Control::Snapshot(true), "to give its counters", cancel)
+    }
+
+    /// Gives it the script of connections to come.
+    pub(crate) fn set_script(&mut self, steps: Vec<Step>, cancel: &Cancel) -> Result<(), CellFailure> {
+        let _: Control = self.asked(&Control::Script(steps), "to take its script", cancel)?;
+        Ok(())
+    }
+
+    /// Starts its script.
+    pub(crate) fn play(&mut self, cancel: &Cancel) -> Result<(), CellFailure> {
+        let _: Control = self.asked(&Control::Play(true), "to start its script", cancel)?;
+        Ok(())
+    }
+
+    /// Ends its script: what each step did.
+    pub(crate) fn end_script(&mut self, cancel: &Cancel) -> Result<Vec<Played>, CellFailure> {
+        let all: PlayedAll = self.asked(&Control::Play(false), "to end its script", cancel)?;
+        Ok(all.played)
+    }
+
+    fn asked<A: DeserializeOwned>(&mut self, command: &Control, what: &str, cancel: &Cancel) -> Result<A, CellFailure> {
+        let line = encode(command).map_err(|error| CellFailure::Machine(error.to_string()))?;
         if self.process.send(&line).is_err() {
             return Err(self.ended().unwrap_or_else(|| {
                 CellFailure::Server("The embedded cluster no longer reads what it is asked.".to_owned())
             }));
         }
-        self.answer(ANSWER_WITHIN, "to give its counters", cancel)
+        self.answer(ANSWER_WITHIN, what, cancel)
     }
 
     pub(crate) fn ended(&mut self) -> Option<CellFailure> {

@@ -1,12 +1,14 @@
 //! `cqldyno serve`: the embedded cluster on its own.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
-use cqldyno_cluster::{Answers, Credentials, NodeOptions, ServeOptions, serve};
+use cqldyno_cluster::{Answers, Credentials, NodeOptions, ServeOptions, Topology, serve};
 use cqldyno_meter::available_memory;
 use cqldyno_reports::{memory, whole};
+use cqldyno_script::Step;
 
 use crate::count::{count, count_or_none, duration, pause};
 use crate::heading::SETUP;
@@ -20,6 +22,7 @@ Examples:
   cqldyno serve --port 0                            on a free port
   cqldyno serve --nodes 3,tokens=16                 on 127.0.0.1 to 127.0.0.3
   CQLDYNO_PASSWORD=secret cqldyno serve --user ada  with a password
+  cqldyno serve --script bad-day.toml               closes, delays, forgets as it says
   cqldyno compare --target 127.0.0.1:9042           from another terminal
 
 Exit codes: 0 ended by Ctrl-C or SIGTERM, 1 it cannot serve, 2 wrong usage.";
@@ -56,6 +59,12 @@ pub struct Arguments {
     /// Rows to reserve memory for in the first table, such as 10M
     #[arg(long, value_name = "N", value_parser = count_or_none, default_value = "0")]
     expect_rows: u64,
+    /// A TOML file with [[script]] tables: what the cluster does on purpose, and when
+    ///
+    /// Steps such as close, half-close, delay, forget, event, stop and error are in scenarios/SCRIPT.md. The clock starts with the first
+    /// connection. At the end each step says what it did.
+    #[arg(long, value_name = "FILE")]
+    script: Option<PathBuf>,
     /// Threads that serve connections [default: one per core]
     #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<usize>,
@@ -94,6 +103,17 @@ fn threads(text: &str) -> Result<usize, String> {
     })
 }
 
+/// The steps of a file, which a cluster like this one can play.
+fn script(file: &Path, topology: Topology) -> Result<Vec<Step>> {
+    let name = file.display().to_string();
+    let text = std::fs::read_to_string(file).map_err(|error| {
+        usage(format!("the script {name} cannot be read: {error}; give the path of a TOML file with [[script]] tables"))
+    })?;
+    let steps = cqldyno_scenarios::script(&text, &name).map_err(usage)?;
+    steps.iter().try_for_each(|step| step.fits(topology.nodes(), topology.shards())).map_err(usage)?;
+    Ok(steps)
+}
+
 pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let credentials = arguments.login.read()?.map(|login| Credentials::new(login.user, login.password));
     let needed = arguments.expect_rows.saturating_mul(LEAST_ROW_BYTES);
@@ -105,20 +125,26 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
             memory(there)
         )));
     }
-    serve(ServeOptions {
+    let topology = arguments.nodes.topology()?;
+    let script = arguments.script.as_deref().map(|file| script(file, topology)).transpose()?.unwrap_or_default();
+    let played = serve(ServeOptions {
         node: NodeOptions {
             address: arguments.address,
             port: arguments.port,
-            topology: arguments.nodes.topology()?,
+            topology,
             credentials,
             delay: arguments.delay,
             answers: arguments.answers,
             nap: arguments.nap,
             expect_rows: arguments.expect_rows,
             threads: arguments.threads,
+            script: script.clone(),
             ..NodeOptions::default()
         },
         control: arguments.control,
     })?;
+    for (step, played) in script.iter().zip(played) {
+        eprintln!("{}", step.told(played, |number| whole(number as f64)));
+    }
     Ok(Outcome::Done)
 }

@@ -43,6 +43,8 @@ mod rounds;
 #[cfg(test)]
 mod schema;
 #[cfg(test)]
+mod script;
+#[cfg(test)]
 mod secure;
 #[cfg(test)]
 mod serve;

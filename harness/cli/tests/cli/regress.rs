@@ -68,7 +68,8 @@ fn a_regression_is_repeated_kept_and_written_into_its_page() {
 fn what_cannot_be_measured_ends_with_its_reason_and_a_code_of_its_own() {
     drivers();
     let folder = tempfile::tempdir().unwrap();
-    let (code, text) = regress(folder.path(), "meter = \"statements\"", "meter = \"syscalls:sendto\"", &["--out", "kept"]);
+    let (code, text) =
+        regress(folder.path(), "meter = \"statements\"", "meter = \"syscalls:sendto\"", &["--out", "kept"]);
     assert_eq!(code, Some(3), "{text}");
     assert!(words(&text).contains("tiny: cannot be measured here (1 undecided). "), "{text}");
     let (code, text) = regress(folder.path(), "meter = \"statements\"", "meter = \"wall\"", &["--out", "other"]);

@@ -1,5 +1,7 @@
 //! Encoding what the server sends (section 4.2), straight into the connection's output buffer.
 
+use std::net::{IpAddr, SocketAddr};
+
 use super::frame::{EVENT_STREAM, FLAG_TRACING, HEADER_LEN, Header, Opcode};
 use crate::error::CqlError;
 use crate::schema::{Change, SchemaChange};
@@ -96,6 +98,19 @@ pub fn error(out: &mut Vec<u8>, to: ReplyTo, error: &CqlError) {
                 write::short(out, *level);
                 write::int(out, *required);
                 write::int(out, *alive);
+            }
+            CqlError::WriteTimeout { level, received, required } => {
+                write::short(out, *level);
+                write::int(out, *received);
+                write::int(out, *required);
+                write::string(out, "SIMPLE");
+            }
+            CqlError::ReadTimeout { level, received, required } => {
+                write::short(out, *level);
+                write::int(out, *received);
+                write::int(out, *required);
+                // No replica answered with data.
+                out.push(0);
             }
             CqlError::AlreadyExists { keyspace, table } => {
                 write::string(out, keyspace);
@@ -277,6 +292,25 @@ pub fn schema_change_event(out: &mut Vec<u8>, version: u8, change: &SchemaChange
     frame(out, ReplyTo { version, stream: EVENT_STREAM }, Opcode::Event, |out| {
         write::string(out, "SCHEMA_CHANGE");
         put_schema_change(out, change);
+    });
+}
+
+/// EVENT of STATUS_CHANGE or TOPOLOGY_CHANGE: what happened to a node, and its address.
+pub fn node_event(out: &mut Vec<u8>, version: u8, kind: &str, change: &str, node: SocketAddr) {
+    frame(out, ReplyTo { version, stream: EVENT_STREAM }, Opcode::Event, |out| {
+        write::string(out, kind);
+        write::string(out, change);
+        match node.ip() {
+            IpAddr::V4(ip) => {
+                out.push(4);
+                out.extend_from_slice(&ip.octets());
+            }
+            IpAddr::V6(ip) => {
+                out.push(16);
+                out.extend_from_slice(&ip.octets());
+            }
+        }
+        write::int(out, node.port().into());
     });
 }
 

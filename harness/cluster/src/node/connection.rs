@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::sync::broadcast;
 use tokio::time::Instant;
 
 use crate::codec::frame::{
@@ -19,11 +20,12 @@ use crate::codec::response::{self, ReplyTo};
 use crate::counters::stats::{ConnectionStats, Tally, monotonic_ns};
 use crate::error::{CqlError, Result};
 use crate::execute::group::PointGroup;
+use crate::node::play;
 use crate::node::requests::{Answer, Requests};
+use crate::node::script::{Event, Late, Order, Play};
 use crate::node::state::{Answers, NodeState};
 use crate::node::statement_cache::StatementCache;
 use crate::plan::time_uuid;
-use crate::schema::SchemaChange;
 
 /// Bytes of the read buffer, unless a longer frame is read.
 const INPUT_LEN: usize = 256 * 1024;
@@ -72,8 +74,18 @@ impl Drop for Open {
 enum Wake {
     /// This many bytes were read; 0: the client closed.
     Read(usize),
-    Event(Option<Arc<SchemaChange>>),
+    Event(Option<Arc<Event>>),
     Due,
+    /// Of the script.
+    Order(Order),
+}
+
+/// What a connection that was accepted with a script has of it.
+struct Part {
+    orders: broadcast::Receiver<Order>,
+    play: Option<Arc<Play>>,
+    /// How late the answers in `out` are.
+    late: Late,
 }
 
 struct Connection<S> {
@@ -96,6 +108,7 @@ struct Connection<S> {
     delayed: VecDeque<(Instant, Vec<u8>)>,
     delayed_len: usize,
     shuffle: fastrand::Rng,
+    script: Option<Part>,
     /// Requests of the last read.
     found: usize,
 }
@@ -103,7 +116,9 @@ struct Connection<S> {
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     fn new(stream: S, state: Arc<NodeState>, stats: Arc<ConnectionStats>) -> Self {
         let id = stats.id;
+        let part = || Part { orders: state.script.orders.subscribe(), play: None, late: Late::default() };
         Connection {
+            script: state.script.is_set().then(part),
             stream,
             requests: Requests::new(state.clone(), stats.clone()),
             cache: StatementCache::new(stats.place),
@@ -134,7 +149,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                     self.tally.totals.read_bytes += len as u64;
                     self.tally.read_at_ns = monotonic_ns();
                     let input = std::mem::take(&mut self.input);
-                    let flow = self.process(&input).await;
+                    let flow = match self.script {
+                        None => self.process::<false>(&input).await,
+                        Some(_) => self.process::<true>(&input).await,
+                    };
                     self.input = input;
                     self.send().await?;
                     let nap = self.state.options.nap;
@@ -147,12 +165,24 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                     }
                     self.make_room();
                 }
-                Wake::Event(change) => {
-                    if let Some(change) = change {
-                        response::schema_change_event(&mut self.out, self.requests.version, &change);
+                Wake::Event(event) => {
+                    if let Some(event) = event {
+                        self.requests.tell(&event, &mut self.out);
                         self.send().await?;
                     }
                 }
+                Wake::Order(Order::Close(closing)) => {
+                    // A control connection asked for events.
+                    if self.requests.events.is_none() && closing.takes(self.stats.place) {
+                        return if closing.is_half { self.half_close().await } else { Ok(()) };
+                    }
+                }
+                Wake::Order(Order::End) => {
+                    let now = Instant::now();
+                    self.delayed.iter_mut().for_each(|(due, _)| *due = now.min(*due));
+                }
+                // The listener sees to these.
+                Wake::Order(Order::Stop(_) | Order::Start(_)) => {}
                 Wake::Due => self.write_delayed().await?,
             }
         }
@@ -160,7 +190,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     async fn wake(&mut self) -> io::Result<Wake> {
         let free = self.input.get_mut(self.end..).unwrap_or_default();
-        if self.requests.events.is_none() && self.delayed.is_empty() {
+        if self.requests.events.is_none() && self.delayed.is_empty() && self.script.is_none() {
             return self.stream.read(free).await.map(Wake::Read);
         }
         let due = self.delayed.front().map(|(due, _)| *due);
@@ -178,9 +208,24 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 None => std::future::pending().await,
             }
         };
+        let script = &mut self.script;
+        let order = async {
+            match script {
+                // An error means too many orders for a busy connection: it obeys the next one.
+                Some(part) => loop {
+                    match part.orders.recv().await {
+                        Ok(order) => return order,
+                        Err(broadcast::error::RecvError::Lagged(_)) => {}
+                        Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
+                    }
+                },
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
+            order = order => Ok(Wake::Order(order)),
             () = wait => Ok(Wake::Due),
-            change = event => Ok(Wake::Event(change)),
+            event = event => Ok(Wake::Event(event)),
             read = self.stream.read(free) => read.map(Wake::Read),
         }
     }
@@ -205,7 +250,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     }
 
     /// Answers all complete frames of `input[start..end]`.
-    async fn process(&mut self, input: &[u8]) -> io::Result<ControlFlow<()>> {
+    async fn process<const SCRIPTED: bool>(&mut self, input: &[u8]) -> io::Result<ControlFlow<()>> {
+        if SCRIPTED && let Some(part) = &mut self.script {
+            part.play = self.state.script.playing();
+        }
         self.cache.refresh(&self.state, &self.stats, &mut self.tally);
         self.skip(self.skip_len);
         self.found = 0;
@@ -223,6 +271,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 }
             };
             let body = (self.start + HEADER_LEN, self.start + HEADER_LEN + header.length);
+            if SCRIPTED && self.is_answered_by_script(&header, input).await? {
+                self.start = body.1;
+                self.found += 1;
+                continue;
+            }
             let had_others = !self.group.is_empty();
             if !self.add_to_group(&header, input, body) {
                 self.execute_group(input).await?;
@@ -241,6 +294,35 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
         self.execute_group(input).await?;
         Ok(ControlFlow::Continue(()))
+    }
+
+    /// Does what the script says of a request. Returns whether its answer is written already.
+    async fn is_answered_by_script(&mut self, header: &Header, input: &[u8]) -> io::Result<bool> {
+        let Some(opcode) = Opcode::from_byte(header.opcode).filter(|opcode| opcode.is_request()) else {
+            return Ok(false);
+        };
+        let (place, playing) = (self.stats.place, self.script.as_ref().and_then(|part| part.play.clone()));
+        let is_statement = matches!(opcode, Opcode::Query | Opcode::Execute | Opcode::Batch);
+        if let Some(play) = playing.as_ref().filter(|_| is_statement)
+            && play::count(&self.state, play)
+        {
+            // Those before it are executed with what was prepared then.
+            self.execute_group(input).await?;
+            self.cache.refresh(&self.state, &self.stats, &mut self.tally);
+        }
+        let late = playing.as_ref().map_or_else(Late::default, |play| play.late(place, opcode));
+        if self.script.as_ref().is_some_and(|part| part.late != late) {
+            self.execute_group(input).await?;
+            self.send().await?;
+            self.script.iter_mut().for_each(|part| part.late = late);
+        }
+        let Some(error) = playing.and_then(|play| play.error(place, opcode)) else { return Ok(false) };
+        self.tally.count_opcode(Some(opcode));
+        self.tally.totals.answers += 1;
+        self.tally.errors.push(error.code());
+        let to = ReplyTo { version: self.requests.version_to(header.version), stream: header.stream };
+        response::error(&mut self.out, to, &error);
+        Ok(true)
     }
 
     /// Adds a frame to the group, if it is an EXECUTE of a point statement.
@@ -290,6 +372,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         };
         let is_run = !matches!(answered, Err(CqlError::Protocol(_)));
         if let Err(error) = answered {
+            if let (CqlError::Unprepared(id), Some(Part { play: Some(play), .. })) = (&error, &self.script) {
+                play.unprepared(self.stats.place.node, id);
+            }
             self.tally.errors.push(error.code());
             response::error(&mut self.out, to, &error);
         }
@@ -373,10 +458,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             out = self.shuffled(&out);
         }
         let delay = self.state.delay();
-        if delay.is_some() || !self.delayed.is_empty() {
-            let due = Instant::now() + delay.unwrap_or_default();
+        let (is_scripted, late) = self.script.as_ref().map_or((false, None), |part| (true, part.late.due()));
+        if delay.is_some() || late.is_some() || !(self.delayed.is_empty() || is_scripted) {
+            let due = (Instant::now() + delay.unwrap_or_default()).max(late.unwrap_or_else(Instant::now));
             self.delayed_len += out.len();
-            self.delayed.push_back((due, out));
+            // What a script holds back is no reason for others to wait.
+            let at = match is_scripted {
+                true => self.delayed.partition_point(|(other, _)| *other <= due),
+                false => self.delayed.len(),
+            };
+            self.delayed.insert(at, (due, out));
             while self.delayed_len >= DELAYED_LEN {
                 self.write_delayed().await?;
             }
@@ -418,6 +509,20 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let mut frames: Vec<&[u8]> = response::frames(answers).collect();
         self.shuffle.shuffle(&mut frames);
         frames.concat()
+    }
+
+    /// Shuts the write side down. What the client sends from now on is read and dropped, until it closes or the script ends.
+    async fn half_close(mut self) -> io::Result<()> {
+        self.stream.shutdown().await?;
+        // Nobody gets these any more.
+        self.delayed.clear();
+        loop {
+            (self.start, self.end) = (0, 0);
+            match self.wake().await? {
+                Wake::Read(0) | Wake::Order(Order::End) => return Ok(()),
+                _ => {}
+            }
+        }
     }
 
     /// Lets the client read the error: closing with unread bytes would discard it.

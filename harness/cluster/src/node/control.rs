@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use cqldyno_script::{Played, Step};
 use serde::{Deserialize, Serialize};
 
 /// The first line on stdout: the node is ready.
@@ -20,17 +21,28 @@ pub struct Listening {
     pub pid: u32,
 }
 
-/// A line on stdin: `{"snapshot":true}`, `{"delay_us":100}` or `{"shutdown":true}`. The end of stdin is a shutdown, so that
+/// A line on stdin: `{"snapshot":true}`, `{"delay_us":100}`, `{"script":[...]}`, `{"play":true}` or `{"shutdown":true}`. The end of stdin is a shutdown, so that
 /// the server ends with its parent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Control {
     /// Asks for a [`crate::Snapshot`] on one line, with the times of EXECUTEs since the snapshot before.
     Snapshot(bool),
     /// Delays each answer by this many microseconds from now on; the reply is `{"delay_us":N}`.
     DelayUs(u64),
+    /// Sets the script of connections that come from now on; the reply is the same line. Nothing of it happens before `{"play":true}`.
+    Script(Vec<Step>),
+    /// Starts the script; the reply is `{"play":true}`. `false` ends it; the reply is [`PlayedAll`].
+    Play(bool),
     /// Ends the node, without a reply.
     Shutdown(bool),
+}
+
+/// The reply to `{"play":false}`: what each step did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlayedAll {
+    /// One per step.
+    pub played: Vec<Played>,
 }
 
 /// The reply to a line that is no command.
@@ -42,6 +54,8 @@ pub struct ControlError {
 
 #[cfg(test)]
 mod tests {
+    use cqldyno_script::Action;
+
     use super::*;
 
     #[test]
@@ -49,6 +63,8 @@ mod tests {
         for (command, line) in [
             (Control::Snapshot(true), r#"{"snapshot":true}"#),
             (Control::DelayUs(100), r#"{"delay_us":100}"#),
+            (Control::Script(vec![Step::new(Action::Forget)]), r#"{"script":[{"do":"forget"}]}"#),
+            (Control::Play(false), r#"{"play":false}"#),
             (Control::Shutdown(true), r#"{"shutdown":true}"#),
         ] {
             assert_eq!(serde_json::to_string(&command).unwrap(), line);

@@ -20,11 +20,12 @@ use crate::execute::select::select;
 use crate::execute::values::bind;
 use crate::execute::write::{Target, TimestampSource, modify, using_timestamp};
 use crate::node::auth::AUTHENTICATOR;
+use crate::node::script::{Event, Notice};
 use crate::node::state::NodeState;
 use crate::node::statement::Statement;
 use crate::node::statement_cache::StatementCache;
 use crate::plan::{Modification, Plan, Prepared, StatementId};
-use crate::schema::{SchemaChange, Table};
+use crate::schema::Table;
 use crate::storage::table::TableStore;
 use crate::system::{self, SystemView, Trace};
 use crate::types::Value;
@@ -48,8 +49,10 @@ pub(crate) struct Requests {
     /// That of STARTUP.
     pub(crate) compression: Option<Compression>,
     keyspace: Option<String>,
-    /// Of schema changes, if the client asked for them.
-    pub(crate) events: Option<broadcast::Receiver<Arc<SchemaChange>>>,
+    /// If the client asked for any.
+    pub(crate) events: Option<broadcast::Receiver<Arc<Event>>>,
+    /// The types of events that it asked for.
+    event_types: Vec<String>,
 }
 
 /// An answer: where it is written, and where it goes.
@@ -60,8 +63,16 @@ pub(crate) struct Answer<'o> {
 
 impl Requests {
     pub(crate) fn new(state: Arc<NodeState>, stats: Arc<ConnectionStats>) -> Self {
-        let phase = Phase::Established;
-        Requests { state, stats, phase, version: 4, compression: None, keyspace: None, events: None }
+        Requests {
+            state,
+            stats,
+            phase: Phase::Established,
+            version: 4,
+            compression: None,
+            keyspace: None,
+            events: None,
+            event_types: Vec::new(),
+        }
     }
 
     /// Whether the connection takes statements in frames of this version.
@@ -209,16 +220,30 @@ impl Requests {
 
     fn register(&mut self, body: &[u8]) -> Result<()> {
         let kinds = request::register(body)?;
-        // The node has no event of the other two.
         let known = ["SCHEMA_CHANGE", "TOPOLOGY_CHANGE", "STATUS_CHANGE"];
         if let Some(kind) = kinds.iter().find(|kind| !known.contains(kind)) {
             return Err(CqlError::Protocol(format!("Invalid value '{kind}' for Type")));
         }
-        if kinds.contains(&known[0]) {
-            self.events.get_or_insert_with(|| self.state.events.subscribe());
-        }
+        self.event_types.extend(kinds.iter().map(|kind| (*kind).to_owned()));
+        self.events.get_or_insert_with(|| self.state.events.subscribe());
         self.stats.describe(|client| client.registered = true);
         Ok(())
+    }
+
+    /// Writes the events that the client asked for.
+    pub(crate) fn tell(&self, event: &Event, out: &mut Vec<u8>) {
+        if !self.event_types.iter().any(|kind| kind == event.notice.kind()) {
+            return;
+        }
+        for _ in 0..event.times {
+            match &event.notice {
+                Notice::Schema(change) => response::schema_change_event(out, self.version, change),
+                Notice::Node(kind, change, node) => response::node_event(out, self.version, kind, change, *node),
+            }
+        }
+        if let Some(fired) = &event.by {
+            fired.touch(1);
+        }
     }
 
     async fn query(&mut self, body: &[u8], cache: &mut StatementCache, answer: Answer<'_>) -> Result<()> {

@@ -3,11 +3,12 @@
 use std::io::{self, BufRead, Write};
 use std::time::Duration;
 
+use cqldyno_script::Played;
 use serde::Serialize;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
-use crate::node::control::{Control, ControlError, Listening};
+use crate::node::control::{Control, ControlError, Listening, PlayedAll};
 use crate::node::server::{Node, StartError};
 use crate::node::state::NodeOptions;
 use crate::system::RELEASE_VERSION;
@@ -37,7 +38,9 @@ pub enum ServeError {
 
 /// Serves until SIGTERM or SIGINT, or with control lines until `{"shutdown":true}` or the end of stdin. Without control lines it
 /// prints its address on stderr.
-pub fn serve(options: ServeOptions) -> Result<(), ServeError> {
+///
+/// Returns what each step of its own script did.
+pub fn serve(options: ServeOptions) -> Result<Vec<Played>, ServeError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(StartError::Threads)?;
     let (lines, mut received) = mpsc::channel(16);
     let ended = runtime.block_on(async {
@@ -75,12 +78,24 @@ pub fn serve(options: ServeOptions) -> Result<(), ServeError> {
                     node.set_delay(Duration::from_micros(micros));
                     say(&command)?;
                 }
+                Some(Ok(command @ Control::Script(_))) => {
+                    say(&command)?;
+                    if let Control::Script(steps) = command {
+                        node.set_script(steps);
+                    }
+                }
+                Some(Ok(command @ Control::Play(true))) => {
+                    node.play();
+                    say(&command)?;
+                }
+                Some(Ok(Control::Play(false))) => say(&PlayedAll { played: node.end_script() })?,
                 Some(Ok(Control::Snapshot(true))) => say(&node.stats())?,
                 Some(Ok(Control::Snapshot(false) | Control::Shutdown(false))) => {}
             }
         }
+        let played = node.end_script();
         node.stop();
-        Ok(())
+        Ok(played)
     });
     runtime.shutdown_background();
     ended
@@ -93,7 +108,7 @@ fn read_lines(lines: &mpsc::Sender<Result<Control, String>>) {
             continue;
         }
         let command = serde_json::from_str(&line).map_err(|error| {
-            format!("{line:?} is no command ({error}): send {{\"snapshot\":true}}, {{\"delay_us\":N}} or {{\"shutdown\":true}}")
+            format!("{line:?} is no command ({error}): send {{\"snapshot\":true}}, {{\"delay_us\":N}}, {{\"script\":[...]}}, {{\"play\":true}} or {{\"shutdown\":true}}")
         });
         if lines.blocking_send(command).is_err() {
             return;

@@ -1,19 +1,22 @@
 //! A node, or several: listeners, threads, and starting and stopping them.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use cqldyno_script::{Played, Step};
 use socket2::{Domain, Protocol, Socket, Type};
+use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::counters::snapshot::Snapshot;
 use crate::counters::stats::Place;
-use crate::node::connection;
+use crate::node::script::Order;
 use crate::node::state::{NodeOptions, NodeState, shard_aware_port};
+use crate::node::{connection, play};
 use crate::storage::database::Database;
 use crate::system;
 
@@ -71,6 +74,7 @@ pub struct Node {
     /// One per listener.
     commands: Vec<mpsc::UnboundedSender<Command>>,
     thread: Option<JoinHandle<()>>,
+    runtime: tokio::runtime::Handle,
 }
 
 /// A stopped node with its tables.
@@ -110,6 +114,7 @@ impl Node {
         }
         let state = Arc::new(NodeState::new(database, options));
         let runtime = builder.build().map_err(StartError::Threads)?;
+        let handle = runtime.handle().clone();
         let (mut commands, mut accepting) = (Vec::new(), Vec::new());
         for (listener, node, shard_aware) in listeners {
             let (sender, received) = mpsc::unbounded_channel();
@@ -126,7 +131,7 @@ impl Node {
                 }
             })
             .map_err(StartError::Threads)?;
-        Ok(Node { state, commands, thread: Some(thread) })
+        Ok(Node { state, commands, thread: Some(thread), runtime: handle })
     }
 
     /// The address of the first node.
@@ -163,6 +168,23 @@ impl Node {
     /// Forgets all prepared statements, without closing a connection.
     pub fn forget_prepared(&self) {
         self.state.forget_prepared();
+    }
+
+    /// Sets the script of connections to come; nothing of it happens before [`Node::play`].
+    pub fn set_script(&self, steps: Vec<Step>) {
+        self.state.script.set(steps);
+    }
+
+    /// Starts the script.
+    pub fn play(&self) {
+        let _entered = self.runtime.enter();
+        play::begin(&self.state);
+    }
+
+    /// Ends the script: what is closed opens, what is held is sent, and what was forgotten is known again. Returns what each step did;
+    /// nothing if the script was not started.
+    pub fn end_script(&self) -> Vec<Played> {
+        play::end(&self.state)
     }
 
     /// Stops it: the port and all connections are closed when this returns. The result keeps the tables.
@@ -234,30 +256,66 @@ fn listen(address: Ipv4Addr, port: u16) -> Result<TcpListener, StartError> {
     })
 }
 
+/// A listener at the address of a node that was stopped.
+fn reopened(address: SocketAddr) -> Option<tokio::net::TcpListener> {
+    let IpAddr::V4(ip) = address.ip() else { return None };
+    let open = || {
+        tokio::net::TcpListener::from_std(listen(ip, address.port()).map_err(|error| error.to_string())?)
+            .map_err(|error| error.to_string())
+    };
+    open().inspect_err(|error| tracing::error!("a node of the embedded cluster cannot start again: {error}")).ok()
+}
+
 async fn accept(
     listener: TcpListener,
     (node, shard_aware): (usize, bool),
     state: Arc<NodeState>,
     mut commands: mpsc::UnboundedReceiver<Command>,
 ) {
-    let listener = match tokio::net::TcpListener::from_std(listener) {
-        Ok(listener) => listener,
+    let opened = tokio::net::TcpListener::from_std(listener)
+        .and_then(|listener| listener.local_addr().map(|address| (listener, address)));
+    let (listener, address) = match opened {
+        Ok(opened) => opened,
         Err(error) => {
             tracing::error!("the embedded cluster cannot accept connections: {error}");
             return;
         }
     };
+    let mut listener = Some(listener);
+    let mut orders = state.script.orders.subscribe();
     let mut connections = JoinSet::new();
     loop {
+        let accepted = async {
+            match &listener {
+                Some(listener) => listener.accept().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             biased;
             command = commands.recv() => match command {
                 Some(Command::DisconnectAll) => connections.abort_all(),
                 Some(Command::Stop) | None => break,
             },
+            order = orders.recv() => match order {
+                Ok(Order::Stop(fired)) if fired.node() == Some(node) => {
+                    listener = None;
+                    fired.touch(connections.len() as u64);
+                    connections.abort_all();
+                }
+                Ok(Order::Start(fired)) if fired.node() == Some(node) => listener = listener.or_else(|| reopened(address)),
+                Ok(Order::End) | Err(RecvError::Lagged(_)) => listener = listener.or_else(|| reopened(address)),
+                _ => {}
+            },
             Some(_) = connections.join_next(), if !connections.is_empty() => {}
-            accepted = listener.accept() => match accepted {
+            accepted = accepted => match accepted {
                 Ok((stream, peer)) => {
+                    if state.script.starts() {
+                        play::begin(&state);
+                    }
+                    if state.script.is_set() && state.script.playing().is_some_and(|play| play.refuses(node)) {
+                        continue;
+                    }
                     let shard = state.options.topology.shards.map(|shards| match shard_aware {
                         true => usize::from(peer.port()) % shards,
                         false => state.stats.idlest_shard(node, shards),

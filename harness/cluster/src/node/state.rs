@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
+use cqldyno_script::Step;
 use tokio::sync::broadcast;
 
 use crate::analyze::analyze;
@@ -18,6 +19,7 @@ use crate::counters::snapshot::Snapshot;
 use crate::counters::stats::Stats;
 use crate::error::{CqlError, Hex, Result, invalid};
 use crate::node::auth::Credentials;
+use crate::node::script::{Event, Fired, Notice, Script};
 use crate::node::statement::{LONGEST_TEXT, PreparedStatements, Statement};
 use crate::plan::{Modification, Plan, Prepared, StatementId, statement_id};
 use crate::ring::{IGNORED_BITS, Replicas, Ring, Topology};
@@ -95,6 +97,8 @@ pub struct NodeOptions {
     pub threads: Option<usize>,
     /// The name in `system.local`.
     pub cluster_name: String,
+    /// What it does on purpose. The first connection starts the clock of the script.
+    pub script: Vec<Step>,
 }
 
 impl Default for NodeOptions {
@@ -110,6 +114,7 @@ impl Default for NodeOptions {
             expect_rows: 0,
             threads: None,
             cluster_name: "cqldyno".to_owned(),
+            script: Vec::new(),
         }
     }
 }
@@ -160,7 +165,8 @@ pub(crate) struct NodeState {
     ring: Ring,
     pub(crate) stats: Stats,
     pub(crate) texts: Texts,
-    pub(crate) events: broadcast::Sender<Arc<SchemaChange>>,
+    pub(crate) events: broadcast::Sender<Arc<Event>>,
+    pub(crate) script: Script,
     delay_us: AtomicU64,
     /// The last requests that were traced.
     pub(crate) traces: Mutex<Vec<Trace>>,
@@ -180,7 +186,7 @@ impl NodeState {
             ..NodeIdentity::new(IpAddr::V4(options.address_of(number)), options.port)
         };
         let nodes: Vec<NodeIdentity> = (0..topology.nodes).map(node).collect();
-        let delay = options.delay;
+        let (delay, script) = (options.delay, Script::new(options.script.clone()));
         let state = NodeState {
             database,
             options,
@@ -190,6 +196,7 @@ impl NodeState {
             stats: Stats::default(),
             texts: Texts::default(),
             events: broadcast::Sender::new(EVENTS_BEHIND),
+            script,
             delay_us: AtomicU64::new(0),
             traces: Mutex::default(),
             generation: AtomicU64::new(0),
@@ -341,13 +348,14 @@ impl NodeState {
         if !change.dropped.is_empty() || matches!(ddl.definition, Definition::AlterKeyspace(_)) {
             self.generation.fetch_add(1, Ordering::Release);
         }
-        // It is no error if nobody listens.
+        let tell = |change| {
+            // It is no error if nobody listens.
+            let _ = self.events.send(Arc::new(Event { notice: Notice::Schema(change), times: 1, by: None }));
+        };
         if change.table.is_none() {
-            for table in &change.dropped {
-                let _ = self.events.send(Arc::new(SchemaChange::of_table(change.change, table)));
-            }
+            change.dropped.iter().for_each(|table| tell(SchemaChange::of_table(change.change, table)));
         }
-        let _ = self.events.send(Arc::new(change.clone()));
+        tell(change.clone());
         Ok(Some(change))
     }
 
@@ -366,6 +374,28 @@ impl NodeState {
             *prepared.write().unwrap_or_else(PoisonError::into_inner) = PreparedStatements::default();
         }
         self.generation.fetch_add(1, Ordering::Release);
+    }
+
+    /// Forgets what a step of the script says, on its node or on all.
+    pub(crate) fn forget(&self, fired: &Fired) {
+        let one_in = usize::try_from(fired.step().one_in.unwrap_or(1)).unwrap_or(usize::MAX);
+        for (node, prepared) in self.prepared.iter().enumerate() {
+            if fired.node().is_none_or(|one| one == node) {
+                let gone = prepared.write().unwrap_or_else(PoisonError::into_inner).forget_one_in(one_in);
+                gone.into_iter().for_each(|statement| fired.forgot(node, statement));
+            }
+        }
+        self.generation.fetch_add(1, Ordering::Release);
+    }
+
+    /// Knows these statements again, each on its node.
+    pub(crate) fn remember(&self, forgotten: Vec<(usize, Arc<Statement>)>) {
+        for (node, statement) in forgotten {
+            let mut prepared = self.prepared[node].write().unwrap_or_else(PoisonError::into_inner);
+            if !prepared.by_id.contains_key(&statement.id) {
+                prepared.insert(statement);
+            }
+        }
     }
 
     pub(crate) fn snapshot(&self) -> Snapshot {

@@ -84,6 +84,15 @@ impl PreparedStatements {
         self.order.retain(|id| self.by_id.contains_key(id));
     }
 
+    /// Forgets one of so many, beginning with the oldest, and returns them.
+    pub(crate) fn forget_one_in(&mut self, one_in: usize) -> Vec<Arc<Statement>> {
+        let ids: Vec<StatementId> = self.order.iter().step_by(one_in.max(1)).copied().collect();
+        let gone = ids.iter().filter_map(|id| self.by_id.get(id).cloned()).collect();
+        ids.iter().for_each(|id| self.forget(id));
+        self.order.retain(|id| self.by_id.contains_key(id));
+        gone
+    }
+
     fn forget(&mut self, id: &StatementId) {
         if let Some(known) = self.by_id.remove(id) {
             self.text -= known.query.len();

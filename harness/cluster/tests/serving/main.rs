@@ -7,4 +7,6 @@ mod groups;
 #[cfg(test)]
 mod pipe;
 #[cfg(test)]
+mod script;
+#[cfg(test)]
 mod starting;

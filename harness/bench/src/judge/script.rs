@@ -1,0 +1,119 @@
+//! What a script may do to the statements of a window without voiding it, and what is told of it.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use cqldyno_driver_api::ErrorKind;
+use cqldyno_protocol::Done;
+use cqldyno_reports::count;
+use cqldyno_script::{Action, Answer, Played, Step};
+
+use crate::judge::agreement::grouped;
+
+/// Whether a statement may fail like this because of a step.
+fn is_expected(step: &Step, kind: ErrorKind) -> bool {
+    let lost = [ErrorKind::ConnectionLost, ErrorKind::Connect, ErrorKind::RequestTimeout, ErrorKind::QueueFull];
+    let answered = match step.error {
+        None => None,
+        Some(Answer::ServerError) => Some(ErrorKind::Server),
+        Some(Answer::Unavailable) => Some(ErrorKind::Unavailable),
+        Some(Answer::Overloaded) => Some(ErrorKind::Overloaded),
+        Some(Answer::Bootstrapping) => Some(ErrorKind::Bootstrapping),
+        Some(Answer::WriteTimeout | Answer::ReadTimeout) => Some(ErrorKind::ServerTimeout),
+        Some(Answer::Unauthorized) => Some(ErrorKind::Unauthorized),
+        Some(Answer::Invalid) => Some(ErrorKind::Invalid),
+    };
+    answered == Some(kind)
+        || step.costs_connections() && lost.contains(&kind)
+        || step.costs_time() && kind == ErrorKind::RequestTimeout
+        || step.action == Action::Forget && kind == ErrorKind::Unprepared
+}
+
+/// The worker's account with the errors that the script is the reason of taken as right answers.
+pub(crate) fn without_expected<'d>(script: &[Step], done: &'d Done) -> Cow<'d, Done> {
+    let is_expected = |kind: &ErrorKind| script.iter().any(|step| is_expected(step, *kind));
+    if !done.errors.keys().any(is_expected) {
+        return Cow::Borrowed(done);
+    }
+    let mut rest = done.clone();
+    rest.errors.retain(|kind, _| !is_expected(kind));
+    rest.verified += errors(done) - errors(&rest);
+    Cow::Owned(rest)
+}
+
+fn errors(done: &Done) -> u64 {
+    done.errors.values().map(|error| error.count).sum()
+}
+
+/// By how many statements the server's count may fall short: of those that failed it counted some, and never got others.
+pub(crate) fn slack(script: &[Step], done: &Done) -> u64 {
+    if script.is_empty() { 0 } else { errors(done) }
+}
+
+/// Sentences about what each step did, and what it led to: connections that the server accepted, and PREPAREs that it got.
+pub(crate) fn told(script: &[Step], played: &[Played], (opened, prepared): (u64, u64)) -> Vec<String> {
+    let led_to = format!(
+        "While the script was played, the server accepted {} and got {}.",
+        count(opened, "connection"),
+        count(prepared, "PREPARE")
+    );
+    let steps = script.iter().zip(played).map(|(step, played)| step.told(*played, grouped));
+    steps.chain((!script.is_empty()).then_some(led_to)).collect()
+}
+
+/// Answers and connections that each step touched, per statement.
+pub(crate) fn breakdown(script: &[Step], played: &[Played], issued: u64) -> Option<(String, BTreeMap<String, f64>)> {
+    let figure = |(nth, (step, played)): (usize, (&Step, &Played))| {
+        let each = played.touched as f64 / issued.max(1) as f64;
+        (format!("{}: {}", nth + 1, step.label(grouped)), each)
+    };
+    let figures: BTreeMap<String, f64> = script.iter().zip(played).enumerate().map(figure).collect();
+    (!figures.is_empty()).then(|| ("script".to_owned(), figures))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cqldyno_protocol::ErrorCount;
+
+    fn done(errors: &[(ErrorKind, u64)]) -> Done {
+        let all: u64 = errors.iter().map(|(_, count)| count).sum();
+        let of =
+            |(kind, count): &(ErrorKind, u64)| (*kind, ErrorCount { count: *count, first: "it failed".to_owned() });
+        Done {
+            issued: 100,
+            answered: 100,
+            verified: 100 - all,
+            errors: errors.iter().map(of).collect(),
+            ..Done::default()
+        }
+    }
+
+    #[test]
+    fn only_errors_that_a_step_is_the_reason_of_are_taken_as_right_answers() {
+        let close = [Step { every: Some(9), ..Step::new(Action::Close) }];
+        let lost = done(&[(ErrorKind::ConnectionLost, 3), (ErrorKind::WrongRow, 2)]);
+        let rest = without_expected(&close, &lost);
+        assert_eq!((rest.verified, rest.errors.keys().collect::<Vec<_>>()), (98, vec![&ErrorKind::WrongRow]));
+        assert_eq!(without_expected(&[], &lost).verified, 95);
+        let error = [Step { error: Some(Answer::WriteTimeout), ..Step::new(Action::Error) }];
+        assert_eq!(without_expected(&error, &done(&[(ErrorKind::ServerTimeout, 4)])).verified, 100);
+        assert_eq!(without_expected(&error, &done(&[(ErrorKind::Overloaded, 4)])).verified, 96);
+        assert_eq!((slack(&close, &lost), slack(&[], &lost)), (5, 0));
+    }
+
+    #[test]
+    fn a_step_that_never_fired_is_told_and_what_the_others_led_to() {
+        let script = [Step { every: Some(9), ..Step::new(Action::Forget) }];
+        assert_eq!(told(&[], &[], (3, 4)), Vec::<String>::new());
+        assert_eq!(
+            told(&script, &[Played::default()], (0, 1_000)),
+            [
+                "The script's step forget, every 9 statements, never fired.",
+                "While the script was played, the server accepted 0 connections and got 1,000 PREPAREs."
+            ]
+        );
+        let (kind, figures) = breakdown(&script, &[Played { fired: 1, touched: 5 }], 10).unwrap();
+        assert_eq!((kind.as_str(), figures["1: forget, every 9 statements"]), ("script", 0.5));
+    }
+}

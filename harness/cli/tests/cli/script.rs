@@ -1,0 +1,156 @@
+//! Scenarios with a script: what the embedded cluster does on purpose, and what a run says of it.
+
+use std::io::{Read, Write};
+use std::path::Path;
+
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+use crate::support::{Serving, cqldyno, json, refused, stderr, words};
+
+const SCENARIO: &str = r#"
+name = "bad-day"
+about = "Reads on a day that the script makes bad."
+schema = [
+    "CREATE KEYSPACE IF NOT EXISTS bad_day WITH replication = {'class': 'SimpleStrategy', 'replication_factor': RF}",
+    "DROP TABLE IF EXISTS bad_day.items",
+    "CREATE TABLE bad_day.items (id bigint PRIMARY KEY, v bigint)",
+]
+
+[[statement]]
+name = "read"
+cql = "SELECT v FROM bad_day.items WHERE id = ?"
+values = [{ type = "bigint" }]
+[statement.expect]
+columns = [{ type = "bigint", times = 3 }]
+[statement.load]
+cql = "INSERT INTO bad_day.items (id, v) VALUES (?, ?)"
+values = [{ type = "bigint" }, { type = "bigint", times = 3 }]
+"#;
+
+fn compared(folder: &Path, script: &str, more: &[&str]) -> std::process::Output {
+    let replicas = if more.contains(&"--nodes") { "3" } else { "1" };
+    std::fs::write(folder.join("bad-day.toml"), SCENARIO.replace("RF", replicas) + script).unwrap();
+    let load =
+        ["--scenario", "bad-day.toml", "--count", "2000", "--warmup", "30", "--blocks", "1", "--concurrency", "16"];
+    let limits = ["--pass", "none", "--limits", "noise=none", "--format", "json"];
+    cqldyno(folder, &[&["compare", "floor", "scylla"], &load[..], &limits, more].concat()).output().unwrap()
+}
+
+/// The cells of floor and scylla.
+#[track_caller]
+fn cells(script: &str, more: &[&str]) -> Vec<Value> {
+    let folder = tempfile::tempdir().unwrap();
+    let output = compared(folder.path(), script, more);
+    let cells = json(&output)["cells"].as_array().unwrap().clone();
+    for name in ["floor", "scylla"] {
+        assert!(cells.iter().any(|cell| cell["contender"] == name), "{}", stderr(&output));
+    }
+    cells
+}
+
+/// The finding about the step that begins like this.
+#[track_caller]
+fn told<'c>(cell: &'c Value, step: &str) -> &'c str {
+    let findings = cell["findings"].as_array().unwrap();
+    let start = format!("The script's step {step}");
+    let mut about = findings.iter().filter_map(Value::as_str).filter(|finding| finding.starts_with(&start));
+    about.next().unwrap_or_else(|| panic!("{findings:?}"))
+}
+
+#[track_caller]
+fn valid(cell: &Value) {
+    assert_eq!((&cell["void"], &cell["failed"]), (&Value::Null, &Value::Null), "{cell:#}");
+}
+
+#[test]
+fn a_driver_prepares_again_what_a_node_forgot_and_its_rows_are_right() {
+    let script = "[[script]]\ndo = \"forget\"\nevery = 500\none_in = 1\n\n[[script]]\ndo = \"event\"\nevent = \"schema\"\nafter = 1_000_000\n";
+    for cell in cells(script, &[]) {
+        valid(&cell);
+        assert_eq!(cell["measures"]["verified"]["value"], 2000.0);
+        assert!(!told(&cell, "forget, every 500 statements, ").contains("never"), "{cell:#}");
+        assert!(told(&cell, "event (schema), after 1,000,000 statements, ").ends_with("never fired."));
+        assert!(cell["breakdowns"]["script"]["1: forget, every 500 statements"].as_f64().unwrap() > 0.0);
+    }
+}
+
+#[test]
+fn statements_that_a_closed_connection_costs_void_no_row_and_are_counted_by_kind() {
+    for step in ["close", "half-close"] {
+        for cell in cells(&format!("[[script]]\ndo = \"{step}\"\nafter = 1_000\n"), &[]) {
+            valid(&cell);
+            assert!(told(&cell, step).contains("fired once and touched "), "{cell:#}");
+            let errors = cell["error_kinds"].as_array().unwrap();
+            let failed: u64 = errors.iter().map(|kind| kind["count"].as_u64().unwrap()).sum();
+            assert_eq!(cell["measures"]["verified"]["value"].as_f64().unwrap() as u64, 2000 - failed);
+        }
+    }
+}
+
+#[test]
+fn errors_of_the_script_are_no_mistake_of_the_driver_and_other_ones_are() {
+    let error = "[[script]]\ndo = \"error\"\nat = \"0s\"\nkind = \"execute\"\none_in = 100\nerror = \"overloaded\"\n";
+    for cell in cells(error, &[]) {
+        valid(&cell);
+        let errors = cell["error_kinds"].as_array().unwrap();
+        assert!(errors.iter().all(|kind| kind["kind"] == "overloaded"), "{errors:?}");
+    }
+}
+
+#[test]
+fn an_event_comes_many_times_in_one_write() {
+    let script = "[[script]]\ndo = \"event\"\nevent = \"schema\"\nafter = 500\ntimes = 200\n";
+    for cell in cells(script, &[]) {
+        valid(&cell);
+        let told = told(&cell, "event (schema), after 500 statements, fired once");
+        let registers = cell["contender"] == "scylla";
+        assert_eq!(told.contains("touched 1 connection."), registers, "{told}");
+    }
+}
+
+#[test]
+fn a_node_of_three_stops_and_starts() {
+    let script =
+        "[[script]]\ndo = \"stop\"\nnode = 2\nafter = 600\n\n[[script]]\ndo = \"start\"\nnode = 2\nafter = 1_200\n";
+    for cell in cells(script, &["--nodes", "3"]) {
+        assert_eq!(cell["failed"], Value::Null, "{cell:#}");
+        assert!(told(&cell, "stop (node 2)").contains("fired once"));
+        valid(&cell);
+    }
+}
+
+#[test]
+fn a_script_that_cannot_be_played_is_refused_before_anything_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let stop = "[[script]]\ndo = \"stop\"\nnode = 2\nafter = 600\n";
+    for (script, more, expected) in [
+        (stop, &[][..], "names node 2, and the embedded cluster has 1; ask for more with --nodes 2"),
+        (stop, &["--target", "127.0.0.1:1"], "the target 127.0.0.1:1 does nothing on purpose; leave --target out"),
+        ("[[script]]\ndo = \"stop\"\nafter = 6\n", &[], "the step stop has no node, and cannot be without one"),
+    ] {
+        let output = compared(folder.path(), script, more);
+        let said = words(&stderr(&output));
+        assert!(output.status.code() == Some(2) && said.contains(expected), "{said}");
+    }
+}
+
+#[test]
+fn serve_plays_a_script_and_says_what_its_steps_did() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("script.toml");
+    let file = file.to_str().unwrap();
+    assert!(refused(&["serve", "--script", file]).contains("cannot be read: "));
+    std::fs::write(file, "[[script]]\ndo = \"close\"\nnode = 3\nafter = 1\n").unwrap();
+    assert!(words(&refused(&["serve", "--script", file])).contains("names node 3, and the embedded cluster has 1"));
+    std::fs::write(file, "[[script]]\ndo = \"close\"\nafter = 1\n").unwrap();
+    let mut serving = Serving::start(&["--script", file], &[]);
+    let mut stream = std::net::TcpStream::connect(&serving.address).unwrap();
+    // OPTIONS, which is no statement, and the header of its answer.
+    stream.write_all(&[4, 0, 0, 0, 5, 0, 0, 0, 0]).unwrap();
+    stream.read_exact(&mut [0; 9]).unwrap();
+    serving.running.signal(Signal::SIGTERM);
+    assert_eq!(serving.running.code(), Some(0));
+    let rest = serving.rest();
+    assert!(rest.contains("The script's step close, after 1 statements, never fired."), "{rest}");
+}

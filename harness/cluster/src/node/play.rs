@@ -1,0 +1,85 @@
+//! Playing a script on a running node: when steps fire, and what they change.
+
+use std::sync::Arc;
+
+use cqldyno_script::{Action, Event as What, Played};
+use tokio::time::sleep_until;
+
+use crate::node::script::{Event, Fired, Notice, Order, Play};
+use crate::node::state::NodeState;
+use crate::schema::{Change, SchemaChange, is_of_the_system};
+
+/// Starts the script. Needs a runtime, in which steps that have a time wait for it.
+pub(crate) fn begin(state: &Arc<NodeState>) {
+    let play = state.script.begin();
+    let timed = play.timed();
+    if timed.is_empty() {
+        return;
+    }
+    let waiting = {
+        let (state, play) = (state.clone(), play.clone());
+        async move {
+            for (time, at) in timed {
+                sleep_until(play.began + time).await;
+                fire(&state, play.on_time(at));
+            }
+        }
+    };
+    // It was not set before: the play is new.
+    let _ = play.timer.set(tokio::spawn(waiting).abort_handle());
+}
+
+/// Ends the script: the node is as new, and each step tells what it did.
+pub(crate) fn end(state: &NodeState) -> Vec<Played> {
+    let (played, forgotten) = state.script.end();
+    state.remember(forgotten);
+    played
+}
+
+/// Counts a statement, and fires the steps that are due with it. Returns whether there are any.
+pub(crate) fn count(state: &NodeState, play: &Arc<Play>) -> bool {
+    let due = play.count();
+    let fires = !due.is_empty();
+    due.into_iter().for_each(|fired| fire(state, fired));
+    fires
+}
+
+fn fire(state: &NodeState, fired: Fired) {
+    let order = match fired.step().action {
+        Action::Close | Action::HalfClose => Order::Close(Arc::new(fired.closing())),
+        Action::Stop => Order::Stop(fired),
+        Action::Start => Order::Start(fired),
+        Action::Refuse | Action::Hold | Action::Delay | Action::Error => return fired.begin(),
+        Action::Forget => return state.forget(&fired),
+        Action::Event => return tell(state, fired),
+    };
+    // It is no error if nobody listens.
+    let _ = state.script.orders.send(order);
+}
+
+fn tell(state: &NodeState, fired: Fired) {
+    let Some(what) = fired.step().event else { return };
+    let node = fired.node().and_then(|node| state.nodes.get(node));
+    let address = node.map(|node| (node.address, node.port).into());
+    let of_node = |kind, change| address.map(|address| Notice::Node(kind, change, address));
+    let notice = match what {
+        What::Schema => Some(Notice::Schema(updated_keyspace(state))),
+        What::Up => of_node("STATUS_CHANGE", "UP"),
+        What::Down => of_node("STATUS_CHANGE", "DOWN"),
+        What::NewNode => of_node("TOPOLOGY_CHANGE", "NEW_NODE"),
+        What::RemovedNode => of_node("TOPOLOGY_CHANGE", "REMOVED_NODE"),
+    };
+    let times = fired.step().times.unwrap_or(1);
+    if let Some(notice) = notice {
+        // It is no error if nobody listens.
+        let _ = state.events.send(Arc::new(Event { notice, times, by: Some(fired) }));
+    }
+}
+
+/// The first keyspace of a client, or of the system if there is none.
+fn updated_keyspace(state: &NodeState) -> SchemaChange {
+    let catalog = state.database.catalog();
+    let names = catalog.keyspaces().map(|keyspace| &*keyspace.name);
+    let keyspace = names.filter(|name| !is_of_the_system(name)).min().unwrap_or("system");
+    SchemaChange { change: Change::Updated, keyspace: keyspace.into(), table: None, created: None, dropped: Vec::new() }
+}
