@@ -104,9 +104,10 @@ prices: build
 	    'other pages were measured on other machines. The runs are below [reports/published](../reports/published).' '' >$(TARGET)/PRICES.md
 	for driver in $(filter-out floor noop,$(DRIVERS)); do \
 	    [[ -f $(NATIVE)/$$driver.reason ]] && continue; \
-	    $(RELEASE)/cqldyno prices $$driver --format markdown $(if $(OUT),--out $(OUT)/prices-$$driver) $(ARGS) >>$(TARGET)/PRICES.md; \
+	    $(RELEASE)/cqldyno prices $$driver --format markdown $(if $(OUT),--out $(OUT)/prices-$$driver) $(ARGS) | \
+	        sed 's/^### /\n## /' >>$(TARGET)/PRICES.md; \
 	    $(RELEASE)/cqldyno prices $$driver --format markdown $(if $(OUT),--out $(OUT)/pages-$$driver) $(PAGES) | \
-	        sed '1s/what one changed setting/what another page size/' >>$(TARGET)/PRICES.md; \
+	        sed 's/^### /\n## /; 1s/what one changed setting/what another page size/' >>$(TARGET)/PRICES.md; \
 	done
 	mv $(TARGET)/PRICES.md drivers/PRICES.md
 

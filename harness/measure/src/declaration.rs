@@ -58,13 +58,15 @@ pub struct MeasureInfo {
 }
 
 /// Counts of the timing pass that do not follow the machine, as faults, switches and resident memory do.
-const EXACT: [&str; 7] = [
+const EXACT: [&str; 9] = [
     "statements",
     "errors",
     "polls_per_statement",
     "bytes_sent_per_statement",
     "bytes_received_per_statement",
     "requests_per_statement",
+    "own_statements_per_statement",
+    "connections_per_statement",
     "prepares_per_statement",
 ];
 

@@ -28,7 +28,7 @@ const fn timed(id: &'static str, unit: Unit, better: Better, about: &'static str
     Declaration::new(Pass::Timing, id, unit, better, about)
 }
 
-/// Rows, requests and connections of statements other than EXECUTEs; nothing if all are EXECUTEs.
+/// Rows, requests and connections of statements other than EXECUTEs, or under a script; nothing if all are plain EXECUTEs.
 pub const OPERATIONS: Meter = Meter::new("operations", &MEASURES, |_| from_worker(figures));
 
 fn figures(window: &Window) -> Outcome {

@@ -106,9 +106,9 @@ impl Check<'_> {
             self.say(RUN, format!(": it has {blocks} blocks and no control; {needed}"));
         }
         for (at, cell) in cells.iter().enumerate() {
-            // A setting such as another allocator may exclude a meter; a machine without it has no figure of anyone.
-            let is_elsewhere = |other: &Cell| other.pass == cell.pass && is_measured(other);
-            if !is_measured(cell) && cell.failed.is_none() && cell.void.is_none() && cells.iter().any(is_elsewhere) {
+            // A setting such as another allocator may exclude a meter.
+            let excludes = cell.contender.contains('+') && cell.failed.is_none() && cell.void.is_none();
+            if excludes && !is_measured(cell) {
                 continue;
             }
             if let Some(what) = of_cell(run, cell, self.notes).filter(|_| self.analysis.counts(cell)) {
@@ -336,10 +336,11 @@ fn asked(run: &Run, cell: &Cell) -> Option<u64> {
     })
 }
 
-/// Whether every statement of the cell's scenario is an EXECUTE.
+/// Whether every statement of the cell's scenario is one EXECUTE: of an answer in pages, each is one.
 fn executes_only(run: &Run, cell: &Cell) -> bool {
     let scenario = run.scenarios.iter().find(|one| one.name == cell.scenario);
-    let statements = scenario.and_then(|one| one.definition.as_ref()?.get("statement")?.as_array());
+    let Some(definition) = scenario.and_then(|one| one.definition.as_ref()) else { return true };
+    let statements = definition.get("statement").and_then(Value::as_array);
     let is_execute = |one: &Value| one.get("operation").is_none_or(|operation| operation == "execute");
-    statements.is_none_or(|all| all.iter().all(is_execute))
+    definition.get("page_size").is_none() && statements.is_none_or(|all| all.iter().all(is_execute))
 }

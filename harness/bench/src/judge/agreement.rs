@@ -90,6 +90,8 @@ pub struct Counted {
     pub control_requests: u64,
     /// PREPAREs of any text.
     pub prepared: u64,
+    /// Whether a script was played in the window.
+    pub scripted: bool,
     /// ERROR answers of a cluster that plays a script: what it refuses may be sent again.
     pub refused: u64,
     /// CPU time of the server, nanoseconds.
@@ -210,6 +212,7 @@ impl Counted {
             requests,
             control_requests: requests.saturating_sub(asked_for),
             prepared: prepared(after).saturating_sub(prepared(before)),
+            scripted: has_script,
             refused: refused(after).saturating_sub(refused(before)),
             cpu_ns: cpu_ns(after).saturating_sub(cpu_ns(before)),
             reads,
@@ -221,14 +224,14 @@ impl Counted {
         self.by_text.values().sum()
     }
 
-    /// PREPAREs of the scenario's statements; `None` if all of them were prepared before the window.
+    /// PREPAREs of the scenario's statements, and all of a window with a script; `None` if they were prepared before the window.
     pub fn prepares(&self) -> Option<u64> {
         let of = |((request, _), (count, _)): (&(Request, String), &(u64, u64))| {
             (*request == Request::Prepare).then_some(*count)
         };
         let mut counts = self.operations.iter().filter_map(of).peekable();
-        counts.peek()?;
-        Some(counts.sum())
+        // What a script made the nodes forget is prepared again, under the driver's own text.
+        counts.peek().copied().map(|_| counts.sum()).or_else(|| self.scripted.then_some(self.prepared))
     }
 
     /// A sentence for each statement whose number differs between server and worker.
