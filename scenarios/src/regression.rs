@@ -156,6 +156,9 @@ const FILES: &[(&str, &str)] = files! {
     "envelope-clone"
     "row-metadata"
     "write-coalescing"
+    "event-queue"
+    "forgotten-ids"
+    "cluster-data"
 };
 
 /// The built-in regressions, in the order in which they are listed.
