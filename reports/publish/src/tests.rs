@@ -57,12 +57,13 @@ fn every_published_run_is_what_it_must_be() {
 }
 
 #[test]
-fn published_runs_carry_at_most_three_hundred_files() {
-    fn files(folder: &Path) -> usize {
-        let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-        entries.map(|path| if path.is_dir() { files(&path) } else { 1 }).sum()
+fn a_published_run_has_at_most_six_files_and_the_rest_of_it_in_one_archive() {
+    let entries =
+        |folder: &Path| -> Vec<PathBuf> { fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect() };
+    let dates = entries(&repository().join("reports/published"));
+    for run in dates.iter().filter(|date| date.is_dir()).flat_map(|date| entries(date)).filter(|run| run.is_dir()) {
+        assert!(entries(&run).len() <= 6, "{}", run.display());
     }
-    assert!(files(&repository().join("reports/published")) <= 300);
 }
 
 #[test]
