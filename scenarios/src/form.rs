@@ -217,19 +217,24 @@ fn read_back(entry: Entry<'_>) -> Result<ReadBack, Mistake> {
 fn bound(entry: Entry<'_>, cql: &str) -> Result<Vec<Column>, Mistake> {
     let Some(named) = entry.named(column) else { return columns(entry) };
     let (named, markers) = (named?, bind_markers(cql));
-    let is_of = |found: &str, name: &str| found == name || found.to_lowercase() == name;
     let Some(names) = markers.into_iter().collect::<Option<Vec<String>>>() else {
         return Err(entry
             .mistake("values has names here, and the cql has a marker without one; use a list, or name every marker"));
     };
-    if let Some((unknown, _)) = named.iter().find(|(found, _)| !names.iter().any(|name| is_of(found, name))) {
+    // As CQL reads a name without quotes, unless there is one in these very letters.
+    let of = |name: &String| {
+        let exact = named.iter().position(|(found, _)| found == name);
+        exact.or_else(|| named.iter().position(|(found, _)| found.to_lowercase() == *name))
+    };
+    let used: Vec<Option<usize>> = names.iter().map(of).collect();
+    if let Some((_, (unknown, _))) = named.iter().enumerate().find(|(at, _)| !used.contains(&Some(*at))) {
         return Err(entry.mistake(format!("values has {unknown}, and the cql has no marker :{unknown}; leave it out")));
     }
-    let value = |name: &String| match named.iter().find(|(found, _)| is_of(found, name)) {
+    let value = |(name, at): (&String, &Option<usize>)| match at.and_then(|at| named.get(at)) {
         Some((_, column)) => Ok(column.clone()),
         None => Err(entry.mistake(format!("values has no {name}, and the cql has the marker :{name}; add it"))),
     };
-    names.iter().map(value).collect()
+    names.iter().zip(&used).map(value).collect()
 }
 
 fn columns(entry: Entry<'_>) -> Result<Vec<Column>, Mistake> {

@@ -26,7 +26,7 @@ pub struct Trial {
     pub name: String,
     /// What follows `cqldyno compare` on the command line: contenders and flags. Passes that the expectations need are added.
     pub compare: String,
-    /// Scenarios that the file itself has, if the command names none.
+    /// Scenarios that the file itself has, before those that the command names.
     pub scenarios: Vec<Scenario>,
     /// What is expected, at least one thing.
     pub expectations: Vec<Expectation>,
@@ -37,7 +37,7 @@ pub struct Trial {
 pub struct Expectation {
     /// The expectation in one sentence.
     pub says: String,
-    /// A measure's id, or `KIND:NAME` for one name of a breakdown, such as `syscalls:sendto`.
+    /// A measure's id, or `syscalls:NAME` for the system calls of one name per statement.
     pub meter: String,
     /// The scenario's name with its way of submitting, such as `writes+stream`; absent if the run has only one.
     pub scenario: Option<String>,

@@ -10,7 +10,6 @@ pub(crate) mod script;
 use cqldyno_protocol::Done;
 use cqldyno_reports::{Measure, Unit, whole};
 use cqldyno_scenarios::{Scenario, Workload};
-use cqldyno_script::Step;
 
 use self::agreement::{Counted, connection_void, may_idle, node_void, rows_not_counted, voids};
 use self::latency::not_paced;
@@ -39,7 +38,8 @@ impl Evidence<'_> {
     /// Sentences that void the window's figures.
     pub(crate) fn voids(&self) -> Vec<String> {
         let Evidence { scenario, done, sessions, .. } = *self;
-        let mut reasons = voids(&script::without_expected(&scenario.script, done), self.asked);
+        let played = self.counted.map_or(&[][..], |counted| &counted.played);
+        let mut reasons = voids(&script::without_expected(&scenario.script, played, done), self.asked);
         reasons.extend(not_paced(done, self.load.shape));
         if let Some(counted) = self.counted {
             reasons.extend(counted.disagreements(scenario, done));
@@ -55,9 +55,12 @@ impl Evidence<'_> {
             _ => scenario.in_flight(self.load.concurrency) as u64,
         };
         let idle = |(found, asked, nodes, _): &_| sessions == 0 && may_idle(*found, *asked, *nodes, in_flight);
-        // A script that closes connections has them opened again.
-        let is_told = !scenario.script.iter().any(Step::costs_connections);
-        if let Some((found, asked, nodes, has_own)) = self.connections.filter(|one| is_told && !idle(one)) {
+        // Those that a script closed may be opened again.
+        let lost = script::lost(&scenario.script, played);
+        let is_again = |(found, asked, nodes, _): &(u64, u64, u64, bool)| {
+            lost.is_some_and(|lost| *found <= (asked * nodes).saturating_add(lost))
+        };
+        if let Some((found, asked, nodes, has_own)) = self.connections.filter(|one| !is_again(one) && !idle(one)) {
             let ready = self.counted.filter(|_| sessions == 0).map(|counted| counted.ready_by_node(asked));
             let is_ready = ready.as_ref().is_some_and(|ready| ready.values().sum::<u64>() == asked * nodes);
             let of_all = || connection_void(found, asked, nodes, sessions, has_own).filter(|_| !is_ready);
@@ -79,6 +82,8 @@ impl Evidence<'_> {
 pub(crate) struct ReadBack {
     /// Rows that were as they should be, or why none was read.
     pub measure: Measure,
+    /// Rows that were not.
+    pub wrong: u64,
     pub doubt: Option<String>,
 }
 
@@ -94,7 +99,7 @@ impl ReadBack {
                 first.trim_end_matches('.')
             )
         });
-        ReadBack { measure: Measure::value(done.verified as f64, Unit::Count), doubt }
+        ReadBack { measure: Measure::value(done.verified as f64, Unit::Count), wrong, doubt }
     }
 }
 

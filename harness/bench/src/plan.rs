@@ -347,12 +347,11 @@ impl Plan {
         Ok(placements)
     }
 
-    /// Checks that so many statements can be in flight, all of them on one node if their keys are there.
-    /// A script needs a cluster of ours, with the nodes and shards that it names.
+    /// Checks that the cluster plays scripts, and has the nodes and shards that the scenario's names.
     fn check_script(&self, scenario: &Scenario) -> Result<(), String> {
         if !scenario.script.is_empty() && !self.target.is_embedded() {
             return Err(format!(
-                "the target {} does nothing on purpose; leave --target out, or leave [[script]] out of the scenario",
+                "only the embedded cluster plays scripts; leave --target {} out, or [[script]] in the scenario",
                 self.target
             ));
         }
@@ -360,6 +359,7 @@ impl Plan {
         scenario.script.iter().try_for_each(|step| step.fits(nodes, shards))
     }
 
+    /// Checks that so many statements can be in flight, all of them on one node if their keys are there.
     fn check_concurrency(&self) -> Result<(), PlanError> {
         if let Some(connections) = self.connections_each(None).find(|connections| *connections > MOST_CONNECTIONS) {
             return Err(PlanError::Ports(connections));

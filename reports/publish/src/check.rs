@@ -106,8 +106,10 @@ impl Check<'_> {
             self.say(RUN, format!(": it has {blocks} blocks and no control; {needed}"));
         }
         for (at, cell) in cells.iter().enumerate() {
-            // A setting such as another allocator may exclude a meter.
-            let excludes = cell.contender.contains('+') && cell.failed.is_none() && cell.void.is_none();
+            // A setting such as another allocator may exclude a meter, and then says why.
+            let is_further = !matches!(cell.pass, Pass::Timing | Pass::Counting);
+            let has_reason = || cell.measures.values().all(|measure| measure.reason().is_some());
+            let excludes = is_further && cell.contender.contains('+') && cell.failed.is_none() && has_reason();
             if excludes && !is_measured(cell) {
                 continue;
             }
@@ -306,10 +308,15 @@ fn of_cell(run: &Run, cell: &Cell, notes: &str) -> Option<String> {
     let [verified, executes] = [VERIFIED, SERVER_EXECUTES].map(|id| cell.get(id).unwrap_or_default());
     let sends = run.contender(&cell.contender).is_none_or(|one| one.role != Role::Noop);
     let is_counted = sends && run.plan.target.embedded && executes_only(run, cell);
+    // Each page of an answer is an EXECUTE.
+    let in_pages = definition(run, cell).is_some_and(|scenario| scenario.get("page_size").is_some());
     let seen = [
         (Some(verified), "were verified"),
         (asked(run, cell).map(|asked| asked as f64), "were asked for"),
-        (Some(executes).filter(|_| is_counted), "were EXECUTEs that the server counted"),
+        (
+            Some(executes).filter(|executes| is_counted && !(in_pages && *executes > issued)),
+            "were EXECUTEs that the server counted",
+        ),
     ];
     let told = |(number, how): (Option<f64>, &str)| {
         let number = number.filter(|number| *number != issued)?;
@@ -336,11 +343,14 @@ fn asked(run: &Run, cell: &Cell) -> Option<u64> {
     })
 }
 
-/// Whether every statement of the cell's scenario is one EXECUTE: of an answer in pages, each is one.
+/// What the cell's scenario is written as.
+fn definition<'r>(run: &'r Run, cell: &Cell) -> Option<&'r BTreeMap<String, Value>> {
+    run.scenarios.iter().find(|one| one.name == cell.scenario)?.definition.as_ref()
+}
+
+/// Whether every statement of the cell's scenario is an EXECUTE.
 fn executes_only(run: &Run, cell: &Cell) -> bool {
-    let scenario = run.scenarios.iter().find(|one| one.name == cell.scenario);
-    let Some(definition) = scenario.and_then(|one| one.definition.as_ref()) else { return true };
-    let statements = definition.get("statement").and_then(Value::as_array);
+    let statements = definition(run, cell).and_then(|scenario| scenario.get("statement")?.as_array());
     let is_execute = |one: &Value| one.get("operation").is_none_or(|operation| operation == "execute");
-    definition.get("page_size").is_none() && statements.is_none_or(|all| all.iter().all(is_execute))
+    statements.is_none_or(|all| all.iter().all(is_execute))
 }

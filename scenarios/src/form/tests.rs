@@ -350,6 +350,15 @@ fn values_may_be_written_under_the_names_of_their_markers_in_any_order_and_once_
         error("INSERT INTO ks.t (pk) VALUES (:key)", values),
         "values has V, and the cql has no marker :V; leave it out"
     );
+    // Two names for one marker, and a name that is another one in small letters.
+    let both = "{ Key = { type = \"bigint\" }, key = { type = \"bigint\" } }";
+    assert!(
+        error("INSERT INTO ks.t (pk) VALUES (:key)", both).starts_with("values has Key, and the cql has no marker")
+    );
+    let two = "{ V = { type = \"text\", length = 3 }, v = { type = \"bigint\" } }";
+    let read = named("INSERT INTO ks.t (v, pk) VALUES (:\"V\", :v)", two).unwrap();
+    let [text, key] = &read.statements[0].values[..] else { panic!("{read:?}") };
+    assert!(matches!(text.kind, Kind::Text { .. }) && matches!(key.kind, Kind::Bigint { .. }));
     assert_eq!(error(cql, "{ key = { type = \"bigint\" } }"), "values has no V, and the cql has the marker :V; add it");
 }
 

@@ -146,10 +146,11 @@ pub(super) fn between(
     edges: (&Edge, &Edge),
     scenario: &Scenario,
     done: &Done,
+    played: &[Played],
 ) -> (Result<Counted, String>, Result<u64, String>) {
     match edges {
         (Edge::Counted(before), Edge::Counted(after)) => {
-            let counted = Counted::between(before, after, scenario);
+            let counted = Counted { played: played.to_vec(), ..Counted::between(before, after, scenario) };
             let connections = counted.connections;
             (Ok(counted), Ok(connections))
         }

@@ -9,6 +9,7 @@ use cqldyno_meter::Span;
 use cqldyno_protocol::Done;
 use cqldyno_reports::whole;
 use cqldyno_scenarios::{Operation, Scenario, Statement, Workload};
+use cqldyno_script::Played;
 
 use crate::judge::due::{Due, due};
 use crate::judge::script::slack;
@@ -92,6 +93,8 @@ pub struct Counted {
     pub prepared: u64,
     /// Whether a script was played in the window.
     pub scripted: bool,
+    /// What each of its steps did.
+    pub played: Vec<Played>,
     /// ERROR answers of a cluster that plays a script: what it refuses may be sent again.
     pub refused: u64,
     /// CPU time of the server, nanoseconds.
@@ -213,6 +216,7 @@ impl Counted {
             control_requests: requests.saturating_sub(asked_for),
             prepared: prepared(after).saturating_sub(prepared(before)),
             scripted: has_script,
+            played: Vec::new(),
             refused: refused(after).saturating_sub(refused(before)),
             cpu_ns: cpu_ns(after).saturating_sub(cpu_ns(before)),
             reads,
@@ -236,44 +240,41 @@ impl Counted {
 
     /// A sentence for each statement whose number differs between server and worker.
     pub fn disagreements(&self, scenario: &Scenario, done: &Done) -> Vec<String> {
-        let slack = slack(&scenario.script, done);
-        // A statement that failed may have been several requests or rows.
-        let most = |of: fn(&Scenario, &Statement) -> u64| scenario.statements.iter().map(|one| of(scenario, one)).max();
-        let (pages, rows) = (most(Scenario::pages), most(|_, one| one.rows()));
-        let slack = slack * pages.max(rows).unwrap_or(1);
+        let slack = slack(&scenario.script, &self.played, done);
         due(scenario, done).iter().flat_map(|due| self.disagrees(due, slack)).collect()
     }
 
-    /// The server may have counted so many less than the worker says.
+    /// The server may have counted so many statements less than the worker says.
     fn disagrees(&self, due: &Due<'_>, slack: u64) -> Vec<String> {
         let of = |request, text: &str| self.operations.get(&(request, text.to_owned())).copied().unwrap_or_default();
-        let differ = |counted: u64, what: &str, issued: u64| {
+        // Each of them may have been several requests or rows.
+        let differ = |counted: u64, what: &str, issued: u64, each: u64| {
             let differ = format!(
                 "The server counted {} {what} of the statement {} in the window and the worker says that it issued {}.",
                 grouped(counted),
                 due.names.join(" and "),
                 grouped(issued)
             );
-            (counted > issued || issued - counted > slack).then_some(differ)
+            (counted > issued || issued - counted > slack.saturating_mul(each)).then_some(differ)
         };
         let executes = self.by_text.get(&due.text).copied().unwrap_or(0);
         let mut sentences = Vec::new();
         if due.unprepared {
             let (queries, _) = of(Request::Query, &due.uncommented);
-            sentences.extend(differ(executes + queries, "EXECUTEs and QUERYs", due.executes));
+            sentences.extend(differ(executes + queries, "EXECUTEs and QUERYs", due.executes, 1));
         } else {
-            sentences.extend(differ(executes, "EXECUTEs", due.executes));
+            sentences.extend(differ(executes, "EXECUTEs", due.executes, due.pages));
         }
         if let Some(issued) = due.prepares {
             // A driver may prepare on every node, which is a figure of its own.
             let counted = of(Request::Prepare, &due.prepared_as).0;
-            sentences.extend(differ(counted.min(issued), "PREPAREs", issued));
+            sentences.extend(differ(counted.min(issued), "PREPAREs", issued, 1));
         }
         if let Some((batches, rows)) = due.batches {
             let (counted, counted_rows) = of(Request::UnloggedBatch, &due.uncommented);
-            sentences.extend(differ(counted, "unlogged BATCHes", batches));
-            sentences.extend(differ(counted_rows, "rows in unlogged BATCHes", rows));
-            sentences.extend(differ(of(Request::LoggedBatch, &due.uncommented).0, "logged BATCHes", 0));
+            sentences.extend(differ(counted, "unlogged BATCHes", batches, 1));
+            sentences.extend(differ(counted_rows, "rows in unlogged BATCHes", rows, rows.div_ceil(batches.max(1))));
+            sentences.extend(differ(of(Request::LoggedBatch, &due.uncommented).0, "logged BATCHes", 0, 1));
         }
         sentences
     }
@@ -340,7 +341,7 @@ impl Counted {
         let is_said = statements.iter().any(|one| one.adds.is_some());
         let all = if is_said { "added by the statements" } else { "inserted, each with a key of its own" };
         let most_rows = statements.iter().map(Statement::rows).max().unwrap_or(1);
-        let slack = slack(&scenario.script, done).saturating_mul(most_rows);
+        let slack = slack(&scenario.script, &self.played, done).saturating_mul(most_rows);
         (self.new_rows.abs_diff(asked) > slack).then(|| {
             let [found, asked] = [self.new_rows, asked].map(signed);
             format!("The server has {found} rows more than before the window, and {asked} were to be {all}.")

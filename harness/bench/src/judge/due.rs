@@ -21,6 +21,8 @@ pub(crate) struct Due<'a> {
     pub names: Vec<&'a str>,
     /// EXECUTEs.
     pub executes: u64,
+    /// The most of them for one statement.
+    pub pages: u64,
     /// Some of these may be QUERYs, as the driver does it.
     pub unprepared: bool,
     /// PREPAREs, where they were asked for.
@@ -40,6 +42,7 @@ pub(crate) fn due<'a>(scenario: &'a Scenario, done: &Done) -> Vec<Due<'a>> {
             text: key,
             names: Vec::new(),
             executes: 0,
+            pages: 1,
             unprepared: false,
             prepares: None,
             batches: None,
@@ -47,7 +50,10 @@ pub(crate) fn due<'a>(scenario: &'a Scenario, done: &Done) -> Vec<Due<'a>> {
         due.names.push(&statement.name);
         let issued = done.issued_by_statement.get(&statement.name).copied().unwrap_or(0);
         match statement.operation {
-            Operation::Execute => due.executes += issued * scenario.pages(statement),
+            Operation::Execute => {
+                due.pages = due.pages.max(scenario.pages(statement));
+                due.executes += issued * scenario.pages(statement);
+            }
             Operation::Unprepared => {
                 due.executes += issued;
                 due.unprepared = true;

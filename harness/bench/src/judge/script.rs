@@ -29,25 +29,39 @@ fn is_expected(step: &Step, kind: ErrorKind) -> bool {
         || step.action == Action::Forget && kind == ErrorKind::Unprepared
 }
 
+/// How many statements may have failed with each kind of error because of what was played. A step that never fired explains none, and
+/// one that touches answers no more than it touched; behind a lost connection there may be any number of statements.
+fn explained(script: &[Step], played: &[Played], kind: ErrorKind) -> u64 {
+    let fired = script.iter().zip(played).filter(|(step, played)| played.fired > 0 && is_expected(step, kind));
+    let most = |(step, played): (&Step, &Played)| if step.costs_connections() { u64::MAX } else { played.touched };
+    fired.map(most).fold(0, u64::saturating_add)
+}
+
 /// The worker's account with the errors that the script is the reason of taken as right answers.
-pub(crate) fn without_expected<'d>(script: &[Step], done: &'d Done) -> Cow<'d, Done> {
-    let is_expected = |kind: &ErrorKind| script.iter().any(|step| is_expected(step, *kind));
-    if !done.errors.keys().any(is_expected) {
+pub(crate) fn without_expected<'d>(script: &[Step], played: &[Played], done: &'d Done) -> Cow<'d, Done> {
+    let most = |kind: &ErrorKind| explained(script, played, *kind);
+    if done.errors.keys().all(|kind| most(kind) == 0) {
         return Cow::Borrowed(done);
     }
     let mut rest = done.clone();
-    rest.errors.retain(|kind, _| !is_expected(kind));
-    rest.verified += errors(done) - errors(&rest);
+    for (kind, error) in &mut rest.errors {
+        let right = error.count.min(most(kind));
+        error.count -= right;
+        rest.verified += right;
+    }
+    rest.errors.retain(|_, error| error.count > 0);
     Cow::Owned(rest)
 }
 
-fn errors(done: &Done) -> u64 {
-    done.errors.values().map(|error| error.count).sum()
+/// By how many statements the server's count may fall short: of those that the script made fail it counted some, and never got others.
+pub(crate) fn slack(script: &[Step], played: &[Played], done: &Done) -> u64 {
+    without_expected(script, played, done).verified - done.verified
 }
 
-/// By how many statements the server's count may fall short: of those that failed it counted some, and never got others.
-pub(crate) fn slack(script: &[Step], done: &Done) -> u64 {
-    if script.is_empty() { 0 } else { errors(done) }
+/// The connections that the script closed or refused; `None` if none of its steps that do so fired.
+pub(crate) fn lost(script: &[Step], played: &[Played]) -> Option<u64> {
+    let fired = script.iter().zip(played).filter(|(step, played)| played.fired > 0 && step.costs_connections());
+    fired.map(|(_, played)| played.touched).reduce(u64::saturating_add)
 }
 
 /// Sentences about what each step did, and what it led to: connections that the server accepted, and PREPAREs that it got.
@@ -91,15 +105,22 @@ mod tests {
 
     #[test]
     fn only_errors_that_a_step_is_the_reason_of_are_taken_as_right_answers() {
+        let (fired, idle) = ([Played { fired: 1, touched: 3 }], [Played::default()]);
         let close = [Step { every: Some(9), ..Step::new(Action::Close) }];
-        let lost = done(&[(ErrorKind::ConnectionLost, 3), (ErrorKind::WrongRow, 2)]);
-        let rest = without_expected(&close, &lost);
+        let failed = done(&[(ErrorKind::ConnectionLost, 5), (ErrorKind::WrongRow, 2)]);
+        let rest = without_expected(&close, &fired, &failed);
         assert_eq!((rest.verified, rest.errors.keys().collect::<Vec<_>>()), (98, vec![&ErrorKind::WrongRow]));
-        assert_eq!(without_expected(&[], &lost).verified, 95);
+        assert_eq!(
+            (slack(&close, &fired, &failed), slack(&close, &idle, &failed), slack(&[], &[], &failed)),
+            (5, 0, 0)
+        );
+        assert_eq!(without_expected(&close, &idle, &failed).verified, 93, "it never fired");
+        assert_eq!((lost(&close, &fired), lost(&close, &idle)), (Some(3), None));
         let error = [Step { error: Some(Answer::WriteTimeout), ..Step::new(Action::Error) }];
-        assert_eq!(without_expected(&error, &done(&[(ErrorKind::ServerTimeout, 4)])).verified, 100);
-        assert_eq!(without_expected(&error, &done(&[(ErrorKind::Overloaded, 4)])).verified, 96);
-        assert_eq!((slack(&close, &lost), slack(&[], &lost)), (5, 0));
+        let answered = |kind, count| without_expected(&error, &fired, &done(&[(kind, count)])).verified;
+        assert_eq!(answered(ErrorKind::ServerTimeout, 3), 100);
+        assert_eq!(answered(ErrorKind::ServerTimeout, 4), 99, "one more than it touched");
+        assert_eq!(answered(ErrorKind::Overloaded, 3), 97);
     }
 
     #[test]

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use cqldyno_reports::{
-    Analysis, Contender, Curve, Field, Growth, Part, Pass, Place, Recorded, Sheet, TableRow, escape, growth,
-    growth_chart, list, markdown, whole,
+    Analysis, ArrangementInfo, Contender, Curve, Field, Growth, Part, Pass, Place, Recorded, Sheet, TableRow, escape,
+    growth, growth_chart, list, markdown, whole,
 };
 use cqldyno_scenarios::{Expected, Regression, Trial};
 
@@ -123,15 +123,17 @@ fn growths(one: &Found) -> Vec<(String, String, String)> {
     let spots = Spot::of_run(run);
     let numbers: BTreeSet<u64> = spots.iter().filter_map(|spot| spot.in_flight).collect();
     let scenarios: BTreeSet<&String> = spots.iter().map(|spot| &spot.scenario).collect();
-    let mut meters: Vec<&str> = one.judgements.iter().map(|(expected, _)| expected.meter.as_str()).collect();
-    meters.dedup();
-    let of = |meter: &str| {
+    // Each once, and where it is expected.
+    let expected = one.judgements.iter().map(|(expected, _)| (expected.meter.as_str(), expected.arrangement.as_ref()));
+    let meters: BTreeSet<(&str, Option<&String>)> = expected.collect();
+    let of = |(meter, asked): (&str, Option<&String>)| {
         let mut lines = Vec::new();
         for kind in &scenarios {
             for who in run.contenders.iter().filter(|one| !one.control) {
                 let point = |spot: &Spot| {
                     let scenario = run.scenarios.iter().find(|one| one.name == spot.label)?;
-                    let arrangement = run.plan.arrangements.first()?;
+                    let is_asked = |one: &&ArrangementInfo| asked.is_none_or(|asked| one.id == *asked);
+                    let arrangement = run.plan.arrangements.iter().find(is_asked)?;
                     let level = analysis.row(Place { scenario, arrangement }, who, meter)?.level?;
                     Some((spot.in_flight? as f64, level))
                 };

@@ -1,5 +1,6 @@
 //! The comparison that a run of a regression is, and where in it an expectation looks.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -16,6 +17,7 @@ use crate::plan::{Asked, Conditions};
 const BY_NAME: &str = "syscalls:";
 /// Statements that are counted with `--exact` if the run does not say how many.
 const COUNTED: u64 = 100_000;
+const ONE_NUMBER: &str = "the run has several numbers of connections; give one, because an expectation cannot choose";
 /// Fewer points give no exponent with an interval.
 const LEAST_POINTS: usize = 3;
 
@@ -125,19 +127,25 @@ pub fn found<'a>(
         names.dedup();
         names
     };
-    let one_of = |what: &str, asked: Option<&String>, all: Vec<String>| match (asked, all.as_slice()) {
-        (Some(asked), all) if all.contains(asked) => Ok(asked.clone()),
-        (Some(asked), all) => Err(format!("the run has no {what} {asked}; name one of {}", all.join("; "))),
-        (None, [only]) => Ok(only.clone()),
-        (None, all) => Err(format!("the run has several; say which {what} of {}", all.join("; "))),
-    };
-    let arrangement = one_of("arrangement", expected.arrangement.as_ref(), arrangements.to_vec())?;
+    let one_of =
+        |[what, several, field]: [&str; 3], asked: Option<&String>, all: Vec<String>| match (asked, all.as_slice()) {
+            (Some(asked), all) if all.contains(asked) => Ok(asked.clone()),
+            (Some(asked), all) => {
+                Err(format!("the run has no {what} {asked}; name one of {} with `{field}`", all.join("; ")))
+            }
+            (None, [only]) => Ok(only.clone()),
+            (None, all) => Err(format!("the run has several {several}: {}; name one with `{field}`", all.join("; "))),
+        };
+    let arrangement =
+        one_of(["arrangement", "arrangements", "arrangement"], expected.arrangement.as_ref(), arrangements.to_vec())?;
     let scenarios = names(spots.iter().map(|spot| spot.scenario.clone()).collect());
-    let scenario = one_of("scenario", expected.scenario.as_ref(), scenarios)?;
+    let scenario = one_of(["scenario", "scenarios", "scenario"], expected.scenario.as_ref(), scenarios)?;
     let here: Vec<&Spot> = spots.iter().filter(|spot| spot.scenario == scenario).collect();
     if let Claim::Growth { .. } = expected.claim {
-        let points = here.iter().filter(|spot| spot.in_flight.is_some()).count();
-        return if points < LEAST_POINTS {
+        let points = here.iter().filter_map(|spot| spot.in_flight).collect::<BTreeSet<u64>>().len();
+        return if points < here.len() && points >= LEAST_POINTS {
+            Err(ONE_NUMBER.to_owned())
+        } else if points < LEAST_POINTS {
             Err(format!(
                 "an exponent needs at least {LEAST_POINTS} numbers of statements in flight, and the run has {}; ask for more with \
                  --concurrency",
@@ -151,14 +159,15 @@ pub fn found<'a>(
     let asked = expected.at.map(|at| at.to_string());
     let number = match here.as_slice() {
         [only] if asked.is_none() => in_flight(only),
-        _ => Some(one_of("number in flight (at)", asked.as_ref(), names(here.iter().filter_map(in_flight).collect()))?),
+        _ => Some(one_of(
+            ["number in flight", "numbers in flight", "at"],
+            asked.as_ref(),
+            names(here.iter().filter_map(in_flight).collect()),
+        )?),
     };
     match here.into_iter().filter(|spot| in_flight(spot) == number).collect::<Vec<_>>() {
         spots if spots.len() == 1 => Ok((spots, arrangement)),
-        _ => {
-            Err("the run has several numbers of connections, of which an expectation can name none; give one"
-                .to_owned())
-        }
+        _ => Err(ONE_NUMBER.to_owned()),
     }
 }
 
@@ -254,14 +263,14 @@ mod tests {
                 "the run r has a compare that cannot be read: unexpected argument '--out' found",
             ),
             ("noop 'form", CALLS, "the run r has a quotation in compare that does not end; close it"),
-            ("noop", CALLS, "the run has several; say which scenario of writes; reads; mixed"),
+            ("noop", CALLS, "the run has several scenarios: writes; reads; mixed; name one with `scenario`"),
             (
                 "noop --scenario writes --arrangement multi:2,current",
                 CALLS,
-                "say which arrangement of multi:2; current",
+                "the run has several arrangements: multi:2; current; name one with `arrangement`",
             ),
             ("noop --scenario batch -c 64,1024", CALLS, "the scenario batch has at most 64 in flight"),
-            ("noop --scenario writes -c 4,8", CALLS, "the run has several; say which number in flight (at) of 4; 8"),
+            ("noop --scenario writes -c 4,8", CALLS, "the run has several numbers in flight: 4; 8; name one with `at`"),
             (
                 "noop --scenario writes -c 4,8",
                 "meter = 'syscalls_per_statement'\nof = 'noop'\nexponent = [0, 1]",
@@ -272,7 +281,7 @@ mod tests {
             assert!(said.contains(sentence), "{compare}: {said}");
         }
         let other = of("noop -c 4,8 --scenario writes", &format!("{CALLS}\nat = 16")).err().unwrap_or_default();
-        assert!(other.ends_with("the run has no number in flight (at) 16; name one of 4; 8"), "{other}");
+        assert!(other.ends_with("the run has no number in flight 16; name one of 4; 8 with `at`"), "{other}");
     }
 
     #[test]

@@ -63,7 +63,7 @@ pub fn verdict<'a>(name: &str, all: impl Iterator<Item = &'a Judgement> + Clone)
 pub fn asked(trial: &Trial) -> String {
     let words: Vec<&str> = trial.compare.split_whitespace().collect();
     let own: Vec<&str> = trial.scenarios.iter().map(|one| one.name.as_str()).collect();
-    let own = if own.is_empty() { String::new() } else { format!(", of its own {}", own.join(", ")) };
+    let own = if own.is_empty() { String::new() } else { format!(", with the file's scenario {}", own.join(", ")) };
     format!("{}: cqldyno compare {}{own}", trial.name, words.join(" "))
 }
 
@@ -83,7 +83,11 @@ pub fn figures(judgement: &Judgement) -> String {
 
 /// A figure with three digits; small ones keep three that count.
 pub fn number(value: f64) -> String {
-    if value != 0.0 && value.abs() < 0.1 { format!("{value:.4}") } else { three_digits(value) }
+    if value == 0.0 || value.abs() >= 0.1 {
+        return three_digits(value);
+    }
+    let zeros = (-value.abs().log10()).floor().clamp(0.0, 12.0) as usize;
+    format!("{value:.*}", zeros + 3)
 }
 
 /// The ratio, figure or exponent that was found, with its interval.

@@ -91,7 +91,7 @@ fn an_unknown_regression_and_a_bad_file_are_refused() {
     let (code, text) = regress(folder.path(), "at = 64\n", "", &[]);
     assert_eq!(code, Some(2), "{text}");
     assert!(
-        text.contains("the run one has an expectation of statements: the run has several; say which number in flight"),
+        text.contains("the run one has an expectation of statements: the run has several numbers in flight: 16; 64; name one with `at`"),
         "{text}"
     );
     let (code, text) = regress(folder.path(), "\"statements\"", "\"nonsense\"", &[]);

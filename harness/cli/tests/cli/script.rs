@@ -126,7 +126,7 @@ fn a_script_that_cannot_be_played_is_refused_before_anything_runs() {
     let stop = "[[script]]\ndo = \"stop\"\nnode = 2\nafter = 600\n";
     for (script, more, expected) in [
         (stop, &[][..], "names node 2, and the embedded cluster has 1; ask for more with --nodes 2"),
-        (stop, &["--target", "127.0.0.1:1"], "the target 127.0.0.1:1 does nothing on purpose; leave --target out"),
+        (stop, &["--target", "127.0.0.1:1"], "only the embedded cluster plays scripts; leave --target 127.0.0.1:1 out"),
         ("[[script]]\ndo = \"stop\"\nafter = 6\n", &[], "the step stop has no node, and cannot be without one"),
     ] {
         let output = compared(folder.path(), script, more);

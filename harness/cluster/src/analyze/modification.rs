@@ -88,12 +88,17 @@ impl Analyzer<'_> {
                     false => format!("PRIMARY KEY part {name} found in SET part"),
                 });
             }
-            let assignment = self.assignment(index, assigned_to, value, &table.spec(column))?;
+            let assignment = self.assignment((index, deletes), assigned_to, value, &table.spec(column))?;
             let is_element = |one: &Assignment| matches!(one.edit, Some(Edit::Element(_)));
             match assigned.iter().find(|other| other.column == index) {
                 Some(other) if !(is_element(other) && is_element(&assignment)) => {
                     if !deletes {
                         return invalid(format!("Multiple incompatible setting of column {name}"));
+                    }
+                    // Without the column there are no elements.
+                    if !is_element(&assignment) {
+                        assigned.retain(|other| other.column != index);
+                        assigned.push(assignment);
                     }
                 }
                 _ => assigned.push(assignment),
@@ -128,7 +133,7 @@ impl Analyzer<'_> {
     /// What an UPDATE or DELETE does to a column or to an element of it.
     fn assignment(
         &mut self,
-        column: usize,
+        (column, deletes): (usize, bool),
         to: &AssignmentTarget,
         value: &RawTerm,
         spec: &ColumnSpec,
@@ -138,7 +143,7 @@ impl Analyzer<'_> {
             let (of_element, of_value, what) = match &ty {
                 CqlType::Map(entry) => (entry[0].clone(), entry[1].clone(), "key"),
                 CqlType::List(element) => (CqlType::Int, (**element).clone(), "idx"),
-                CqlType::Set(element) if *value == RawTerm::Null => ((**element).clone(), ty.clone(), "value"),
+                CqlType::Set(element) if deletes => ((**element).clone(), ty.clone(), "value"),
                 _ => return invalid(format!("Invalid operation ({name}[...] = ...) for {} column {name}", kind(&ty))),
             };
             let part = |what: &str, ty| ColumnSpec { name: format!("{what}({name})").into(), ty, ..spec.clone() };

@@ -10,6 +10,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::broadcast;
+use tokio::sync::broadcast::error::RecvError;
 use tokio::time::Instant;
 
 use crate::codec::frame::{
@@ -178,8 +179,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                     }
                 }
                 Wake::Order(Order::End) => {
-                    let now = Instant::now();
-                    self.delayed.iter_mut().for_each(|(due, _)| *due = now.min(*due));
+                    self.send_what_is_held();
                 }
                 // The listener sees to these.
                 Wake::Order(Order::Stop(_) | Order::Start(_)) => {}
@@ -215,8 +215,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 Some(part) => loop {
                     match part.orders.recv().await {
                         Ok(order) => return order,
-                        Err(broadcast::error::RecvError::Lagged(_)) => {}
-                        Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
+                        Err(RecvError::Lagged(_)) => {}
+                        Err(RecvError::Closed) => std::future::pending().await,
                     }
                 },
                 None => std::future::pending().await,
@@ -480,10 +480,31 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         Ok(())
     }
 
+    /// The script has ended: what it holds back is due.
+    fn send_what_is_held(&mut self) {
+        let now = Instant::now();
+        self.delayed.iter_mut().for_each(|(due, _)| *due = now.min(*due));
+        self.script.iter_mut().for_each(|part| part.late = Late::default());
+    }
+
     async fn write_delayed(&mut self) -> io::Result<()> {
         if let Some((due, answers)) = self.delayed.pop_front() {
             self.delayed_len -= answers.len();
-            tokio::time::sleep_until(due).await;
+            let script = &mut self.script;
+            let ended = async {
+                match script {
+                    Some(part) => while !matches!(part.orders.recv().await, Ok(Order::End) | Err(RecvError::Closed)) {},
+                    None => std::future::pending().await,
+                }
+            };
+            let has_ended = tokio::select! {
+                biased;
+                () = tokio::time::sleep_until(due) => false,
+                () = ended => true,
+            };
+            if has_ended {
+                self.send_what_is_held();
+            }
             self.write(&answers).await?;
         }
         Ok(())

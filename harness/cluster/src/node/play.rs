@@ -9,8 +9,9 @@ use crate::node::script::{Event, Fired, Notice, Order, Play};
 use crate::node::state::NodeState;
 use crate::schema::{Change, SchemaChange, is_of_the_system};
 
-/// Starts the script. Needs a runtime, in which steps that have a time wait for it.
+/// Starts the script, and ends one that is played. Needs a runtime, in which steps that have a time wait for it.
 pub(crate) fn begin(state: &Arc<NodeState>) {
+    end(state);
     let play = state.script.begin();
     let timed = play.timed();
     if timed.is_empty() {
@@ -45,19 +46,20 @@ pub(crate) fn count(state: &NodeState, play: &Arc<Play>) -> bool {
 }
 
 fn fire(state: &NodeState, fired: Fired) {
+    let Some(_going_on) = fired.goes_on() else { return };
     let order = match fired.step().action {
         Action::Close | Action::HalfClose => Order::Close(Arc::new(fired.closing())),
-        Action::Stop => Order::Stop(fired),
-        Action::Start => Order::Start(fired),
+        Action::Stop => Order::Stop(fired.clone()),
+        Action::Start => Order::Start(fired.clone()),
         Action::Refuse | Action::Hold | Action::Delay | Action::Error => return fired.begin(),
         Action::Forget => return state.forget(&fired),
-        Action::Event => return tell(state, fired),
+        Action::Event => return tell(state, &fired),
     };
     // It is no error if nobody listens.
     let _ = state.script.orders.send(order);
 }
 
-fn tell(state: &NodeState, fired: Fired) {
+fn tell(state: &NodeState, fired: &Fired) {
     let Some(what) = fired.step().event else { return };
     let node = fired.node().and_then(|node| state.nodes.get(node));
     let address = node.map(|node| (node.address, node.port).into());
@@ -72,7 +74,7 @@ fn tell(state: &NodeState, fired: Fired) {
     let times = fired.step().times.unwrap_or(1);
     if let Some(notice) = notice {
         // It is no error if nobody listens.
-        let _ = state.events.send(Arc::new(Event { notice, times, by: Some(fired) }));
+        let _ = state.events.send(Arc::new(Event { notice, times, by: Some(fired.clone()) }));
     }
 }
 

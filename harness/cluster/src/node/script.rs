@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use crate::codec::Opcode;
 use crate::counters::stats::Place;
 use crate::error::CqlError;
-use crate::node::statement::Statement;
+use crate::node::statement::{MOST_STATEMENTS, Statement};
 use crate::plan::StatementId;
 use crate::schema::SchemaChange;
 
@@ -94,9 +94,17 @@ impl Fired {
         Closing { by: self.clone(), is_half: step.action == Action::HalfClose, left }
     }
 
-    /// Remembers a statement that a node forgot.
+    /// Holds the end of the play back; `None` if it has ended.
+    pub(crate) fn goes_on(&self) -> Option<MutexGuard<'_, bool>> {
+        Some(lock(&self.play.ended)).filter(|ended| !**ended)
+    }
+
+    /// Remembers a statement that a node forgot, as long as there are no more than a node keeps.
     pub(crate) fn forgot(&self, node: usize, statement: Arc<Statement>) {
-        lock(&self.play.forgotten).insert((node, statement.id), (self.at, statement));
+        let mut forgotten = lock(&self.play.forgotten);
+        if forgotten.len() < MOST_STATEMENTS {
+            forgotten.insert((node, statement.id), (self.at, statement));
+        }
     }
 }
 
@@ -174,6 +182,8 @@ pub(crate) struct Play {
     forgotten: Mutex<Forgotten>,
     /// Waits for the next step that has a time.
     pub(crate) timer: OnceLock<AbortHandle>,
+    /// Whether it has ended. It is held while a step fires, so that none does so later.
+    ended: Mutex<bool>,
 }
 
 impl Play {
@@ -191,6 +201,7 @@ impl Play {
             acts: steps.iter().map(act).collect(),
             forgotten: Mutex::default(),
             timer: OnceLock::new(),
+            ended: Mutex::new(false),
         }
     }
 
@@ -376,6 +387,7 @@ impl Script {
         if let Some(timer) = play.timer.get() {
             timer.abort();
         }
+        *lock(&play.ended) = true;
         // It is no error if nobody listens.
         let _ = self.orders.send(Order::End);
         let told = |act: &Act| Played {

@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, Write};
 use std::time::Duration;
 
-use cqldyno_script::Played;
+use cqldyno_script::{Played, Step};
 use serde::Serialize;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
@@ -47,6 +47,7 @@ pub fn serve(options: ServeOptions) -> Result<Vec<Played>, ServeError> {
         // Before the node is announced: a signal may follow at once.
         let mut terminate = signal(SignalKind::terminate()).map_err(ServeError::Signals)?;
         let mut interrupt = signal(SignalKind::interrupt()).map_err(ServeError::Signals)?;
+        let topology = options.node.topology;
         let node = Node::start(options.node)?;
         if options.control {
             say(&Listening {
@@ -78,10 +79,17 @@ pub fn serve(options: ServeOptions) -> Result<Vec<Played>, ServeError> {
                     node.set_delay(Duration::from_micros(micros));
                     say(&command)?;
                 }
-                Some(Ok(command @ Control::Script(_))) => {
-                    say(&command)?;
-                    if let Control::Script(steps) = command {
-                        node.set_script(steps);
+                Some(Ok(Control::Script(steps))) => {
+                    let is_right = |step: &Step| {
+                        step.check().map_err(|fault| fault.message)?;
+                        step.fits(topology.nodes(), topology.shards())
+                    };
+                    match steps.iter().try_for_each(is_right) {
+                        Err(error) => say(&ControlError { error })?,
+                        Ok(()) => {
+                            say(&Control::Script(steps.clone()))?;
+                            node.set_script(steps);
+                        }
                     }
                 }
                 Some(Ok(command @ Control::Play(true))) => {

@@ -25,6 +25,10 @@ const BACKLOG: i32 = 1_024;
 /// How often a port is looked for that is free at the addresses of all nodes.
 const FREE_PORT_ATTEMPTS: u32 = 32;
 
+/// How often a listener that was closed is tried to be opened again, and how long to wait in between.
+const REOPENINGS: u32 = 50;
+const BEFORE_REOPENING: Duration = Duration::from_millis(20);
+
 /// How long to wait before accepting again when the machine cannot open one more connection.
 const ACCEPT_BACK_OFF: Duration = Duration::from_millis(50);
 
@@ -256,13 +260,19 @@ fn listen(address: Ipv4Addr, port: u16) -> Result<TcpListener, StartError> {
     })
 }
 
-/// A listener at the address of a node that was stopped.
-fn reopened(address: SocketAddr) -> Option<tokio::net::TcpListener> {
+/// A listener at the address of a node that was stopped. Another program may have the port for a moment.
+async fn reopened(address: SocketAddr) -> Option<tokio::net::TcpListener> {
     let IpAddr::V4(ip) = address.ip() else { return None };
     let open = || {
         tokio::net::TcpListener::from_std(listen(ip, address.port()).map_err(|error| error.to_string())?)
             .map_err(|error| error.to_string())
     };
+    for _ in 1..REOPENINGS {
+        if let Ok(listener) = open() {
+            return Some(listener);
+        }
+        tokio::time::sleep(BEFORE_REOPENING).await;
+    }
     open().inspect_err(|error| tracing::error!("a node of the embedded cluster cannot start again: {error}")).ok()
 }
 
@@ -303,8 +313,8 @@ async fn accept(
                     fired.touch(connections.len() as u64);
                     connections.abort_all();
                 }
-                Ok(Order::Start(fired)) if fired.node() == Some(node) => listener = listener.or_else(|| reopened(address)),
-                Ok(Order::End) | Err(RecvError::Lagged(_)) => listener = listener.or_else(|| reopened(address)),
+                Ok(Order::Start(fired)) if fired.node() == Some(node) && listener.is_none() => listener = reopened(address).await,
+                Ok(Order::End) | Err(RecvError::Lagged(_)) if listener.is_none() => listener = reopened(address).await,
                 _ => {}
             },
             Some(_) = connections.join_next(), if !connections.is_empty() => {}

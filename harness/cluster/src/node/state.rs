@@ -390,7 +390,12 @@ impl NodeState {
 
     /// Knows these statements again, each on its node.
     pub(crate) fn remember(&self, forgotten: Vec<(usize, Arc<Statement>)>) {
-        for (node, statement) in forgotten {
+        // A table may have been dropped meanwhile, or made anew.
+        let is_there = |statement: &Statement| {
+            let tables = statement.prepared.plan.tables();
+            statement.store.is_none() || tables.iter().all(|table| self.database.store(table).is_some())
+        };
+        for (node, statement) in forgotten.into_iter().filter(|(_, statement)| is_there(statement)) {
             let mut prepared = self.prepared[node].write().unwrap_or_else(PoisonError::into_inner);
             if !prepared.by_id.contains_key(&statement.id) {
                 prepared.insert(statement);

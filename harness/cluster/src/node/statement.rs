@@ -10,7 +10,7 @@ use crate::execute::point::Point;
 use crate::plan::{Prepared, StatementId};
 use crate::storage::table::TableStore;
 
-const MOST_STATEMENTS: usize = 16_384;
+pub(crate) const MOST_STATEMENTS: usize = 16_384;
 
 /// The most bytes of their texts together.
 const MOST_TEXT: usize = 64 << 20;

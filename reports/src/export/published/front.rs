@@ -357,7 +357,7 @@ impl Other<'_> {
         let mut said: Vec<String> =
             apart.iter().map(|(head, ratios)| format!("{head} {}.", ratios.join(", "))).collect();
         if said.is_empty() {
-            said.push("Where verdicts differ, the ratios may still be equal.".to_owned());
+            said.push("No ratio differs clearly from those here.".to_owned());
         }
         let rows = || self.analysis.rows().iter().filter(|row| row.is_primary() && !row.control);
         let has_none = |place: &Place| !rows().any(|row| row.is_in(*place) && row.verdict.is_some_and(Verdict::holds));
