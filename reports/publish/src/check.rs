@@ -344,7 +344,7 @@ fn asked(run: &Run, cell: &Cell) -> Option<u64> {
 }
 
 /// What the cell's scenario is written as.
-fn definition<'r>(run: &'r Run, cell: &Cell) -> Option<&'r BTreeMap<String, Value>> {
+fn definition<'r>(run: &'r Run, cell: &Cell) -> Option<&'r Value> {
     run.scenarios.iter().find(|one| one.name == cell.scenario)?.definition.as_ref()
 }
 
