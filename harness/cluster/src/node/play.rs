@@ -85,3 +85,27 @@ fn updated_keyspace(state: &NodeState) -> SchemaChange {
     let keyspace = names.filter(|name| !is_of_the_system(name)).min().unwrap_or("system");
     SchemaChange { change: Change::Updated, keyspace: keyspace.into(), table: None, created: None, dropped: Vec::new() }
 }
+
+#[cfg(test)]
+mod tests {
+    use cqldyno_script::Step;
+
+    use super::*;
+    use crate::node::state::NodeOptions;
+    use crate::storage::database::Database;
+    use crate::system;
+
+    #[test]
+    fn a_step_that_is_due_when_the_script_has_ended_does_nothing() {
+        let state = NodeState::new(Arc::new(Database::new(system::catalog(), 0)), NodeOptions::default());
+        state.script.set(vec![Step { every: Some(1), ..Step::new(Action::Close) }]);
+        let play = state.script.begin();
+        let mut orders = state.script.orders.subscribe();
+        assert!(count(&state, &play));
+        assert!(matches!(orders.try_recv(), Ok(Order::Close(_))));
+        end(&state);
+        assert!(matches!(orders.try_recv(), Ok(Order::End)));
+        count(&state, &play);
+        assert!(orders.try_recv().is_err());
+    }
+}

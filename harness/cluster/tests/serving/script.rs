@@ -150,6 +150,37 @@ fn held_answers_wait_and_others_pass_them() {
 }
 
 #[test]
+fn what_a_script_held_back_holds_nothing_back_after_its_end() {
+    let lasts = Some("10min".parse().unwrap());
+    let steps = [Step { after: Some(1), every: None, kind: Some(Kind::Query), lasts, ..step(Action::Hold) }];
+    let node = node(&steps, 1);
+    let (mut told, mut other) = (Pipe::start(node.address()), Pipe::start(node.address()));
+    assert_eq!(told.request(0x0B, b"\0\x01\0\x0dSCHEMA_CHANGE").1, 2, "READY");
+    node.play();
+    let mut body = (SELECT.len() as u32).to_be_bytes().to_vec();
+    body.extend_from_slice(SELECT.as_bytes());
+    body.extend_from_slice(&[0, 1, 0]);
+    // Both are in one read, and the answer to the first says that the second is being answered.
+    told.send(&[frame(0, 8, OPTIONS, &[]), frame(0, 7, QUERY, &body)].concat());
+    assert_eq!(told.answer().0, 8);
+    node.end_script();
+    assert_eq!(told.answer().0, 7);
+    other.query("CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
+    assert_eq!(told.answer().1, EVENT);
+}
+
+#[test]
+fn a_script_that_starts_again_gives_back_what_it_took() {
+    let node = node(&[step(Action::Forget)], 1);
+    let mut pipe = Pipe::start(node.address());
+    let body = execute(&pipe.prepare(SELECT), 0, &[], None);
+    node.play();
+    assert_eq!([(); 2].map(|()| pipe.request(EXECUTE, &body).1), [RESULT, ERROR]);
+    node.play();
+    assert_eq!([(); 2].map(|()| pipe.request(EXECUTE, &body).1), [RESULT, ERROR]);
+}
+
+#[test]
 fn one_request_in_several_is_answered_with_an_error_and_not_executed() {
     let steps = [
         Step { after: Some(1), every: None, error: Some(Answer::WriteTimeout), one_in: Some(3), ..step(Action::Error) },
