@@ -58,10 +58,11 @@ pub(crate) fn slack(script: &[Step], played: &[Played], done: &Done) -> u64 {
     without_expected(script, played, done).verified - done.verified
 }
 
-/// The connections that the script closed or refused; `None` if none of its steps that do so fired.
-pub(crate) fn lost(script: &[Step], played: &[Played]) -> Option<u64> {
+/// Whether so many connections may be `found` of those `due`: fewer if steps closed or refused some, and as many more as these.
+pub(crate) fn may_be(script: &[Step], played: &[Played], found: u64, due: u64) -> bool {
     let fired = script.iter().zip(played).filter(|(step, played)| played.fired > 0 && step.costs_connections());
-    fired.map(|(_, played)| played.touched).reduce(u64::saturating_add)
+    let lost = fired.map(|(_, played)| played.touched).reduce(u64::saturating_add);
+    lost.is_some_and(|lost| found <= due.saturating_add(lost))
 }
 
 /// Sentences about what each step did, and what it led to: connections that the server accepted, and PREPAREs that it got.
@@ -115,7 +116,8 @@ mod tests {
             (5, 0, 0)
         );
         assert_eq!(without_expected(&close, &idle, &failed).verified, 93, "it never fired");
-        assert_eq!((lost(&close, &fired), lost(&close, &idle)), (Some(3), None));
+        assert_eq!([1, 5, 6].map(|found| may_be(&close, &fired, found, 2)), [true, true, false]);
+        assert!(!may_be(&close, &idle, 1, 2), "it closed none");
         let error = [Step { error: Some(Answer::WriteTimeout), ..Step::new(Action::Error) }];
         let answered = |kind, count| without_expected(&error, &fired, &done(&[(kind, count)])).verified;
         assert_eq!(answered(ErrorKind::ServerTimeout, 3), 100);

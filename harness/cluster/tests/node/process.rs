@@ -131,9 +131,15 @@ fn a_node_tells_what_it_counted() {
     process.tell(r#"{"snapshot":true}"#);
     let later: Snapshot = reply(&mut process.stdout);
     assert!(later.execute_times.is_empty(), "times are of EXECUTEs since the snapshot before");
-    process.tell("nonsense");
-    let error: serde_json::Value = reply(&mut process.stdout);
-    assert!(error["error"].is_string());
+    for (line, why) in [
+        ("nonsense", "is no command"),
+        (r#"{"script":[{"do":"close","after":1,"node":0}]}"#, "the first node is 1"),
+        (r#"{"script":[{"do":"close","after":1,"node":2}]}"#, "names node 2, and the embedded cluster has 1"),
+    ] {
+        process.tell(line);
+        let error: serde_json::Value = reply(&mut process.stdout);
+        assert!(error["error"].as_str().is_some_and(|error| error.contains(why)), "{error}");
+    }
     process.tell(r#"{"shutdown":true}"#);
     assert!(process.ended().success());
 }

@@ -203,6 +203,10 @@ fn parts_of_collections_are_added_set_and_removed() {
     }
     client.run("DELETE s[1], m['c'], l[0] FROM c WHERE pk = 1");
     assert_eq!(client.rows("SELECT * FROM c").rows.len(), 0, "nothing is left of a row that was not inserted");
+    client.run("UPDATE c SET m = {'a': 1, 'b': 2}, s = {1} WHERE pk = 1");
+    client.run("DELETE m['a'], m FROM c WHERE pk = 1");
+    assert_eq!(collections(&mut client), "[1] null null", "all of the map, not only an element");
+    client.run("DELETE s FROM c WHERE pk = 1");
     // Both statements of a batch have one timestamp.
     client.run(
         "BEGIN BATCH UPDATE c SET s = s + {1, 2} WHERE pk = 1; UPDATE c SET s = s - {1} WHERE pk = 1; APPLY BATCH",
@@ -234,6 +238,7 @@ fn parts_of_collections_are_bound_with_the_types_of_elements() {
         ("UPDATE c SET l[0] = 1 WHERE pk = 1 AND ck = 3", "Attempted to set an element on a list which is null"),
         ("DELETE l[0] FROM c WHERE pk = 1 AND ck = 3", "Attempted to delete an element from a list which is null"),
         ("UPDATE c SET m[null] = 1 WHERE pk = 1 AND ck = 3", "Invalid null map key"),
+        ("UPDATE c SET s[1] = null WHERE pk = 1", "Invalid operation (s[...] = ...) for set column s"),
         ("UPDATE c SET s[1] = 1 WHERE pk = 1", "Invalid operation (s[...] = ...) for set column s"),
     ] {
         assert_eq!(client.query(statement).error(), (0x2200, text.to_owned()), "{statement}");
