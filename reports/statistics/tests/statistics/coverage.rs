@@ -1,8 +1,6 @@
 //! That intervals hold the truth as often as they say, in few runs of a fixed seed; examples/simulate does many.
 
-#![allow(clippy::expect_used, reason = "a test that cannot go on fails")]
-
-#[path = "../examples/simulate/world.rs"]
+#[path = "../../examples/simulate/world.rs"]
 mod world;
 
 use cqldyno_statistics::{Comparison, Estimate, Group, Repeated, Verdict, combine, compare};

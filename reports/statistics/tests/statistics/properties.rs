@@ -1,7 +1,5 @@
 //! What holds for any figures.
 
-#![allow(clippy::expect_used, reason = "a test that cannot go on fails")]
-
 use cqldyno_statistics::{Comparison, Estimate, Group, compare};
 use proptest::prelude::*;
 

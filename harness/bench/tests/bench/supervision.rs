@@ -1,6 +1,5 @@
 //! Workers that misbehave at every step, servers that fail, and the end of a run: each a row with a reason, and no process
 //! left behind.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 use std::fs;
 use std::net::TcpListener;
