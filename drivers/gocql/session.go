@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"io"
 	"net"
 	"runtime/debug"
 	"strconv"
@@ -237,7 +238,7 @@ func kindOf(err error) string {
 	case errors.As(err, &marshal), errors.As(err, &unmarshal):
 		return "codec"
 	case errors.Is(err, release.ErrConnectionClosed), errors.Is(err, release.ErrNoConnections), errors.Is(err, release.ErrSessionClosed),
-		errors.Is(err, net.ErrClosed), errors.As(err, &network):
+		errors.Is(err, net.ErrClosed), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &network):
 		return "connection_lost"
 	default:
 		return "other"

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"testing"
@@ -74,14 +75,16 @@ func TestAnOptionThatThereIsNotAndAValueThatIsNoneAreRefusedByName(t *testing.T)
 
 func TestEveryErrorHasItsKind(t *testing.T) {
 	for err, kind := range map[error]string{
-		release.ErrTimeoutNoResponse:                       "request_timeout",
-		release.ErrNoStreams:                               "queue_full",
-		fmt.Errorf("x: %w", release.ErrConnectionClosed):   "connection_lost",
-		release.ErrNoConnections:                           "connection_lost",
-		&net.OpError{Op: "dial", Err: errors.New("x")}:     "connection_lost",
-		release.MarshalError("x"):                          "codec",
-		release.UnmarshalError("x"):                        "codec",
-		errors.New("x"):                                    "other",
+		release.ErrTimeoutNoResponse:                     "request_timeout",
+		release.ErrNoStreams:                             "queue_full",
+		fmt.Errorf("x: %w", release.ErrConnectionClosed): "connection_lost",
+		release.ErrNoConnections:                         "connection_lost",
+		&net.OpError{Op: "dial", Err: errors.New("x")}:   "connection_lost",
+		io.EOF:                                   "connection_lost",
+		fmt.Errorf("x: %w", io.ErrUnexpectedEOF): "connection_lost",
+		release.MarshalError("x"):                "codec",
+		release.UnmarshalError("x"):              "codec",
+		errors.New("x"):                          "other",
 		&worker.Error{Kind: "wrong_row", Err: errPrepared}: "wrong_row",
 	} {
 		var has *worker.Error

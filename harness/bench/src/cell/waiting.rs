@@ -250,7 +250,7 @@ impl Waiting<'_> {
         };
         let mut read_back = setup.read_back(&mut served, &mut exits)?;
         let script = &setup.scenario.script;
-        exits.extend(script::told(script, &whole.played, whole.opened));
+        exits.extend(script::told(script, &whole.played, whole.opened, &whole.done));
         // Rows of statements that the script made fail may be missing.
         exits.extend(read_back.excused(script::slack(script, &whole.played, &whole.done)));
         exits.extend(worked_asleep(whole.asleep, whole.cpu_us));

@@ -23,7 +23,10 @@ fn is_expected(step: &Step, kind: ErrorKind) -> bool {
         Some(Answer::Unauthorized) => Some(ErrorKind::Unauthorized),
         Some(Answer::Invalid) => Some(ErrorKind::Invalid),
     };
+    // A driver that goes on to the next node while one starts has no node left in the end.
+    let has_no_node = step.error == Some(Answer::Bootstrapping) && kind == ErrorKind::ConnectionLost;
     answered == Some(kind)
+        || has_no_node
         || step.costs_connections() && lost.contains(&kind)
         || step.costs_time() && kind == ErrorKind::RequestTimeout
         || step.action == Action::Forget && kind == ErrorKind::Unprepared
@@ -65,15 +68,27 @@ pub(crate) fn may_be(script: &[Step], played: &[Played], found: u64, due: u64) -
     lost.is_some_and(|lost| found <= due.saturating_add(lost))
 }
 
-/// Sentences about what each step did, and what it led to: connections that the server accepted, and PREPAREs that it got.
-pub(crate) fn told(script: &[Step], played: &[Played], (opened, prepared): (u64, u64)) -> Vec<String> {
+/// Sentences about what each step did, and what it led to: connections that the server accepted, PREPAREs that it got, and errors that
+/// failed no statement.
+pub(crate) fn told(script: &[Step], played: &[Played], (opened, prepared): (u64, u64), done: &Done) -> Vec<String> {
     let led_to = format!(
         "While the script was played, the server accepted {} and got {}.",
         count(opened, "connection"),
         count(prepared, "PREPARE")
     );
+    let errors = || script.iter().zip(played).filter(|(step, _)| step.action == Action::Error);
+    let sent: u64 = errors().map(|(_, played)| played.touched).sum();
+    let is_of_error = |kind: &ErrorKind| errors().any(|(step, _)| is_expected(step, *kind));
+    let failed: u64 = done.errors.iter().filter(|(kind, _)| is_of_error(kind)).map(|(_, error)| error.count).sum();
+    let hidden = (sent > failed).then(|| {
+        format!(
+            "The script sent {}, and {} failed because of them: the driver sent other statements again, or asked for something itself.",
+            count(sent, "error"),
+            count(failed, "statement")
+        )
+    });
     let steps = script.iter().zip(played).map(|(step, played)| step.told(*played, grouped));
-    steps.chain((!script.is_empty()).then_some(led_to)).collect()
+    steps.chain((!script.is_empty()).then_some(led_to)).chain(hidden).collect()
 }
 
 /// Answers and connections that each step touched, per statement.
@@ -122,20 +137,33 @@ mod tests {
         let answered = |kind, count| without_expected(&error, &fired, &done(&[(kind, count)])).verified;
         assert_eq!(answered(ErrorKind::ServerTimeout, 3), 100);
         assert_eq!(answered(ErrorKind::ServerTimeout, 4), 99, "one more than it touched");
-        assert_eq!(answered(ErrorKind::Overloaded, 3), 97);
+        assert_eq!([ErrorKind::Overloaded, ErrorKind::ConnectionLost].map(|kind| answered(kind, 3)), [97, 97]);
+        let starting = [Step { error: Some(Answer::Bootstrapping), ..Step::new(Action::Error) }];
+        let without_nodes = without_expected(&starting, &fired, &done(&[(ErrorKind::ConnectionLost, 4)])).verified;
+        assert_eq!(without_nodes, 99, "each lost its last node to an error, and the step sent three");
     }
 
     #[test]
     fn a_step_that_never_fired_is_told_and_what_the_others_led_to() {
         let script = [Step { every: Some(9), ..Step::new(Action::Forget) }];
-        assert_eq!(told(&[], &[], (3, 4)), Vec::<String>::new());
+        assert_eq!(told(&[], &[], (3, 4), &done(&[])), Vec::<String>::new());
         assert_eq!(
-            told(&script, &[Played::default()], (0, 1_000)),
+            told(&script, &[Played::default()], (0, 1_000), &done(&[])),
             [
                 "The script's step forget, every 9 statements, never fired.",
                 "While the script was played, the server accepted 0 connections and got 1,000 PREPAREs."
             ]
         );
+        let error = [Step { error: Some(Answer::Overloaded), after: Some(9), ..Step::new(Action::Error) }];
+        let said = |failed| {
+            told(&error, &[Played { fired: 1, touched: 7 }], (0, 0), &done(&[(ErrorKind::Overloaded, failed)]))
+        };
+        assert_eq!(
+            said(2).pop().unwrap(),
+            "The script sent 7 errors, and 2 statements failed because of them: the driver sent other statements again, or asked for something \
+             itself."
+        );
+        assert_eq!(said(7).len(), 2, "all of them reached the application");
         let (kind, figures) = breakdown(&script, &[Played { fired: 1, touched: 5 }], 10).unwrap();
         assert_eq!((kind.as_str(), figures["1: forget, every 9 statements"]), ("script", 0.5));
     }
