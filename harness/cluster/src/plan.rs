@@ -14,7 +14,7 @@ use md5::{Digest, Md5};
 
 use crate::cql::{self, Describe, Operator};
 use crate::schema::{Ddl, Table};
-use crate::types::{ColumnSpec, CqlType};
+use crate::types::{self, ColumnSpec, CqlType};
 
 pub use crate::cql::ModificationKind;
 pub use evaluate::{EvaluatedFilter, time_uuid};
@@ -37,11 +37,82 @@ pub enum Generated {
     Uuid,
     /// `currentTimestamp()` and `toTimestamp(now())`: milliseconds since 1970 as a bigint.
     CurrentTimestamp,
+    /// `currentDate()` and `toDate(now())`.
+    CurrentDate,
+    /// `currentTime()`
+    CurrentTime,
+}
+
+/// A function that makes a moment of one type from one of another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Conversion {
+    ToDate,
+    ToTimestamp,
+    ToUnixTimestamp,
+    MinTimeuuid,
+    MaxTimeuuid,
+}
+
+impl Conversion {
+    /// The function of this name in lower case.
+    pub fn named(name: &str) -> Option<Conversion> {
+        Some(match name {
+            "todate" | "to_date" => Conversion::ToDate,
+            "totimestamp" | "to_timestamp" => Conversion::ToTimestamp,
+            "tounixtimestamp" | "to_unix_timestamp" => Conversion::ToUnixTimestamp,
+            "mintimeuuid" | "min_timeuuid" => Conversion::MinTimeuuid,
+            "maxtimeuuid" | "max_timeuuid" => Conversion::MaxTimeuuid,
+            _ => return None,
+        })
+    }
+
+    pub fn result(self) -> CqlType {
+        match self {
+            Conversion::ToDate => CqlType::Date,
+            Conversion::ToTimestamp => CqlType::Timestamp,
+            Conversion::ToUnixTimestamp => CqlType::Bigint,
+            Conversion::MinTimeuuid | Conversion::MaxTimeuuid => CqlType::Timeuuid,
+        }
+    }
+
+    /// The types that it takes.
+    pub fn arguments(self) -> &'static [CqlType] {
+        match self {
+            Conversion::ToDate => &[CqlType::Timeuuid, CqlType::Timestamp],
+            Conversion::ToTimestamp => &[CqlType::Timeuuid, CqlType::Date],
+            Conversion::ToUnixTimestamp => &[CqlType::Timeuuid, CqlType::Timestamp, CqlType::Date],
+            Conversion::MinTimeuuid | Conversion::MaxTimeuuid => &[CqlType::Timestamp],
+        }
+    }
+
+    /// The name without a `_` in it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Conversion::ToDate => "todate",
+            Conversion::ToTimestamp => "totimestamp",
+            Conversion::ToUnixTimestamp => "tounixtimestamp",
+            Conversion::MinTimeuuid => "mintimeuuid",
+            Conversion::MaxTimeuuid => "maxtimeuuid",
+        }
+    }
+
+    /// What it makes of a value of a type that it takes; `None` is null.
+    pub fn of(self, ty: &CqlType, value: &[u8]) -> Option<Vec<u8>> {
+        let millis = ty.unix_millis(value)?;
+        Some(match self {
+            Conversion::ToDate => types::date_of(millis).to_be_bytes().to_vec(),
+            Conversion::ToTimestamp | Conversion::ToUnixTimestamp => millis.to_be_bytes().to_vec(),
+            Conversion::MinTimeuuid => types::time_uuid_of(millis, false).to_vec(),
+            Conversion::MaxTimeuuid => types::time_uuid_of(millis, true).to_vec(),
+        })
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Computed {
     Generated(Generated),
+    /// A function of a value of this type.
+    Converted(Conversion, CqlType, Term),
     /// A value of this collection or tuple, frozen or not; of a map each key is before its value.
     Nested(CqlType, Vec<Term>),
     /// `token(...)` of partition key components.
@@ -172,6 +243,8 @@ pub enum Selector {
     WriteTime(usize),
     /// `ttl(column)`: the seconds left as an int, null without a TTL.
     Ttl(usize),
+    /// A function of one column.
+    Converted(Conversion, usize),
     Generated(Generated),
 }
 

@@ -15,6 +15,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+pub use calendar::{date_of, time_uuid_of};
 pub use collection::{elements, write_list, write_map, write_set, write_tuple};
 pub use literal::{Literal, LiteralKind};
 pub use read::{Malformed, Read, Reader};

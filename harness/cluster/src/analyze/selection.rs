@@ -1,11 +1,11 @@
 //! SELECT.
 
 use super::restrictions::NEEDS_FILTERING;
-use super::terms::generated;
+use super::terms::{generated, no_signature};
 use super::{Analyzer, find, names, unknown_function};
 use crate::cql::{self, OrderBy, RawSelector};
 use crate::error::{CqlError, Result, invalid};
-use crate::plan::{PartitionSelection, Select, Selector};
+use crate::plan::{Conversion, PartitionSelection, Select, Selector};
 use crate::schema::{Column, ColumnKind, Table};
 use crate::types::{ColumnSpec, CqlType};
 
@@ -99,7 +99,8 @@ fn resolve_selector(raw: &RawSelector, table: &Table) -> Result<(Selector, Colum
     if let Some(((generated, ty), argument)) = found {
         return Ok((Selector::Generated(generated), spec(format!("system.{function}({argument})"), ty)));
     }
-    if !["count", "tojson", "to_json", "writetime", "ttl", "token"].contains(&function) {
+    let conversion = Conversion::named(function);
+    if conversion.is_none() && !["count", "tojson", "to_json", "writetime", "ttl", "token"].contains(&function) {
         return Err(unknown_function(function, "in a SELECT clause"));
     }
     let column = |argument: &RawSelector| match argument {
@@ -117,12 +118,27 @@ fn resolve_selector(raw: &RawSelector, table: &Table) -> Result<(Selector, Colum
         return Ok((Selector::Token, spec(format!("system.token({})", key.join(", ")), CqlType::Bigint)));
     }
     let [name] = arguments.as_slice() else {
+        if let Some(conversion) = conversion.filter(|conversion| conversion.arguments().len() > 1) {
+            return Err(no_signature(conversion, function));
+        }
         return invalid(format!(
             "Invalid number of arguments in call to function {function}: 1 required but {} provided",
             arguments.len()
         ));
     };
     let (index, column) = find(table, name)?;
+    if let Some(conversion) = conversion {
+        if !conversion.arguments().contains(&column.ty) {
+            return Err(match conversion.arguments() {
+                [only] => CqlError::Invalid(format!(
+                    "Type error: {name} cannot be passed as argument 0 of function system.{function} of type {only}"
+                )),
+                _ => no_signature(conversion, function),
+            });
+        }
+        let spec = spec(format!("system.{function}({name})"), conversion.result());
+        return Ok((Selector::Converted(conversion, index), spec));
+    }
     let (selector, ty) = match function {
         "count" => (Selector::CountColumn(index), CqlType::Bigint),
         "writetime" => (Selector::WriteTime(cell(index, column, function)?), CqlType::Bigint),
@@ -145,7 +161,9 @@ fn cell(index: usize, column: &Column, function: &str) -> Result<usize> {
 
 fn check_distinct(selectors: &[Selector], table: &Table) -> Result<()> {
     for selector in selectors {
-        let (Selector::Column(index) | Selector::ToJson(index)) = selector else { continue };
+        let (Selector::Column(index) | Selector::ToJson(index) | Selector::Converted(_, index)) = selector else {
+            continue;
+        };
         let Some(column) = table.columns.get(*index) else { continue };
         if !matches!(column.kind, ColumnKind::PartitionKey | ColumnKind::Static) {
             let name = &column.name;

@@ -3,7 +3,7 @@
 use super::{Analyzer, unknown_function};
 use crate::cql::{RawTerm, Using};
 use crate::error::{CqlError, Result, invalid};
-use crate::plan::{Computed, Generated, Term};
+use crate::plan::{Computed, Conversion, Generated, Term};
 use crate::schema::Table;
 use crate::types::{ColumnSpec, CqlType};
 
@@ -50,7 +50,7 @@ impl Analyzer<'_> {
             (RawTerm::Set(_), _) => wrong_literal("set", receiver),
             (RawTerm::Map(_), _) => wrong_literal("map", receiver),
             (RawTerm::Tuple(items), _) => self.tuple(items, receiver),
-            (RawTerm::Function(name, arguments), _) => function(name, arguments, receiver),
+            (RawTerm::Function(name, arguments), _) => self.function(name, arguments, receiver),
             (RawTerm::Column(name), _) => invalid(format!("{name} is a column's name where a value is expected")),
             (RawTerm::Sum(..) | RawTerm::Operation, _) => invalid(format!(
                 "Operations on the value of {} are not supported by the embedded cluster: set the whole value",
@@ -100,6 +100,65 @@ impl Analyzer<'_> {
         folded(receiver, terms)
     }
 
+    fn function(&mut self, name: &str, arguments: &[RawTerm], receiver: &ColumnSpec) -> Result<Term> {
+        let (term, ty) = self.call(name, arguments, receiver)?;
+        let fits = ty == receiver.ty
+            || matches!(
+                (&ty, &receiver.ty),
+                (CqlType::Timeuuid, CqlType::Uuid) | (CqlType::Timestamp, CqlType::Bigint)
+            );
+        if let Some(conversion) = Conversion::named(name).filter(|one| !fits && one.arguments().len() > 1) {
+            return Err(no_signature(conversion, name));
+        }
+        if !fits {
+            return invalid(format!(
+                "Type error: cannot assign result of function system.{name} (type {ty}) to {} (type {})",
+                receiver.name, receiver.ty
+            ));
+        }
+        Ok(term)
+    }
+
+    /// A function with its arguments, and the type of what it returns.
+    fn call(&mut self, name: &str, arguments: &[RawTerm], receiver: &ColumnSpec) -> Result<(Term, CqlType)> {
+        let found = match arguments {
+            [] => generated(name, false),
+            [RawTerm::Function(now, none)] if now == "now" && none.is_empty() => generated(name, true),
+            _ => None,
+        };
+        if let Some((generated, ty)) = found {
+            return Ok((Term::Computed(Box::new(Computed::Generated(generated))), ty));
+        }
+        let Some(conversion) = Conversion::named(name) else { return Err(unknown_function(name, "as a value")) };
+        let [argument] = arguments else { return Err(no_signature(conversion, name)) };
+        let (argument, ty) = match argument {
+            RawTerm::Function(inner, arguments) => self.call(inner, arguments, receiver)?,
+            _ => {
+                let fits = |ty: &&CqlType| match argument {
+                    RawTerm::Literal(literal) => ty.accepts(literal.kind),
+                    _ => true,
+                };
+                let ty = match conversion.arguments().iter().filter(fits).collect::<Vec<_>>()[..] {
+                    [] => return Err(no_signature(conversion, name)),
+                    [only] => only.clone(),
+                    ref several => return Err(ambiguous(conversion, name, several)),
+                };
+                let name = format!("arg0(system.{name})").into();
+                (self.term(argument, &ColumnSpec { name, ty: ty.clone(), ..receiver.clone() })?, ty)
+            }
+        };
+        if !conversion.arguments().contains(&ty) {
+            return Err(no_signature(conversion, name));
+        }
+        let is_constant = matches!(argument, Term::Constant(_));
+        let term = Term::Computed(Box::new(Computed::Converted(conversion, ty, argument)));
+        let term = match is_constant {
+            true => Term::Constant(term.evaluate(&[])?.bytes().map(|bytes| bytes.into_owned().into())),
+            false => term,
+        };
+        Ok((term, conversion.result()))
+    }
+
     /// The terms of USING TIMESTAMP and TTL; `about` is the keyspace and the table of a marker's specification.
     pub(super) fn using(&mut self, using: &Using, about: (&str, &str)) -> Result<[Option<Term>; 2]> {
         let mut term = |raw: &Option<RawTerm>, name: &str, ty: CqlType| {
@@ -123,6 +182,27 @@ impl Analyzer<'_> {
         }
         Ok(Some(term))
     }
+}
+
+fn signatures(conversion: Conversion, name: &str, arguments: &[&CqlType]) -> String {
+    let result = conversion.result();
+    let all = arguments.iter().map(|argument| format!("system.{name} : ({argument}) -> {result}"));
+    all.collect::<Vec<_>>().join(", ")
+}
+
+/// The refusal of a call with wrong arguments.
+pub(super) fn no_signature(conversion: Conversion, name: &str) -> CqlError {
+    let known = signatures(conversion, name, &conversion.arguments().iter().collect::<Vec<_>>());
+    CqlError::Invalid(format!(
+        "Invalid call to function {name}, none of its type signatures match (known type signatures: {known})"
+    ))
+}
+
+fn ambiguous(conversion: Conversion, name: &str, arguments: &[&CqlType]) -> CqlError {
+    let known = signatures(conversion, name, arguments);
+    CqlError::Invalid(format!(
+        "Ambiguous call to function {name} (can be matched by following signatures: {known}): use type casts to disambiguate"
+    ))
 }
 
 fn wrong_literal<T>(what: &str, receiver: &ColumnSpec) -> Result<T> {
@@ -149,24 +229,11 @@ pub(super) fn generated(name: &str, of_now: bool) -> Option<(Generated, CqlType)
         ("currenttimestamp" | "current_timestamp", false) | ("totimestamp" | "to_timestamp", true) => {
             (Generated::CurrentTimestamp, CqlType::Timestamp)
         }
+        ("tounixtimestamp" | "to_unix_timestamp", true) => (Generated::CurrentTimestamp, CqlType::Bigint),
+        ("currentdate" | "current_date", false) | ("todate" | "to_date", true) => {
+            (Generated::CurrentDate, CqlType::Date)
+        }
+        ("currenttime" | "current_time", false) => (Generated::CurrentTime, CqlType::Time),
         _ => return None,
     })
-}
-
-fn function(name: &str, arguments: &[RawTerm], receiver: &ColumnSpec) -> Result<Term> {
-    let found = match arguments {
-        [] => generated(name, false),
-        [RawTerm::Function(now, none)] if now == "now" && none.is_empty() => generated(name, true),
-        _ => None,
-    };
-    let Some((generated, ty)) = found else { return Err(unknown_function(name, "as a value")) };
-    let fits = ty == receiver.ty
-        || matches!((&ty, &receiver.ty), (CqlType::Timeuuid, CqlType::Uuid) | (CqlType::Timestamp, CqlType::Bigint));
-    if !fits {
-        return invalid(format!(
-            "Type error: cannot assign result of function system.{name} (type {ty}) to {} (type {})",
-            receiver.name, receiver.ty
-        ));
-    }
-    Ok(Term::Computed(Box::new(Computed::Generated(generated))))
 }

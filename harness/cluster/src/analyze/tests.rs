@@ -296,7 +296,7 @@ fn what_the_node_lacks_is_called_unsupported_and_no_mistake() {
     for (text, what) in [
         ("CREATE TABLE t (a int PRIMARY KEY, v vector<float, 3>)", "The type vector"),
         ("SELECT CAST(v1 AS text) FROM bench", "CAST in a SELECT clause"),
-        ("SELECT toDate(now()) FROM bench", "The function todate in a SELECT clause"),
+        ("SELECT abs(v1) FROM bench", "The function abs in a SELECT clause"),
         ("SELECT * FROM bench WHERE pk IN (1) ORDER BY v1 ANN OF [1.0]", "ORDER BY ... ANN OF, a search by vectors,"),
         ("SELECT * FROM wide WHERE m['k'] = 1 ALLOW FILTERING", "A restriction on an element of a collection"),
         ("SELECT * FROM wide WHERE (c1, c2) IN ((1, 2))", "IN on several columns at once"),

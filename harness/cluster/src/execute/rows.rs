@@ -77,6 +77,7 @@ impl<'s> Collector<'s> {
         let first = self.select.table.static_start();
         let of_selector = |selector: &Selector| match selector {
             Selector::Column(column)
+            | Selector::Converted(_, column)
             | Selector::CountColumn(column)
             | Selector::ToJson(column)
             | Selector::WriteTime(column)
@@ -135,6 +136,10 @@ fn put_selected(out: &mut Vec<u8>, table: &Table, selector: &Selector, row: RowV
     let written = |column| row.cell(table, column).filter(|cell| cell.value.bytes().is_some());
     let value: Option<Cow<'_, [u8]>> = match selector {
         Selector::Column(column) => row.value(table, *column).map(Cow::Borrowed),
+        Selector::Converted(conversion, column) => {
+            let value = table.columns.get(*column).zip(row.value(table, *column));
+            value.and_then(|(column, value)| conversion.of(&column.ty, value)).map(Cow::Owned)
+        }
         Selector::ToJson(column) => {
             let mut json = String::new();
             if let Some(definition) = table.columns.get(*column) {

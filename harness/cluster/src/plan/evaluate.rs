@@ -37,14 +37,22 @@ fn inside<'a>(term: &'a Term, values: &[Value<'a>]) -> Result<Cow<'a, [u8]>> {
     }
 }
 
+fn now_millis() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
 impl Generated {
     pub fn bytes(self) -> Vec<u8> {
         match self {
             Generated::Now => time_uuid().as_bytes().to_vec(),
             Generated::Uuid => Uuid::new_v4().as_bytes().to_vec(),
-            Generated::CurrentTimestamp => {
-                let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-                i64::try_from(now.as_millis()).unwrap_or(i64::MAX).to_be_bytes().to_vec()
+            Generated::CurrentTimestamp => now_millis().to_be_bytes().to_vec(),
+            Generated::CurrentDate => types::date_of(now_millis()).to_be_bytes().to_vec(),
+            Generated::CurrentTime => {
+                let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                let nanos = (since.as_secs() % (24 * 60 * 60)) * 1_000_000_000 + u64::from(since.subsec_nanos());
+                nanos.to_be_bytes().to_vec()
             }
         }
     }
@@ -55,6 +63,18 @@ impl Computed {
         let all = |terms: &'a [Term]| terms.iter().map(|term| inside(term, values)).collect::<Result<Vec<_>, _>>();
         let bytes = match self {
             Computed::Generated(generated) => generated.bytes(),
+            Computed::Converted(conversion, ty, term) => {
+                return match term.evaluate(values)? {
+                    Evaluated::Bytes(bytes) => Ok(conversion
+                        .of(ty, &bytes)
+                        .map_or(Evaluated::Null, |bytes| Evaluated::Bytes(Cow::Owned(bytes)))),
+                    Evaluated::Null => Ok(Evaluated::Null),
+                    Evaluated::Unset => Err(CqlError::Invalid(format!(
+                        "Invalid unset value for argument in call to function {}",
+                        conversion.name()
+                    ))),
+                };
+            }
             Computed::Nested(ty, terms) if !ty.is_collection() => {
                 let mut components = Vec::with_capacity(terms.len());
                 for term in terms {

@@ -1,5 +1,7 @@
 //! Dates and times between their numbers and their texts (ISO 8601, proleptic Gregorian calendar, UTC).
 
+use super::CqlType;
+
 const DAY_MILLIS: i64 = 86_400_000;
 
 /// Days since 1970-01-01 to year, month and day (Hinnant, "chrono-compatible low-level date algorithms").
@@ -103,6 +105,46 @@ fn parse_zone(text: &str) -> Option<i64> {
         _ => return None,
     };
     (hours <= 18 && minutes <= 59).then_some(sign * (hours * 60 + minutes))
+}
+
+/// 1970 in the time of version 1 UUIDs: in steps of 100 ns since 1582.
+const EPOCH_TICKS: i64 = 0x01b2_1dd2_1381_4000;
+
+const TICKS_PER_MILLI: i64 = 10_000;
+
+impl CqlType {
+    /// The milliseconds since 1970 of a valid timeuuid, timestamp or date; `None` if it is empty or of another type.
+    pub fn unix_millis(&self, value: &[u8]) -> Option<i64> {
+        match self {
+            CqlType::Timestamp => Some(i64::from_be_bytes(value.try_into().ok()?)),
+            CqlType::Date => {
+                let days = i64::from(u32::from_be_bytes(value.try_into().ok()?)) - (1 << 31);
+                Some(days * DAY_MILLIS)
+            }
+            CqlType::Timeuuid => {
+                let [l0, l1, l2, l3, m0, m1, h0, h1, ..] = *value.first_chunk::<16>()?;
+                let ticks = i64::from_be_bytes([h0 & 0x0F, h1, m0, m1, l0, l1, l2, l3]);
+                Some(ticks / TICKS_PER_MILLI - EPOCH_TICKS / TICKS_PER_MILLI)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The `date` of a time in milliseconds since 1970. As in Cassandra, the last day before 1970 is 1970-01-01, too.
+pub fn date_of(millis: i64) -> u32 {
+    let days = millis / DAY_MILLIS + (1 << 31);
+    u32::try_from(days).unwrap_or(if days < 0 { 0 } else { u32::MAX })
+}
+
+/// The least or the greatest timeuuid of a millisecond, as Cassandra orders them.
+pub fn time_uuid_of(millis: i64, greatest: bool) -> [u8; 16] {
+    let ticks = millis.wrapping_mul(TICKS_PER_MILLI).wrapping_add(EPOCH_TICKS);
+    let (ticks, rest) = if greatest { (ticks.wrapping_add(TICKS_PER_MILLI - 1), 0x7F) } else { (ticks, 0x80) };
+    let [h0, h1, m0, m1, l0, l1, l2, l3] = ticks.to_be_bytes();
+    let mut uuid = [rest; 16];
+    uuid[..8].copy_from_slice(&[l0, l1, l2, l3, m0, m1, 0x10 | h0 & 0x0F, h1]);
+    uuid
 }
 
 #[cfg(test)]
