@@ -10,7 +10,7 @@ mod terms;
 
 use std::sync::Arc;
 
-use crate::cql::{self, Batch, Statement, TableName};
+use crate::cql::{self, Batch, BatchKind, Statement, TableName};
 use crate::error::{CqlError, Result, invalid};
 use crate::plan::{self, OneOf, PartitionSelection, Plan, Prepared, Term};
 use crate::schema::{Catalog, Column, Ddl, Definition, Table, check_modifiable, define_keyspace, define_table};
@@ -32,6 +32,21 @@ pub fn analyze(text: &str, catalog: &Catalog, keyspace: Option<&str>) -> Result<
     let bind_markers =
         bind_markers.ok_or_else(|| CqlError::invalid("Cannot infer the type of a bind marker in this statement"))?;
     Ok(Prepared { plan, bind_markers, partition_key_indexes, result_columns })
+}
+
+/// Refuses a batch that mixes counters with what cannot be in one batch with them.
+pub fn check_counters<'p>(
+    kind: BatchKind,
+    mut plans: impl Iterator<Item = &'p plan::Modification> + Clone,
+) -> Result<()> {
+    let counts = plans.clone().any(|plan| plan.table.has_counters());
+    let all_count = plans.all(|plan| plan.table.has_counters());
+    match kind {
+        BatchKind::Counter if !all_count => invalid("Cannot include non-counter statement in a counter batch"),
+        _ if counts && !all_count => invalid("Counter and non-counter mutations cannot exist in the same batch"),
+        BatchKind::Logged if counts => invalid("Cannot include a counter statement in a logged batch"),
+        _ => Ok(()),
+    }
 }
 
 struct Analyzer<'a> {
@@ -76,6 +91,13 @@ impl Analyzer<'_> {
         if timestamp.is_some() && statements.iter().any(|plan| plan.condition.is_some()) {
             return invalid("Cannot provide custom timestamp for conditional BATCH");
         }
+        if timestamp.is_some() && batch.kind == BatchKind::Counter {
+            return invalid("Cannot provide custom timestamp for counter BATCH");
+        }
+        if timestamp.is_some() && statements.iter().any(|plan| plan.table.has_counters()) {
+            return invalid("Cannot provide custom timestamp for a BATCH containing counters");
+        }
+        check_counters(batch.kind, statements.iter())?;
         Ok(plan::Batch { statements, timestamp })
     }
 

@@ -29,9 +29,11 @@ const LOCAL_SERIAL: u16 = 9;
 
 /// What a request does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
+pub enum Access<'t> {
     Read,
     Write,
+    /// Of the counters of the table with this name.
+    Count(&'t str),
     /// A BATCH, which Cassandra lets pass at the serial levels.
     Batch,
     /// With conditions, whose serial consistency comes first.
@@ -74,7 +76,7 @@ impl ReplicaCount {
     }
 
     /// The levels that pass [`ReplicaCount::check`].
-    pub fn levels(self, access: Access) -> Levels {
+    pub fn levels(self, access: Access<'_>) -> Levels {
         let passes = |level: &u16| self.check(*level, access).is_ok();
         Levels((0..NAMES.len() as u16).filter(passes).fold(0, |levels, level| levels | 1 << level))
     }
@@ -83,13 +85,17 @@ impl ReplicaCount {
     ///
     /// # Errors
     /// Invalid (0x2200) or unavailable (0x1000), with Cassandra's texts.
-    pub fn check(self, level: u16, access: Access) -> Result<()> {
+    pub fn check(self, level: u16, access: Access<'_>) -> Result<()> {
         let is_serial = matches!(level, SERIAL | LOCAL_SERIAL);
         match access {
             Access::Read if level == ANY => invalid("ANY ConsistencyLevel is only supported for writes"),
             // Reads at a serial level are read as from its quorum.
             Access::Read if is_serial => self.enough(serial_quorum(level)),
             Access::Write if is_serial => invalid("You must use conditional updates for serializable writes"),
+            Access::Count(table) if level == ANY => {
+                invalid(format!("Consistency level ANY is not yet supported for counter table {table}"))
+            }
+            Access::Count(_) if is_serial => invalid("Counter operations are inherently non-serializable"),
             Access::Conditional(serial) => {
                 if is_serial {
                     return invalid(format!(
@@ -154,7 +160,7 @@ mod tests {
         ReplicaCount::of(&replication.into(), Topology::new(nodes, 1, 1, None).unwrap())
     }
 
-    fn passing(count: ReplicaCount, access: Access) -> Vec<&'static str> {
+    fn passing(count: ReplicaCount, access: Access<'_>) -> Vec<&'static str> {
         let levels = count.levels(access);
         (0..20).filter(|level| levels.have(*level)).map(name).collect()
     }
@@ -165,6 +171,7 @@ mod tests {
         let both = ["ONE", "QUORUM", "ALL", "LOCAL_QUORUM", "EACH_QUORUM"];
         assert_eq!(passing(one, Access::Read), [&both[..], &["SERIAL", "LOCAL_SERIAL", "LOCAL_ONE"]].concat());
         assert_eq!(passing(one, Access::Write), [&["ANY"], &both[..], &["LOCAL_ONE"]].concat());
+        assert_eq!(passing(one, Access::Count("t")), [&both[..], &["LOCAL_ONE"]].concat());
         let conditional = passing(one, Access::Conditional(SERIAL));
         assert_eq!(conditional, ["ANY", "ONE", "QUORUM", "ALL", "LOCAL_QUORUM", "LOCAL_ONE"]);
         assert!(passing(one, Access::Conditional(QUORUM)).is_empty());

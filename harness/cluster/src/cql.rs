@@ -10,9 +10,9 @@ mod select;
 mod term;
 
 pub use ast::{
-    AssignmentTarget, Batch, ColumnDefinition, Condition, CreateTable, Definition, Describe, Described, Element,
-    Insert, Modification, ModificationKind, Operator, OrderBy, PrimaryKey, Properties, PropertyValue, RawSelector,
-    RawTerm, Relation, Select, Statement, TableName, Using,
+    AssignmentTarget, Batch, BatchKind, ColumnDefinition, Condition, CreateTable, Definition, Describe, Described,
+    Element, Insert, Modification, ModificationKind, Operator, OrderBy, PrimaryKey, Properties, PropertyValue,
+    RawSelector, RawTerm, Relation, Select, Statement, TableName, Using,
 };
 pub use parser::{Quoted, parse};
 

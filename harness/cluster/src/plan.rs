@@ -180,11 +180,11 @@ pub struct Filter {
 pub struct Assignment {
     pub column: usize,
     pub value: Term,
-    /// What the value does to the collection that is there; `None`: it replaces what is there.
+    /// What the value does to the counter or collection that is there; `None`: it replaces what is there.
     pub edit: Option<Edit>,
 }
 
-/// A change of a part of a collection that is not frozen.
+/// A change of a counter, or of a part of a collection that is not frozen.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Edit {
     /// `c = c + value`

@@ -56,6 +56,11 @@ pub struct Table {
 }
 
 impl Table {
+    /// Whether its columns outside the key are counters.
+    pub fn has_counters(&self) -> bool {
+        self.columns.iter().any(|column| column.ty == CqlType::Counter)
+    }
+
     pub fn column(&self, name: &str) -> Option<(usize, &Column)> {
         self.columns.iter().enumerate().find(|(_, column)| &*column.name == name)
     }

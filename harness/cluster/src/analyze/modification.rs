@@ -6,7 +6,7 @@ use super::{Analyzer, find, missing};
 use crate::cql::{self, AssignmentTarget, RawTerm, Statement};
 use crate::error::{CqlError, Result, invalid};
 use crate::plan::{
-    Assignment, ClusteringSelection, Edit, Modification, ModificationKind, OneOf, PartitionSelection, Term,
+    Assignment, ClusteringSelection, Condition, Edit, Modification, ModificationKind, OneOf, PartitionSelection, Term,
 };
 use crate::schema::{Column, Table};
 use crate::types::{ColumnSpec, CqlType};
@@ -27,6 +27,9 @@ impl Analyzer<'_> {
             return invalid("INSERT JSON is not supported by the embedded cluster: name the columns and their values");
         }
         let table = self.table_to_modify(&insert.table)?;
+        if table.has_counters() {
+            return invalid("INSERT statements are not allowed on counter tables, use UPDATE instead");
+        }
         if insert.columns.len() != insert.values.len() {
             return invalid("Unmatched column names/values");
         }
@@ -90,8 +93,12 @@ impl Analyzer<'_> {
             }
             let assignment = self.assignment((index, deletes), assigned_to, value, &table.spec(column))?;
             let is_element = |one: &Assignment| matches!(one.edit, Some(Edit::Element(_)));
-            match assigned.iter().find(|other| other.column == index) {
-                Some(other) if !(is_element(other) && is_element(&assignment)) => {
+            let fit = |one: &Assignment, other: &Assignment| match (&one.edit, &other.edit) {
+                (Some(_), Some(_)) if column.ty == CqlType::Counter => true,
+                _ => is_element(one) && is_element(other),
+            };
+            match assigned.iter().find(|other| other.column == index && !fit(other, &assignment)) {
+                Some(_) => {
                     if !deletes {
                         return invalid(format!("Multiple incompatible setting of column {name}"));
                     }
@@ -125,6 +132,7 @@ impl Analyzer<'_> {
             table,
         };
         check_rows(&plan, static_columns)?;
+        check_counter(&plan)?;
         Ok(plan)
     }
 }
@@ -151,7 +159,16 @@ impl Analyzer<'_> {
             let value = self.term(value, &part("value", of_value))?;
             return Ok(Assignment { column, value, edit: Some(Edit::Element(element)) });
         }
+        if deletes {
+            return Ok(Assignment { column, value: Term::Constant(None), edit: None });
+        }
         let RawTerm::Sum(sign, operands) = value else {
+            if ty == CqlType::Counter && *value != RawTerm::Null {
+                return invalid(format!(
+                    "Cannot set the value of counter column {} (counters can only be incremented/decremented, not set)",
+                    spec.name
+                ));
+            }
             return Ok(Assignment { column, value: self.term(value, spec)?, edit: None });
         };
         let is_column = |raw: &RawTerm| matches!(raw, RawTerm::Column(name) if **name == *spec.name);
@@ -161,12 +178,9 @@ impl Analyzer<'_> {
             ('+', [left, right]) if is_column(right) && matches!(ty, CqlType::List(_)) => (Edit::Prepend, left),
             _ => return invalid(format!("Only expressions of the form X = X {sign} <value> are supported.")),
         };
-        if !ty.is_multi_cell() {
-            return invalid(format!(
-                "Invalid operation ({0} = {0} {sign} ...) for {1} column {0}",
-                spec.name,
-                kind(&ty)
-            ));
+        if ty != CqlType::Counter && !ty.is_multi_cell() {
+            let kind = if ty.is_collection() { "frozen collection" } else { "non counter" };
+            return invalid(format!("Invalid operation ({0} = {0} {sign} ...) for {kind} column {0}", spec.name));
         }
         let receiver = match (&edit, &ty) {
             (Edit::Remove, CqlType::Map(entry)) => {
@@ -176,6 +190,25 @@ impl Analyzer<'_> {
         };
         Ok(Assignment { column, value: self.term(value, &receiver)?, edit: Some(edit) })
     }
+}
+
+/// Refuses what counters cannot do.
+fn check_counter(plan: &Modification) -> Result<()> {
+    if !plan.table.has_counters() {
+        return Ok(());
+    }
+    match plan.condition {
+        Some(Condition::Columns(_)) => return invalid("Conditions on counters are not supported"),
+        Some(_) => return invalid("Conditional updates are not supported on counter tables"),
+        None => {}
+    }
+    if plan.timestamp.is_some() {
+        return invalid("Cannot provide custom timestamp for counter updates");
+    }
+    if plan.ttl.is_some() {
+        return invalid("Cannot provide custom TTL for counter updates");
+    }
+    Ok(())
 }
 
 /// What a column without elements of its own is called in Cassandra's refusals.

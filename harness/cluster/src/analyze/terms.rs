@@ -20,6 +20,7 @@ impl Analyzer<'_> {
                 self.set_marker(*index, spec);
                 Ok(Term::Marker(*index))
             }
+            (RawTerm::Null, CqlType::Counter) => invalid("Invalid null value for counter increment/decrement"),
             (RawTerm::Null, _) => Ok(Term::Constant(None)),
             (RawTerm::Literal(literal), _) => {
                 if !ty.accepts(literal.kind) {

@@ -21,7 +21,7 @@ pub enum Request {
     Prepare,
     /// QUERY, with values or without.
     Query,
-    /// BATCH of kind unlogged; its rows are its statements.
+    /// BATCH of kind unlogged or counter; its rows are its statements.
     UnloggedBatch,
     /// BATCH of kind logged.
     LoggedBatch,

@@ -180,8 +180,17 @@ pub enum Condition<C> {
     Columns(Vec<C>),
 }
 
+/// A single node treats logged and unlogged batches alike, but for what may be in them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BatchKind {
+    Logged,
+    Unlogged,
+    Counter,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
+    pub kind: BatchKind,
     pub using: Using,
     pub statements: Vec<Statement>,
 }

@@ -1,13 +1,13 @@
 //! INSERT, UPDATE, DELETE and batches of them.
 
 use super::ast::{
-    AssignmentTarget, Batch, Condition, Insert, Modification, ModificationKind, RawTerm, Relation, Statement,
-    TableName, Using,
+    AssignmentTarget, Batch, BatchKind, Condition, Insert, Modification, ModificationKind, RawTerm, Relation,
+    Statement, TableName, Using,
 };
 use super::lexer::TokenKind;
 use super::parser::Parser;
 use super::term::Part;
-use crate::error::{CqlError, Result, invalid};
+use crate::error::{Result, invalid};
 use crate::types::LiteralKind;
 
 impl Parser<'_> {
@@ -149,10 +149,11 @@ impl Parser<'_> {
 
     pub(super) fn batch(&mut self) -> Result<Batch> {
         self.expect_word("begin")?;
-        // A single node treats logged and unlogged batches alike.
-        if !self.take_word("unlogged")? && self.at_word("counter") {
-            return Err(CqlError::unsupported("A counter batch"));
-        }
+        let kind = match self.take_word("unlogged")? {
+            true => BatchKind::Unlogged,
+            false if self.take_word("counter")? => BatchKind::Counter,
+            false => BatchKind::Logged,
+        };
         self.expect_word("batch")?;
         let using = self.using(true)?;
         if using.ttl.is_some() {
@@ -165,6 +166,6 @@ impl Parser<'_> {
             self.take_symbol(";")?;
         }
         self.expect_word("batch")?;
-        Ok(Batch { using, statements })
+        Ok(Batch { kind, using, statements })
     }
 }

@@ -1,4 +1,4 @@
-//! Changes of parts of collections: the whole collection is read and written again, under the lock of its shard.
+//! Changes of counters and of parts of collections: the whole value is read and written again, under the lock of its shard.
 
 use std::borrow::Cow;
 
@@ -32,6 +32,9 @@ impl<'a> BoundEdit<'a> {
     ) -> Result<Option<BoundEdit<'a>>> {
         let Some(edit) = &assignment.edit else { return Ok(None) };
         let value = assignment.value.evaluate(values)?;
+        if *ty == CqlType::Counter {
+            check_count(edit, &value)?;
+        }
         let what = match ty {
             CqlType::List(_) => "list index",
             CqlType::Map(_) => "map key",
@@ -49,17 +52,17 @@ impl<'a> BoundEdit<'a> {
         Ok((!is_unset).then_some(BoundEdit { column: assignment.column, ty, edit, element, value }))
     }
 
-    /// The collection after the change; `None` if nothing is in it.
+    /// The value after the change; `None` if nothing is in it.
     ///
     /// # Errors
     /// A list has no such index.
     fn apply(&self, current: Option<&[u8]>) -> Result<Option<Vec<u8>>> {
+        if *self.ty == CqlType::Counter {
+            return Ok(Some(self.count(current).to_be_bytes().to_vec()));
+        }
         let step = if matches!(self.ty, CqlType::Map(_)) { 2 } else { 1 };
         let mut parts: Vec<&[u8]> = current.into_iter().flat_map(types::elements).flatten().collect();
-        let given = match &self.value {
-            Evaluated::Bytes(bytes) => Some(&**bytes),
-            Evaluated::Null | Evaluated::Unset => None,
-        };
+        let given = self.given();
         let of_given = || given.into_iter().flat_map(types::elements).flatten();
         match (self.edit, self.element.as_deref()) {
             (Edit::Append, _) => parts.extend(of_given()),
@@ -82,6 +85,35 @@ impl<'a> BoundEdit<'a> {
             (Edit::Element(_), None) => {}
         }
         Ok((!parts.is_empty()).then(|| self.ty.write_collection(&parts)))
+    }
+
+    fn given(&self) -> Option<&[u8]> {
+        match &self.value {
+            Evaluated::Bytes(bytes) => Some(bytes),
+            Evaluated::Null | Evaluated::Unset => None,
+        }
+    }
+
+    /// The counter after the change. As in Cassandra, it wraps around.
+    fn count(&self, current: Option<&[u8]>) -> i64 {
+        let long = |bytes: Option<&[u8]>| bytes.and_then(|bytes| bytes.try_into().ok()).map_or(0, i64::from_be_bytes);
+        match self.edit {
+            Edit::Remove => long(current).wrapping_sub(long(self.given())),
+            _ => long(current).wrapping_add(long(self.given())),
+        }
+    }
+}
+
+/// Refuses what cannot be added to a counter.
+fn check_count(edit: &Edit, value: &Evaluated<'_>) -> Result<()> {
+    let subtracts = matches!(edit, Edit::Remove);
+    match value {
+        Evaluated::Null => invalid("Invalid null value for counter increment"),
+        Evaluated::Bytes(bytes) if subtracts && **bytes == i64::MIN.to_be_bytes() => invalid(format!(
+            "The negation of {} overflows supported counter precision (signed 8 bytes integer)",
+            i64::MIN
+        )),
+        _ => Ok(()),
     }
 }
 
@@ -129,6 +161,10 @@ pub(super) fn edited(
     for edit in edits {
         let at = edit.column - first;
         let Some(cell) = row.cells.get(at) else { continue };
+        // A counter that was deleted stays so, as in Cassandra.
+        if *edit.ty == CqlType::Counter && cell.value == Value::Null {
+            continue;
+        }
         latest = latest.max(cell.timestamp);
         // A statement may change several elements of one column.
         match cells.iter_mut().find(|(column, _)| *column == at) {

@@ -7,13 +7,14 @@ use tokio::sync::broadcast;
 use tokio::task::spawn_blocking;
 use uuid::Uuid;
 
+use crate::analyze::check_counters;
 use crate::codec::Opcode;
 use crate::codec::compression::{self, Compression};
 use crate::codec::request::{self, BatchQuery, QueryParameters, Values};
 use crate::codec::response::{self, MadeRows, ReplyTo};
 use crate::counters::operations::Request;
 use crate::counters::stats::ConnectionStats;
-use crate::cql::Describe;
+use crate::cql::{BatchKind, Describe};
 use crate::error::{CqlError, Result};
 use crate::execute::conditional::conditional;
 use crate::execute::select::select;
@@ -362,9 +363,11 @@ impl Requests {
 
     fn batch(&mut self, body: &[u8], cache: &mut StatementCache, answer: Answer<'_>) -> Result<()> {
         let batch = request::batch(body, answer.to.version)?;
-        if batch.kind == 2 {
-            return Err(CqlError::unsupported("A counter batch"));
-        }
+        let kind = match batch.kind {
+            0 => BatchKind::Logged,
+            2 => BatchKind::Counter,
+            _ => BatchKind::Unlogged,
+        };
         let mut resolved = Vec::with_capacity(batch.statements.len());
         // The prepared statements of the batch with their rows: most batches have one.
         let mut in_it: Vec<(Arc<Statement>, u64)> = Vec::new();
@@ -397,8 +400,9 @@ impl Requests {
             _ => Err(CqlError::not_in_a_batch()),
         });
         let plans: Vec<&Modification> = plans.collect::<Result<_>>()?;
+        check_counters(kind, plans.iter().copied())?;
         self.state.check_batch(&plans, batch.consistency, batch.serial_consistency)?;
-        let request = if batch.kind == 0 { Request::LoggedBatch } else { Request::UnloggedBatch };
+        let request = if kind == BatchKind::Logged { Request::LoggedBatch } else { Request::UnloggedBatch };
         for (statement, rows) in &in_it {
             cache.count_operation(request, self.state.texts.number(&statement.query), *rows);
         }

@@ -146,9 +146,10 @@ pub fn check_keyspace(cql: &str, topology: Topology) -> Result<(), String> {
 }
 
 /// What a statement does; `None` for what has no replicas.
-fn access(plan: &Plan, serial: Option<u16>) -> Option<Access> {
+fn access(plan: &Plan, serial: Option<u16>) -> Option<Access<'_>> {
     match plan {
         Plan::Select(select) => (&*select.table.keyspace != VIRTUAL_SCHEMA).then_some(Access::Read),
+        Plan::Modify(plan) if plan.table.has_counters() => Some(Access::Count(&plan.table.name)),
         Plan::Modify(plan) if plan.condition.is_none() => Some(Access::Write),
         Plan::Modify(_) => Some(Access::Conditional(serial.unwrap_or(SERIAL))),
         Plan::Batch(_) => Some(Access::Batch),

@@ -133,7 +133,7 @@ pub fn define_table(create: &CreateTable, keyspace: &str) -> Result<Table> {
             "Static columns are only useful (and thus allowed) if the table has at least one clustering column",
         );
     }
-    Ok(Table {
+    let table = Table {
         id: TableId(0),
         uuid: Uuid::nil(),
         keyspace: keyspace.into(),
@@ -144,16 +144,26 @@ pub fn define_table(create: &CreateTable, keyspace: &str) -> Result<Table> {
         static_len,
         is_virtual: false,
         options: TableOptions::define(&create.properties)?,
-    })
+    };
+    check_counters(&table)?;
+    Ok(table)
+}
+
+fn check_counters(table: &Table) -> Result<()> {
+    let others = &table.columns[table.static_start()..];
+    if table.has_counters() && others.iter().any(|column| column.ty != CqlType::Counter) {
+        return invalid("Cannot mix counter and non counter columns in the same table");
+    }
+    if table.has_counters() && table.options.default_time_to_live() > 0 {
+        return invalid("Cannot set default_time_to_live on a table with counters");
+    }
+    Ok(())
 }
 
 fn ordered_columns(create: &CreateTable, key: &PrimaryKey) -> Result<Vec<Column>> {
     let name = &create.table.name;
     let mut defined = BTreeMap::new();
     for column in &create.columns {
-        if column.ty == CqlType::Counter {
-            return invalid("Counters are not supported by the embedded cluster: use bigint");
-        }
         if column.name.len() > MAX_COLUMN_NAME_LENGTH {
             let length = column.name.len();
             return invalid(format!(
@@ -200,6 +210,9 @@ fn check_key_column(column: &ColumnDefinition) -> Result<()> {
     }
     if ty.is_multi_cell() {
         return invalid(format!("Invalid non-frozen collection type {ty} for PRIMARY KEY column '{name}'"));
+    }
+    if *ty == CqlType::Counter {
+        return invalid(format!("counter type is not supported for PRIMARY KEY column '{name}'"));
     }
     if *ty == CqlType::Duration {
         return invalid(format!("duration type is not supported for PRIMARY KEY column '{name}'"));

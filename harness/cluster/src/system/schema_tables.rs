@@ -33,9 +33,11 @@ pub(super) fn tables(catalog: &Catalog) -> Vec<RowBuilder> {
 }
 
 fn table_row(table: &Table) -> RowBuilder {
+    let mut flags = vec!["compound".to_owned()];
+    flags.extend(table.has_counters().then(|| "counter".to_owned()));
     let mut row = named(table)
         .cell("dclocal_read_repair_chance", 0.0)
-        .texts("flags", &["compound".to_owned()])
+        .texts("flags", &flags)
         .cell("id", table.uuid)
         .cell("read_repair_chance", 0.0);
     for name in ["caching", "compaction", "compression", "extensions"] {

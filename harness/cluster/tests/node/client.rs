@@ -306,7 +306,16 @@ impl Client {
     }
 
     pub fn batch(&mut self, statements: &[(BatchStatement<'_>, &[Bind])], timestamp: Option<i64>) -> Answer {
-        let mut body = vec![0];
+        self.batch_of_kind(0, statements, timestamp)
+    }
+
+    pub fn batch_of_kind(
+        &mut self,
+        kind: u8,
+        statements: &[(BatchStatement<'_>, &[Bind])],
+        timestamp: Option<i64>,
+    ) -> Answer {
+        let mut body = vec![kind];
         body.extend_from_slice(&(statements.len() as u16).to_be_bytes());
         for (statement, values) in statements {
             match statement {

@@ -9,6 +9,8 @@ mod connection;
 #[cfg(test)]
 mod consistency;
 #[cfg(test)]
+mod counters;
+#[cfg(test)]
 mod describe;
 #[cfg(test)]
 mod drivers;
