@@ -130,7 +130,7 @@ impl CqlError {
     /// CQL that Cassandra has and this node has not (0x2200).
     pub(crate) fn unsupported(what: impl fmt::Display) -> Self {
         CqlError::Invalid(format!(
-            "{what} is not supported by the embedded cluster; Cassandra has it: cqldyno cluster start"
+            "{what} is not supported by the embedded cluster; Cassandra has it: use --target cassandra"
         ))
     }
 }

@@ -24,7 +24,7 @@ impl Analyzer<'_> {
 
     fn insert(&mut self, insert: &cql::Insert) -> Result<Modification> {
         if insert.json {
-            return invalid("INSERT JSON is not supported by the embedded cluster: name the columns and their values");
+            return Err(CqlError::unsupported("INSERT JSON"));
         }
         let table = self.table_to_modify(&insert.table)?;
         if table.has_counters() {

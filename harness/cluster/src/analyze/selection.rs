@@ -12,9 +12,7 @@ use crate::types::{ColumnSpec, CqlType};
 impl Analyzer<'_> {
     pub(super) fn select(&mut self, select: &cql::Select) -> Result<(Select, Vec<ColumnSpec>)> {
         if select.json {
-            return invalid(
-                "SELECT JSON is not supported by the embedded cluster: select the columns, or toJson(column)",
-            );
+            return Err(CqlError::unsupported("SELECT JSON"));
         }
         if select.group_by {
             return Err(CqlError::unsupported("GROUP BY"));

@@ -53,10 +53,9 @@ impl Analyzer<'_> {
             (RawTerm::Tuple(items), _) => self.tuple(items, receiver),
             (RawTerm::Function(name, arguments), _) => self.function(name, arguments, receiver),
             (RawTerm::Column(name), _) => invalid(format!("{name} is a column's name where a value is expected")),
-            (RawTerm::Sum(..) | RawTerm::Operation, _) => invalid(format!(
-                "Operations on the value of {} are not supported by the embedded cluster: set the whole value",
-                receiver.name
-            )),
+            (RawTerm::Sum(..) | RawTerm::Operation, _) => {
+                Err(CqlError::unsupported(format!("An operation on the value of {}", receiver.name)))
+            }
         }
     }
 
