@@ -1,6 +1,6 @@
 //! Statements to plans: names are looked up in the catalog, constants serialised, restrictions sorted out.
 //!
-//! What CQL has and this node lacks is refused as unsupported (0x2200), by name: `ANSWERS.md` has the list.
+//! What CQL has and this node lacks is refused as unsupported (0x2200), by name: `README.md` has the list.
 
 mod conditions;
 mod modification;
@@ -13,7 +13,9 @@ use std::sync::Arc;
 use crate::cql::{self, Batch, BatchKind, Statement, TableName};
 use crate::error::{CqlError, Result, invalid};
 use crate::plan::{self, OneOf, PartitionSelection, Plan, Prepared, Term};
-use crate::schema::{Catalog, Column, Ddl, Definition, Table, check_modifiable, define_keyspace, define_table};
+use crate::schema::{
+    Catalog, Column, Ddl, Definition, Table, UserTypes, check_modifiable, define_keyspace, define_table, define_type,
+};
 use crate::types::ColumnSpec;
 
 /// Parses a statement and resolves it against the catalog; `keyspace` is the one that the connection uses.
@@ -224,16 +226,42 @@ impl Analyzer<'_> {
                 Definition::DropKeyspace(name.clone())
             }
             cql::Definition::CreateTable(create) => {
-                let keyspace = self.keyspace_of(&create.table)?;
-                check_modifiable(keyspace)?;
-                Definition::CreateTable(Box::new(define_table(create, keyspace)?))
+                let keyspace = self.modifiable_keyspace_of(&create.table)?;
+                Definition::CreateTable(Box::new(define_table(create, &keyspace, self.types(&keyspace))?))
             }
+            cql::Definition::AlterTable(table, alteration) => Definition::AlterTable {
+                keyspace: self.modifiable_keyspace_of(table)?,
+                table: table.name.clone(),
+                alteration: alteration.clone(),
+            },
             cql::Definition::DropTable(table) => {
-                let keyspace = self.keyspace_of(table)?.to_owned();
-                check_modifiable(&keyspace)?;
-                Definition::DropTable { keyspace, table: table.name.clone() }
+                Definition::DropTable { keyspace: self.modifiable_keyspace_of(table)?, table: table.name.clone() }
+            }
+            cql::Definition::CreateType(name, fields) => {
+                let keyspace = self.modifiable_keyspace_of(name)?;
+                Definition::CreateType(define_type((&keyspace, &name.name), fields, self.types(&keyspace))?.into())
+            }
+            cql::Definition::AlterType(name, alteration) => Definition::AlterType {
+                keyspace: self.modifiable_keyspace_of(name)?,
+                name: name.name.clone(),
+                alteration: alteration.clone(),
+            },
+            cql::Definition::DropType(name) => {
+                Definition::DropType { keyspace: self.modifiable_keyspace_of(name)?, name: name.name.clone() }
             }
         })
+    }
+
+    fn modifiable_keyspace_of(&self, name: &TableName) -> Result<String> {
+        let keyspace = self.keyspace_of(name)?;
+        check_modifiable(keyspace)?;
+        Ok(keyspace.to_owned())
+    }
+
+    /// The user-defined types of a keyspace; none if there is no such keyspace, which is refused later.
+    fn types(&self, keyspace: &str) -> &UserTypes {
+        static NONE: UserTypes = UserTypes::new();
+        self.catalog.keyspace(keyspace).map_or(&NONE, |keyspace| &keyspace.types)
     }
 }
 

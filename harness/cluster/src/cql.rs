@@ -12,9 +12,9 @@ mod term;
 pub use ast::{
     AssignmentTarget, Batch, BatchKind, ColumnDefinition, Condition, CreateTable, Definition, Describe, Described,
     Element, Insert, Modification, ModificationKind, Operator, OrderBy, PrimaryKey, Properties, PropertyValue,
-    RawSelector, RawTerm, Relation, Select, Statement, TableName, Using,
+    RawSelector, RawTerm, RawType, Relation, Select, Statement, TableAlteration, TableName, TypeAlteration, Using,
 };
-pub use parser::{Quoted, parse};
+pub use parser::parse;
 
 /// The most bind markers of a statement: their count goes as a short.
 const MAX_MARKERS: usize = 65_535;

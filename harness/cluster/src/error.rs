@@ -63,6 +63,9 @@ pub enum CqlError {
     /// 0x2200: a statement that is syntactically right and wrong otherwise.
     #[error("{0}")]
     Invalid(String),
+    /// 0x2200: a table was dropped or altered after the statement was read. Who holds the text reads it again.
+    #[error("The table was dropped or altered meanwhile")]
+    Stale,
     /// 0x2300: a refused option of a keyspace or table.
     #[error("{0}")]
     Config(String),
@@ -103,7 +106,7 @@ impl CqlError {
             CqlError::ReadTimeout { .. } => 0x1200,
             CqlError::Syntax(_) => 0x2000,
             CqlError::Unauthorized(_) => 0x2100,
-            CqlError::Invalid(_) => 0x2200,
+            CqlError::Invalid(_) | CqlError::Stale => 0x2200,
             CqlError::Config(_) => 0x2300,
             CqlError::AlreadyExists { .. } => 0x2400,
             CqlError::Unprepared(_) => 0x2500,

@@ -38,7 +38,7 @@ pub use node::server::{Node, StartError, StoppedNode};
 pub use node::socketless::SocketlessNode;
 pub use node::state::{Answers, NodeOptions, check_keyspace};
 pub use ring::{Topology, TopologyError};
-pub use schema::{Change, SchemaChange};
+pub use schema::{Altered, Change, Changed, SchemaChange};
 
 /// What the fuzzer runs without a connection.
 pub mod statements {

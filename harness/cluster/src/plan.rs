@@ -113,7 +113,7 @@ pub enum Computed {
     Generated(Generated),
     /// A function of a value of this type.
     Converted(Conversion, CqlType, Term),
-    /// A value of this collection or tuple, frozen or not; of a map each key is before its value.
+    /// A value of this collection, tuple, user-defined type or vector, frozen or not; of a map each key is before its value.
     Nested(CqlType, Vec<Term>),
     /// `token(...)` of partition key components.
     Token(Vec<Term>),
@@ -180,11 +180,11 @@ pub struct Filter {
 pub struct Assignment {
     pub column: usize,
     pub value: Term,
-    /// What the value does to the counter or collection that is there; `None`: it replaces what is there.
+    /// What the value does to the counter, collection or user-defined type that is there; `None`: it replaces what is there.
     pub edit: Option<Edit>,
 }
 
-/// A change of a counter, or of a part of a collection that is not frozen.
+/// A change of a counter, or of a part of a collection or user-defined type that is not frozen.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Edit {
     /// `c = c + value`
@@ -195,6 +195,8 @@ pub enum Edit {
     Remove,
     /// `c[element] = value`; null deletes the element.
     Element(Term),
+    /// `c.field = value`, with the field's place.
+    Field(usize),
 }
 
 /// What must hold before a statement writes.
@@ -232,6 +234,8 @@ impl Modification {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Selector {
     Column(usize),
+    /// `column.field` of a user-defined type, by their places.
+    Field(usize, usize),
     /// `COUNT(*)`, `COUNT(1)`: the number of rows, as a bigint.
     CountRows,
     /// `COUNT(column)`: the number of rows in which the column is not null, as a bigint.

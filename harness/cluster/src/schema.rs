@@ -1,20 +1,24 @@
-//! The catalog: keyspaces, tables and columns, how CREATE defines them, and how DDL changes them.
+//! The catalog: keyspaces, types, tables and columns, how CREATE defines them, and how DDL changes them.
 
+mod alteration;
 mod catalog;
 mod definition;
 mod options;
 mod text;
+mod user_types;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use uuid::Uuid;
 
-use crate::types::{ColumnSpec, CqlType};
+use crate::cql::{TableAlteration, TypeAlteration};
+use crate::types::{ColumnSpec, CqlType, UserType};
 
-pub use catalog::{Catalog, Change, SchemaChange, name_uuid};
+pub use catalog::{Altered, Catalog, Change, Changed, SchemaChange, name_uuid};
 pub use definition::{check_modifiable, define_keyspace, define_table, is_of_the_system};
 pub use options::{MAX_TTL, TableOptions};
+pub use user_types::{UserTypes, define_type};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ColumnKind {
@@ -35,6 +39,16 @@ pub struct Column {
     pub descending: bool,
 }
 
+/// A column that ALTER TABLE dropped: one of its name may come back with the same type only.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DroppedColumn {
+    pub name: Arc<str>,
+    pub ty: CqlType,
+    pub kind: ColumnKind,
+    /// When it was dropped, in milliseconds since 1970.
+    pub millis: i64,
+}
+
 /// The number of a table during a node's life. It is never used again, not even for a table of the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TableId(pub u32);
@@ -43,6 +57,8 @@ pub struct TableId(pub u32);
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     pub id: TableId,
+    /// Changes whenever statements on the table are no longer right.
+    pub version: u32,
     pub uuid: Uuid,
     pub keyspace: Arc<str>,
     pub name: Arc<str>,
@@ -53,6 +69,7 @@ pub struct Table {
     /// A system table: its rows are made for each query.
     pub is_virtual: bool,
     pub options: TableOptions,
+    pub dropped: Vec<DroppedColumn>,
 }
 
 impl Table {
@@ -79,6 +96,14 @@ impl Table {
 
     pub fn regular_start(&self) -> usize {
         self.static_start() + self.static_len
+    }
+
+    pub fn static_columns(&self) -> &[Column] {
+        self.columns.get(self.static_start()..self.regular_start()).unwrap_or_default()
+    }
+
+    pub fn regular_columns(&self) -> &[Column] {
+        self.columns.get(self.regular_start()..).unwrap_or_default()
     }
 
     pub fn is_static(&self, column: usize) -> bool {
@@ -108,6 +133,7 @@ pub struct Keyspace {
     pub replication: BTreeMap<String, String>,
     pub durable_writes: bool,
     pub tables: BTreeMap<String, Arc<Table>>,
+    pub types: UserTypes,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -124,8 +150,24 @@ pub enum Definition {
     DropKeyspace(String),
     /// The catalog gives the table its ids.
     CreateTable(Box<Table>),
+    /// What follows from the table as it is when it is altered.
+    AlterTable {
+        keyspace: String,
+        table: String,
+        alteration: TableAlteration,
+    },
     DropTable {
         keyspace: String,
         table: String,
+    },
+    CreateType(Arc<UserType>),
+    AlterType {
+        keyspace: String,
+        name: String,
+        alteration: TypeAlteration,
+    },
+    DropType {
+        keyspace: String,
+        name: String,
     },
 }

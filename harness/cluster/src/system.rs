@@ -76,6 +76,8 @@ pub fn store(table: &Arc<Table>, view: &SystemView<'_>) -> Result<TableStore, St
         ("system_schema", "keyspaces") => schema_tables::keyspaces(view.catalog),
         ("system_schema", "tables") => schema_tables::tables(view.catalog),
         ("system_schema", "columns") => schema_tables::columns(view.catalog, false),
+        ("system_schema", "dropped_columns") => schema_tables::dropped_columns(view.catalog),
+        ("system_schema", "types") => schema_tables::types(view.catalog),
         ("system_traces", "sessions") => traces::sessions(view.traces),
         ("system_traces", "events") => traces::events(view.traces),
         ("system_virtual_schema", "keyspaces") => schema_tables::virtual_keyspaces(view.catalog),

@@ -7,6 +7,7 @@ mod compare;
 mod duration;
 mod json;
 mod literal;
+mod name;
 pub mod read;
 mod validate;
 pub mod write;
@@ -18,7 +19,12 @@ use std::sync::Arc;
 pub use calendar::{date_of, time_uuid_of};
 pub use collection::{elements, write_list, write_map, write_set, write_tuple};
 pub use literal::{Literal, LiteralKind};
+pub use name::{Quoted, is_reserved};
 pub use read::{Malformed, Read, Reader};
+
+/// The class of a vector up to its dimension: no version of the protocol that the node speaks has an id for it.
+const VECTOR_OF_FLOATS: &str =
+    "org.apache.cassandra.db.marshal.VectorType(org.apache.cassandra.db.marshal.FloatType , ";
 
 /// How deep types may nest, which bounds every recursion over a type or a value.
 pub const MAX_DEPTH: usize = 16;
@@ -80,6 +86,19 @@ impl ColumnSpec {
     }
 }
 
+/// A user-defined type.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct UserType {
+    /// The keyspace, outside which there is no column of the type.
+    pub keyspace: Arc<str>,
+    /// The name.
+    pub name: Arc<str>,
+    /// The fields' names, in order.
+    pub names: Vec<Arc<str>>,
+    /// The fields' types.
+    pub types: Vec<CqlType>,
+}
+
 /// A native type.
 #[derive(Debug)]
 struct Native {
@@ -110,7 +129,11 @@ macro_rules! types {
             Map(Box<[CqlType; 2]>),
             /// `tuple<...>`
             Tuple(Vec<CqlType>),
-            /// `frozen<...>` of a list, set or map; tuples are frozen by themselves.
+            /// A user-defined type.
+            User(Arc<UserType>),
+            /// `vector<float, dimension>`
+            Vector(u16),
+            /// `frozen<...>` of a list, set, map or user-defined type; tuples are frozen by themselves.
             Frozen(Box<CqlType>),
         }
 
@@ -174,6 +197,21 @@ impl CqlType {
                 write::short(out, 0x31);
                 write::short(out, u16::try_from(elements.len()).unwrap_or(u16::MAX));
             }
+            CqlType::User(user) => {
+                write::short(out, 0x30);
+                write::string(out, &user.keyspace);
+                write::string(out, &user.name);
+                write::short(out, u16::try_from(user.names.len()).unwrap_or(u16::MAX));
+                for (name, ty) in user.names.iter().zip(&user.types) {
+                    write::string(out, name);
+                    ty.write_option(version, out);
+                }
+                return;
+            }
+            CqlType::Vector(dimension) => {
+                write::short(out, 0);
+                write::string(out, &format!("{VECTOR_OF_FLOATS}{dimension})"));
+            }
             native => match native.as_native() {
                 Some(row) if version >= row.since => write::short(out, row.id),
                 Some(row) => {
@@ -192,6 +230,7 @@ impl CqlType {
             CqlType::List(element) | CqlType::Set(element) | CqlType::Frozen(element) => std::slice::from_ref(element),
             CqlType::Map(entry) => &entry[..],
             CqlType::Tuple(elements) => elements,
+            CqlType::User(user) => &user.types,
             _ => &[],
         }
     }
@@ -225,11 +264,22 @@ impl CqlType {
         match reader.short()? {
             0x00 => {
                 let class = reader.string()?;
+                let dimension = class.strip_prefix(VECTOR_OF_FLOATS).and_then(|rest| rest.strip_suffix(')'));
+                if let Some(dimension) = dimension.and_then(|dimension| dimension.parse().ok()) {
+                    return Ok(CqlType::Vector(dimension));
+                }
                 CqlType::find(|row| row.class == class && !class.is_empty()).ok_or_else(|| unknown(&class))
             }
             0x20 => Ok(CqlType::List(Box::new(nested(reader)?))),
             0x21 => Ok(CqlType::Map(Box::new([nested(reader)?, nested(reader)?]))),
             0x22 => Ok(CqlType::Set(Box::new(nested(reader)?))),
+            0x30 => {
+                let (keyspace, name) = (reader.string()?.into(), reader.string()?.into());
+                let field = |reader: &mut Reader<'_>| Ok((reader.string()?.into(), nested(reader)?));
+                let fields = (0..reader.short()?).map(|_| field(reader)).collect::<Read<Vec<_>>>()?;
+                let (names, types) = fields.into_iter().unzip();
+                Ok(CqlType::User(Arc::new(UserType { keyspace, name, names, types })))
+            }
             0x31 => Ok(CqlType::Tuple((0..reader.short()?).map(|_| nested(reader)).collect::<Read<_>>()?)),
             id => CqlType::find(|row| row.id == id).ok_or_else(|| unknown(&format_args!("{id:#06x}"))),
         }
@@ -249,9 +299,39 @@ impl CqlType {
         matches!(self.unfrozen(), CqlType::List(_) | CqlType::Set(_) | CqlType::Map(_))
     }
 
-    /// Whether this is a collection that is not frozen, which cannot be part of a key.
+    /// Whether this is a collection or user-defined type that is not frozen, which cannot be part of a key.
     pub fn is_multi_cell(&self) -> bool {
-        matches!(self, CqlType::List(_) | CqlType::Set(_) | CqlType::Map(_))
+        matches!(self, CqlType::List(_) | CqlType::Set(_) | CqlType::Map(_) | CqlType::User(_))
+    }
+
+    /// The user-defined type that this is, frozen or not.
+    pub fn user(&self) -> Option<&Arc<UserType>> {
+        match self.unfrozen() {
+            CqlType::User(user) => Some(user),
+            _ => None,
+        }
+    }
+
+    /// Whether this is the user-defined type of this name, or one of its values has one within.
+    pub fn uses(&self, name: &str) -> bool {
+        matches!(self, CqlType::User(user) if &*user.name == name) || self.elements().iter().any(|of| of.uses(name))
+    }
+
+    /// The type with another version of a user-defined type of its keyspace.
+    pub fn with_user(&self, new: &Arc<UserType>) -> CqlType {
+        let all = |types: &[CqlType]| types.iter().map(|ty| ty.with_user(new)).collect::<Vec<_>>();
+        match self {
+            CqlType::List(element) => CqlType::List(Box::new(element.with_user(new))),
+            CqlType::Set(element) => CqlType::Set(Box::new(element.with_user(new))),
+            CqlType::Map(entry) => CqlType::Map(Box::new([entry[0].with_user(new), entry[1].with_user(new)])),
+            CqlType::Tuple(types) => CqlType::Tuple(all(types)),
+            CqlType::Frozen(inner) => CqlType::Frozen(Box::new(inner.with_user(new))),
+            CqlType::User(user) if user.name == new.name => CqlType::User(new.clone()),
+            CqlType::User(user) => {
+                CqlType::User(Arc::new(UserType { types: all(&user.types), ..UserType::clone(user) }))
+            }
+            native => native.clone(),
+        }
     }
 
     /// The type with `frozen<>` around it and around every collection within, as Cassandra writes it.
@@ -262,6 +342,7 @@ impl CqlType {
             CqlType::Set(element) => frozen(CqlType::Set(Box::new(element.freeze()))),
             CqlType::Map(entry) => frozen(CqlType::Map(Box::new(entry.map(CqlType::freeze)))),
             CqlType::Tuple(elements) => CqlType::Tuple(elements.into_iter().map(CqlType::freeze).collect()),
+            user @ CqlType::User(_) => frozen(user),
             other => other,
         }
     }
@@ -281,6 +362,8 @@ impl fmt::Display for CqlType {
                 }
                 f.write_str(">>")
             }
+            CqlType::User(user) => Quoted(&user.name).fmt(f),
+            CqlType::Vector(dimension) => write!(f, "vector<float, {dimension}>"),
             CqlType::Frozen(inner) => write!(f, "frozen<{inner}>"),
             native => f.write_str(native.as_native().map_or("", |row| row.name)),
         }

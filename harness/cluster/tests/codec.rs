@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::Cursor;
+use std::sync::Arc;
 
 use cassandra_protocol::compression::Compression;
 use cassandra_protocol::consistency::Consistency;
@@ -20,8 +21,8 @@ use cassandra_protocol::types::{CBytes, CBytesShort};
 use cqldyno_cluster::codec::response::{self, ReplyTo};
 use cqldyno_cluster::codec::{HEADER_LEN, Header, Opcode, request, write};
 use cqldyno_cluster::error::CqlError;
-use cqldyno_cluster::types::{self, ColumnSpec, CqlType, Value};
-use cqldyno_cluster::{Change, SchemaChange};
+use cqldyno_cluster::types::{self, ColumnSpec, CqlType, UserType, Value};
+use cqldyno_cluster::{Change, Changed, SchemaChange};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -254,9 +255,16 @@ fn column_type() -> impl Strategy<Value = CqlType> {
             inner.clone().prop_map(|element| CqlType::List(Box::new(element))),
             inner.clone().prop_map(|element| CqlType::Set(Box::new(element)).freeze()),
             [inner.clone(), inner.clone()].prop_map(|entry| CqlType::Map(Box::new(entry))),
-            vec(inner, 0..3).prop_map(CqlType::Tuple),
+            vec(inner.clone(), 0..3).prop_map(CqlType::Tuple),
+            vec(inner, 1..3).prop_map(user_type),
+            (1u16..4).prop_map(CqlType::Vector),
         ]
     })
+}
+
+fn user_type(types: Vec<CqlType>) -> CqlType {
+    let names = (0..types.len()).map(|at| format!("field{at}").into()).collect();
+    CqlType::User(Arc::new(UserType { keyspace: "ks".into(), name: "place".into(), names, types }))
 }
 
 fn specs(tables: usize) -> impl Strategy<Value = Vec<ColumnSpec>> {
@@ -358,15 +366,13 @@ proptest! {
     fn schema_changes_that_we_write_are_read(
         change in prop_oneof![Just(Change::Created), Just(Change::Updated), Just(Change::Dropped)],
         keyspace in "[a-z]{1,8}",
-        table in option::of("[a-z]{1,8}"),
+        changed in prop_oneof![
+            Just(Changed::Keyspace),
+            "[a-z]{1,8}".prop_map(|name| Changed::Table(name.into())),
+            "[a-z]{1,8}".prop_map(|name| Changed::Type(name.into())),
+        ],
     ) {
-        let change = SchemaChange {
-            change,
-            keyspace: keyspace.into(),
-            table: table.map(Into::into),
-            created: None,
-            dropped: Vec::new(),
-        };
+        let change = SchemaChange { changed, ..SchemaChange::new(change, &keyspace.into()) };
         let mut frame = Vec::new();
         response::schema_change(&mut frame, TO, &change);
         let ResResultBody::SchemaChange(theirs) = result(&frame) else { panic!("no schema change") };

@@ -9,7 +9,7 @@ use crate::plan::{
     Assignment, ClusteringSelection, Condition, Edit, Modification, ModificationKind, OneOf, PartitionSelection, Term,
 };
 use crate::schema::{Column, Table};
-use crate::types::{ColumnSpec, CqlType};
+use crate::types::{ColumnSpec, CqlType, UserType};
 
 const CUSTOM_TIMESTAMP: &str = "Cannot provide custom timestamp for conditional updates";
 
@@ -92,15 +92,16 @@ impl Analyzer<'_> {
                 });
             }
             let assignment = self.assignment((index, deletes), assigned_to, value, &table.spec(column))?;
-            let is_element = |one: &Assignment| matches!(one.edit, Some(Edit::Element(_)));
+            let is_element = |one: &Assignment| matches!(one.edit, Some(Edit::Element(_) | Edit::Field(_)));
             let fit = |one: &Assignment, other: &Assignment| match (&one.edit, &other.edit) {
+                (Some(Edit::Field(one)), Some(Edit::Field(other))) => one != other,
                 (Some(_), Some(_)) if column.ty == CqlType::Counter => true,
                 _ => is_element(one) && is_element(other),
             };
             match assigned.iter().find(|other| other.column == index && !fit(other, &assignment)) {
                 Some(_) => {
                     if !deletes {
-                        return invalid(format!("Multiple incompatible setting of column {name}"));
+                        return Err(CqlError::Syntax(format!("Multiple incompatible setting of column {name}")));
                     }
                     // Without the column there are no elements.
                     if !is_element(&assignment) {
@@ -159,6 +160,12 @@ impl Analyzer<'_> {
             let value = self.term(value, &part("value", of_value))?;
             return Ok(Assignment { column, value, edit: Some(Edit::Element(element)) });
         }
+        if let AssignmentTarget::Field(name, field) = to {
+            let (user, at) = settable_field(deletes, (name, field), &ty)?;
+            let spec =
+                ColumnSpec { name: format!("{name}.{field}").into(), ty: user.types[at].clone(), ..spec.clone() };
+            return Ok(Assignment { column, value: self.term(value, &spec)?, edit: Some(Edit::Field(at)) });
+        }
         if deletes {
             return Ok(Assignment { column, value: Term::Constant(None), edit: None });
         }
@@ -176,10 +183,17 @@ impl Analyzer<'_> {
             ('+', [left, right]) if is_column(left) => (Edit::Append, right),
             ('-', [left, right]) if is_column(left) => (Edit::Remove, right),
             ('+', [left, right]) if is_column(right) && matches!(ty, CqlType::List(_)) => (Edit::Prepend, left),
-            _ => return invalid(format!("Only expressions of the form X = X {sign} <value> are supported.")),
+            _ => {
+                let text = format!("Only expressions of the form X = X {sign}<value> are supported.");
+                return Err(CqlError::Syntax(text));
+            }
         };
-        if ty != CqlType::Counter && !ty.is_multi_cell() {
-            let kind = if ty.is_collection() { "frozen collection" } else { "non counter" };
+        if ty != CqlType::Counter && !(ty.is_multi_cell() && ty.is_collection()) {
+            let kind = match ty.unfrozen() {
+                CqlType::Tuple(_) | CqlType::User(_) => "tuple",
+                _ if ty.is_collection() => "frozen collection",
+                _ => "non counter",
+            };
             return invalid(format!("Invalid operation ({0} = {0} {sign} ...) for {kind} column {0}", spec.name));
         }
         let receiver = match (&edit, &ty) {
@@ -189,6 +203,24 @@ impl Analyzer<'_> {
             _ => spec.clone(),
         };
         Ok(Assignment { column, value: self.term(value, &receiver)?, edit: Some(edit) })
+    }
+}
+
+/// The user-defined type of a column and the place of one of its fields, if that can be set by itself.
+fn settable_field<'t>(deletes: bool, (name, field): (&str, &str), ty: &'t CqlType) -> Result<(&'t UserType, usize)> {
+    match (ty.user(), deletes) {
+        (None, false) => invalid(format!("Invalid operation ({name}.{field} = ...) for non-UDT column {name}")),
+        (None, true) => invalid(format!("Invalid field deletion operation for non-UDT column {name}")),
+        (Some(_), false) if !ty.is_multi_cell() => {
+            invalid(format!("Invalid operation ({name}.{field} = ...) for frozen UDT column {name}"))
+        }
+        (Some(_), true) if !ty.is_multi_cell() => {
+            invalid(format!("Frozen UDT column {name} does not support field deletions"))
+        }
+        (Some(user), _) => match user.names.iter().position(|one| **one == *field) {
+            Some(at) => Ok((user, at)),
+            None => invalid(format!("UDT column {name} does not have a field named {field}")),
+        },
     }
 }
 
@@ -271,10 +303,8 @@ fn check_rows(plan: &Modification, static_columns: bool) -> Result<()> {
 
 fn target<'t>(target: &AssignmentTarget, table: &'t Table) -> Result<(usize, &'t Column)> {
     match target {
-        AssignmentTarget::Column(name) | AssignmentTarget::Element(name, _) => find(table, name),
-        AssignmentTarget::Field(name) => {
-            find(table, name)?;
-            Err(CqlError::unsupported(format!("Setting or deleting a field of {name}")))
+        AssignmentTarget::Column(name) | AssignmentTarget::Element(name, _) | AssignmentTarget::Field(name, _) => {
+            find(table, name)
         }
     }
 }

@@ -73,6 +73,10 @@ impl Sorter<'_, '_> {
             self.into.columns[index].contains.push((operator, value));
             return Ok(());
         }
+        if matches!(column.ty, CqlType::User(_)) {
+            let (name, ty) = (&column.name, &column.ty);
+            return invalid(format!("Non-frozen UDT column '{name}' ({ty}) cannot be restricted by any relation"));
+        }
         if column.ty.is_multi_cell() {
             return invalid(format!(
                 "Collection column '{}' ({}) cannot be restricted by a '{operator}' relation",

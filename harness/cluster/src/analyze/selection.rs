@@ -83,6 +83,18 @@ fn resolve_selector(raw: &RawSelector, table: &Table) -> Result<(Selector, Colum
             let (index, column) = find(table, name)?;
             return Ok((Selector::Column(index), table.spec(column)));
         }
+        RawSelector::Field(name, field) => {
+            let (index, column) = find(table, name)?;
+            let Some(user) = column.ty.user() else {
+                return invalid(format!("Invalid field selection: {name} of type {} is not a user type", column.ty));
+            };
+            let Some(at) = user.names.iter().position(|one| **one == *field) else {
+                return invalid(format!("{name} of type {} has no field {field}", column.ty));
+            };
+            let spec =
+                ColumnSpec { name: format!("{name}.{field}").into(), ty: user.types[at].clone(), ..table.spec(column) };
+            return Ok((Selector::Field(index, at), spec));
+        }
         RawSelector::CountRows => return Ok((Selector::CountRows, spec("count".to_owned(), CqlType::Bigint))),
         RawSelector::Unsupported(what) => return Err(CqlError::unsupported(what)),
         RawSelector::Function(function, arguments) => (function.as_str(), arguments.as_slice()),
@@ -159,7 +171,11 @@ fn cell(index: usize, column: &Column, function: &str) -> Result<usize> {
 
 fn check_distinct(selectors: &[Selector], table: &Table) -> Result<()> {
     for selector in selectors {
-        let (Selector::Column(index) | Selector::ToJson(index) | Selector::Converted(_, index)) = selector else {
+        let (Selector::Column(index)
+        | Selector::Field(index, _)
+        | Selector::ToJson(index)
+        | Selector::Converted(_, index)) = selector
+        else {
             continue;
         };
         let Some(column) = table.columns.get(*index) else { continue };

@@ -47,7 +47,26 @@ impl Analyzer<'_> {
                 }
                 folded(receiver, terms)
             }
-            (RawTerm::List(_), _) => wrong_literal("list", receiver),
+            (RawTerm::List(items), CqlType::Vector(dimension)) => {
+                if items.len() != usize::from(*dimension) {
+                    return invalid(format!(
+                        "Invalid vector literal for {} of type {ty}; expected {dimension} elements, but given {}",
+                        receiver.name,
+                        items.len()
+                    ));
+                }
+                if items.contains(&RawTerm::Null) {
+                    return invalid("null is not supported inside vectors");
+                }
+                let items = items.iter().map(|item| self.element(item, &CqlType::Float, receiver, "value"));
+                folded(receiver, items.collect::<Result<_>>()?)
+            }
+            (RawTerm::Map(entries), _) if entries.iter().all(|(key, _)| matches!(key, RawTerm::Column(_))) => {
+                self.fields(entries, receiver)
+            }
+            (RawTerm::List(_), _) => {
+                invalid(format!("Unexpected receiver type '{}'; only list and vector are expected", receiver.ty))
+            }
             (RawTerm::Set(_), _) => wrong_literal("set", receiver),
             (RawTerm::Map(_), _) => wrong_literal("map", receiver),
             (RawTerm::Tuple(items), _) => self.tuple(items, receiver),
@@ -73,6 +92,28 @@ impl Analyzer<'_> {
         }
         let receiver = ColumnSpec { name: format!("{what}({})", of.name).into(), ty: ty.clone(), ..of.clone() };
         self.term(raw, &receiver)
+    }
+
+    /// A literal of a user-defined type: fields that are not in it are null.
+    fn fields(&mut self, entries: &[(RawTerm, RawTerm)], receiver: &ColumnSpec) -> Result<Term> {
+        let Some(user) = receiver.ty.user() else { return wrong_literal("user type", receiver) };
+        let mut terms = vec![Term::Constant(None); user.names.len()];
+        for (name, value) in entries {
+            let RawTerm::Column(name) = name else { continue };
+            let Some(at) = user.names.iter().position(|field| **field == **name) else {
+                return invalid(format!("Unknown field '{name}' in value of user defined type {}", user.name));
+            };
+            let ty = user.types[at].clone();
+            if let RawTerm::Literal(literal) = value
+                && !ty.accepts(literal.kind)
+            {
+                let receiver = &receiver.name;
+                return invalid(format!("Invalid user type literal for {receiver}: field {name} is not of type {ty}"));
+            }
+            let name = format!("{}.{name}", receiver.name).into();
+            terms[at] = self.term(value, &ColumnSpec { name, ty, ..receiver.clone() })?;
+        }
+        folded(receiver, terms)
     }
 
     fn tuple(&mut self, items: &[RawTerm], receiver: &ColumnSpec) -> Result<Term> {

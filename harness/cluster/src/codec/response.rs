@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use super::frame::{EVENT_STREAM, FLAG_TRACING, HEADER_LEN, Header, Opcode};
 use crate::error::CqlError;
-use crate::schema::{Change, SchemaChange};
+use crate::schema::{Change, Changed, SchemaChange};
 use crate::types::{ColumnSpec, write};
 
 /// RESULT kind of section 4.2.5.
@@ -272,10 +272,15 @@ fn put_schema_change(out: &mut Vec<u8>, change: &SchemaChange) {
             Change::Dropped => "DROPPED",
         },
     );
-    write::string(out, if change.table.is_some() { "TABLE" } else { "KEYSPACE" });
+    let (what, name) = match &change.changed {
+        Changed::Keyspace => ("KEYSPACE", None),
+        Changed::Table(name) => ("TABLE", Some(name)),
+        Changed::Type(name) => ("TYPE", Some(name)),
+    };
+    write::string(out, what);
     write::string(out, &change.keyspace);
-    if let Some(table) = &change.table {
-        write::string(out, table);
+    if let Some(name) = name {
+        write::string(out, name);
     }
 }
 

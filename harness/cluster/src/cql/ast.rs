@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::error::CqlError;
-use crate::types::{CqlType, Literal};
+use crate::types::Literal;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableName {
@@ -105,6 +105,8 @@ pub enum RawSelector {
     Column(String),
     /// `COUNT(*)`, `COUNT(1)`
     CountRows,
+    /// `column.field`
+    Field(String, String),
     /// `function(selector, ...)`, the function in lower case.
     Function(String, Vec<RawSelector>),
     /// What the node lacks, in the words of its refusal: `Arithmetic in a SELECT clause`.
@@ -155,7 +157,7 @@ pub enum AssignmentTarget {
     /// `column[key]`
     Element(String, RawTerm),
     /// `column.field`
-    Field(String),
+    Field(String, String),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -203,10 +205,20 @@ pub enum PropertyValue {
 
 pub type Properties = Vec<(String, PropertyValue)>;
 
+/// A type as it was written: `list<int>`, `frozen<ks.place>`, `vector<float, 3>`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RawType {
+    /// The name of a type of the language, of `frozen`, or of a user-defined type.
+    pub name: TableName,
+    pub arguments: Vec<RawType>,
+    /// Of a vector.
+    pub dimension: Option<String>,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnDefinition {
     pub name: String,
-    pub ty: CqlType,
+    pub ty: RawType,
     pub is_static: bool,
 }
 
@@ -250,7 +262,27 @@ pub enum Definition {
     AlterKeyspace(String, Properties),
     DropKeyspace(String),
     CreateTable(CreateTable),
+    AlterTable(TableName, TableAlteration),
     DropTable(TableName),
+    CreateType(TableName, Vec<(String, RawType)>),
+    AlterType(TableName, TypeAlteration),
+    DropType(TableName),
+}
+
+/// What ALTER TABLE does; `conditional` is its own IF [NOT] EXISTS, about columns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TableAlteration {
+    Add { columns: Vec<ColumnDefinition>, conditional: bool },
+    Drop { columns: Vec<String>, conditional: bool },
+    Rename(Vec<(String, String)>),
+    With(Properties),
+}
+
+/// What ALTER TYPE does; `conditional` is its own IF [NOT] EXISTS, about fields.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TypeAlteration {
+    Add { name: String, ty: RawType, conditional: bool },
+    Rename { fields: Vec<(String, String)>, conditional: bool },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,40 +3,128 @@
 use std::collections::BTreeMap;
 
 use super::ast::{
-    ColumnDefinition, CreateTable, Definition, PrimaryKey, Properties, PropertyValue, RawTerm, Statement,
+    ColumnDefinition, CreateTable, Definition, Element, PrimaryKey, Properties, PropertyValue, RawTerm, RawType,
+    Statement, TableAlteration, TableName, TypeAlteration,
 };
 use super::lexer::TokenKind;
 use super::parser::Parser;
-use crate::error::{CqlError, Result};
-use crate::types::{CqlType, LiteralKind, MAX_DEPTH};
+use crate::error::{CqlError, Result, invalid};
+use crate::types::{LiteralKind, MAX_DEPTH};
 
 impl Parser<'_> {
     pub(super) fn schema_change(&mut self) -> Result<Statement> {
-        let keyspace = self.next_is_word("keyspace") || self.next_is_word("schema");
-        let table = self.next_is_word("table") || self.next_is_word("columnfamily");
-        if !keyspace && (!table || self.at_word("alter")) {
-            if self.next.kind == TokenKind::Word {
+        let element = match () {
+            () if self.next_is_word("keyspace") || self.next_is_word("schema") => Element::Keyspace,
+            () if self.next_is_word("table") || self.next_is_word("columnfamily") => Element::Table,
+            () if self.next_is_word("type") => Element::Type,
+            () if self.next.kind == TokenKind::Word => {
                 let more = ["custom", "materialized"].iter().any(|word| self.next_is_word(word));
                 let words = if self.next_is_word("or") { 4 } else { 2 + usize::from(more) };
                 return self.unsupported(words);
             }
-            self.advance()?;
-            return Err(self.no_alternative());
-        }
+            () => {
+                self.advance()?;
+                return Err(self.no_alternative());
+            }
+        };
         let verb = self.advance()?.text.to_ascii_lowercase();
         self.advance()?;
         let conditional = self.take_word("if")?;
         if conditional {
             self.expect_words(if verb == "create" { "not exists" } else { "exists" })?;
         }
-        let definition = match (verb.as_str(), keyspace) {
-            ("create", true) => Definition::CreateKeyspace(self.name()?, self.properties()?),
-            ("create", false) => Definition::CreateTable(self.create_table()?),
-            ("alter", _) => Definition::AlterKeyspace(self.name()?, self.properties()?),
-            (_, true) => Definition::DropKeyspace(self.name()?),
-            (_, false) => Definition::DropTable(self.table_name()?),
+        let definition = match (verb.as_str(), element) {
+            ("create", Element::Keyspace) => Definition::CreateKeyspace(self.name()?, self.properties()?),
+            ("create", Element::Table) => Definition::CreateTable(self.create_table()?),
+            ("create", _) => {
+                let name = self.table_name()?;
+                Definition::CreateType(name, self.brackets(|parser| Ok((parser.name()?, parser.column_type(0)?)))?)
+            }
+            ("alter", Element::Keyspace) => Definition::AlterKeyspace(self.name()?, self.properties()?),
+            ("alter", Element::Table) => Definition::AlterTable(self.table_name()?, self.table_alteration()?),
+            ("alter", _) => Definition::AlterType(self.table_name()?, self.type_alteration()?),
+            (_, Element::Keyspace) => Definition::DropKeyspace(self.name()?),
+            (_, Element::Table) => Definition::DropTable(self.table_name()?),
+            _ => Definition::DropType(self.table_name()?),
         };
         Ok(Statement::Define { definition, conditional })
+    }
+
+    fn table_alteration(&mut self) -> Result<TableAlteration> {
+        if self.at_word("with") {
+            return self.properties().map(TableAlteration::With);
+        }
+        if self.take_word("add")? {
+            let conditional = self.if_exists(true)?;
+            return Ok(TableAlteration::Add { columns: self.one_or_more(Self::column)?, conditional });
+        }
+        if self.take_words("drop", "compact")? {
+            self.expect_word("storage")?;
+            return invalid("DROP COMPACT STORAGE is disabled. Enable in cassandra.yaml to use.");
+        }
+        if self.take_word("drop")? {
+            let conditional = self.if_exists(false)?;
+            let columns = self.one_or_more(Self::name)?;
+            if self.take_word("using")? {
+                self.expect_word("timestamp")?;
+                self.term(0)?;
+                return Err(CqlError::unsupported("ALTER TABLE ... DROP ... USING TIMESTAMP"));
+            }
+            return Ok(TableAlteration::Drop { columns, conditional });
+        }
+        if self.take_word("rename")? {
+            // In Cassandra 5.0 this IF EXISTS changes nothing.
+            self.if_exists(false)?;
+            return self.and_list(Self::renaming).map(TableAlteration::Rename);
+        }
+        if !self.take_word("alter")? {
+            return Err(self.no_alternative());
+        }
+        self.name()?;
+        if self.take_words("drop", "masked")? || self.take_words("masked", "with")? {
+            return Err(CqlError::unsupported("A masked column"));
+        }
+        self.expect_word("type")?;
+        self.column_type(0)?;
+        invalid("Altering column types is no longer supported")
+    }
+
+    fn type_alteration(&mut self) -> Result<TypeAlteration> {
+        if self.take_word("add")? {
+            let conditional = self.if_exists(true)?;
+            return Ok(TypeAlteration::Add { name: self.name()?, ty: self.column_type(0)?, conditional });
+        }
+        if self.take_word("rename")? {
+            let conditional = self.if_exists(false)?;
+            return Ok(TypeAlteration::Rename { fields: self.and_list(Self::renaming)?, conditional });
+        }
+        if !self.take_word("alter")? {
+            return Err(self.no_alternative());
+        }
+        self.name()?;
+        self.expect_word("type")?;
+        self.column_type(0)?;
+        invalid("Altering field types is no longer supported")
+    }
+
+    /// Takes `IF NOT EXISTS` or `IF EXISTS`, if it is there.
+    fn if_exists(&mut self, not: bool) -> Result<bool> {
+        let conditional = self.take_word("if")?;
+        if conditional {
+            self.expect_words(if not { "not exists" } else { "exists" })?;
+        }
+        Ok(conditional)
+    }
+
+    /// An item, or several in brackets.
+    fn one_or_more<T>(&mut self, item: impl Fn(&mut Self) -> Result<T>) -> Result<Vec<T>> {
+        if self.at_symbol("(") { self.brackets(item) } else { Ok(vec![item(self)?]) }
+    }
+
+    fn renaming(&mut self) -> Result<(String, String)> {
+        let from = self.name()?;
+        self.expect_word("to")?;
+        Ok((from, self.name()?))
     }
 
     fn create_table(&mut self) -> Result<CreateTable> {
@@ -67,18 +155,22 @@ impl Parser<'_> {
             create.primary_keys.push(PrimaryKey { partition, clustering });
             return Ok(());
         }
-        let name = self.name()?;
-        let ty = self.column_type(0)?;
-        let is_static = self.take_word("static")?;
+        let column = self.column()?;
+        if self.take_word("primary")? {
+            self.expect_word("key")?;
+            create.primary_keys.push(PrimaryKey { partition: vec![column.name.clone()], clustering: Vec::new() });
+        }
+        create.columns.push(column);
+        Ok(())
+    }
+
+    fn column(&mut self) -> Result<ColumnDefinition> {
+        let column =
+            ColumnDefinition { name: self.name()?, ty: self.column_type(0)?, is_static: self.take_word("static")? };
         if self.take_words("masked", "with")? {
             return Err(CqlError::unsupported("A masked column"));
         }
-        if self.take_word("primary")? {
-            self.expect_word("key")?;
-            create.primary_keys.push(PrimaryKey { partition: vec![name.clone()], clustering: Vec::new() });
-        }
-        create.columns.push(ColumnDefinition { name, ty, is_static });
-        Ok(())
+        Ok(column)
     }
 
     fn table_option(&mut self, create: &mut CreateTable) -> Result<()> {
@@ -94,7 +186,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    pub(super) fn column_type(&mut self, depth: usize) -> Result<CqlType> {
+    pub(super) fn column_type(&mut self, depth: usize) -> Result<RawType> {
         if depth >= MAX_DEPTH {
             return Err(self.error(&format!("types nest deeper than {MAX_DEPTH} levels")));
         }
@@ -102,58 +194,26 @@ impl Parser<'_> {
             return Err(CqlError::unsupported("A custom type"));
         }
         // SET is a reserved word everywhere else.
-        let name = if self.take_word("set")? { "set".to_owned() } else { self.name()? };
-        if !self.take_symbol("<")? {
-            return CqlType::native(&name).ok_or_else(|| CqlError::Invalid(format!("Unknown type {name}")));
-        }
-        if name == "vector" {
-            self.column_type(depth + 1)?;
-            self.expect_symbol(",")?;
-            if self.current.kind != TokenKind::Literal(LiteralKind::Integer) {
-                return Err(self.mismatch("INTEGER"));
-            }
-            self.advance()?;
-            self.expect_symbol(">")?;
-            return Err(CqlError::unsupported("The type vector"));
-        }
-        let mut arguments = self.list_to(">", |parser| parser.column_type(depth + 1))?;
-        let wrong = || CqlError::Invalid(format!("Unknown type {name} with {} arguments", arguments.len()));
-        let built = match (name.as_str(), arguments.as_slice()) {
-            ("tuple", _) => return Ok(CqlType::Tuple(arguments.into_iter().map(CqlType::freeze).collect())),
-            ("list" | "set", [_]) | ("map", [_, _]) => {
-                if arguments.contains(&CqlType::Counter) {
-                    return Err(CqlError::invalid("Counters are not allowed inside collections"));
-                }
-                if name != "list" && arguments.first() == Some(&CqlType::Duration) {
-                    let place = if name == "set" { "sets" } else { "map keys" };
-                    return Err(CqlError::Invalid(format!("Durations are not allowed inside {place}")));
-                }
-                // They may nest if a frozen<> around all of it follows, which is not known yet.
-                let last = arguments.pop();
-                match (name.as_str(), arguments.pop(), last) {
-                    ("list", _, Some(element)) => CqlType::List(Box::new(element)),
-                    ("set", _, Some(element)) => CqlType::Set(Box::new(element)),
-                    (_, Some(key), Some(value)) => CqlType::Map(Box::new([key, value])),
-                    _ => return Err(self.no_alternative()),
-                }
-            }
-            ("frozen", [_]) => {
-                return match arguments.pop() {
-                    Some(inner) if inner.is_collection() || matches!(inner, CqlType::Tuple(_)) => Ok(inner.freeze()),
-                    _ => Err(CqlError::invalid(
-                        "frozen<> is only allowed on collections, tuples, and user-defined types",
-                    )),
-                };
-            }
-            _ => return Err(wrong()),
+        let name = match self.take_word("set")? {
+            true => TableName { keyspace: None, name: "set".to_owned() },
+            false => self.table_name()?,
         };
-        let unfrozen_inside = built.elements().iter().any(CqlType::is_multi_cell);
-        if unfrozen_inside && depth == 0 {
-            return Err(CqlError::Invalid(format!(
-                "Non-frozen collections are not allowed inside collections: {built}"
-            )));
+        let mut ty = RawType { name, arguments: Vec::new(), dimension: None };
+        if ty.name.keyspace.is_some() || !self.take_symbol("<")? {
+            return Ok(ty);
         }
-        Ok(built)
+        if ty.name.name != "vector" {
+            ty.arguments = self.list_to(">", |parser| parser.column_type(depth + 1))?;
+            return Ok(ty);
+        }
+        ty.arguments.push(self.column_type(depth + 1)?);
+        self.expect_symbol(",")?;
+        if self.current.kind != TokenKind::Literal(LiteralKind::Integer) {
+            return Err(self.mismatch("INTEGER"));
+        }
+        ty.dimension = Some(self.advance()?.text.to_owned());
+        self.expect_symbol(">")?;
+        Ok(ty)
     }
 
     fn properties(&mut self) -> Result<Properties> {

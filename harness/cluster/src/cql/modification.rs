@@ -97,7 +97,7 @@ impl Parser<'_> {
         Ok(match self.part()? {
             None => AssignmentTarget::Column(name),
             Some(Part::Element(element)) => AssignmentTarget::Element(name, element),
-            Some(Part::Field) => AssignmentTarget::Field(name),
+            Some(Part::Field(field)) => AssignmentTarget::Field(name, field),
         })
     }
 

@@ -1,17 +1,10 @@
 //! Words to statements: recursive descent with one word of lookahead, bounded in depth and in number of items.
 
-use std::fmt;
-
 use super::ast::{RawTerm, Statement, TableName};
 use super::lexer::{Lexer, Token, TokenKind, position};
 use super::{MAX_ITEMS, MAX_MARKERS};
 use crate::error::{CqlError, Result};
-
-/// Words that cannot name anything unless they are quoted.
-const RESERVED: &str = "add allow alter and apply asc authorize batch begin by columnfamily create delete desc describe \
-    drop entries execute from full grant if in index infinity insert into is keyspace limit materialized modify nan \
-    norecursive not null of on or order primary rename revoke schema select set table to token truncate unlogged update \
-    use using view where with";
+use crate::types::is_reserved;
 
 /// Parses one statement, with or without a semicolon at its end. A syntax error (0x2000) says where:
 /// `line 1:9 mismatched input 'FORM' expecting K_FROM`.
@@ -20,21 +13,6 @@ pub fn parse(text: &str) -> Result<Statement> {
     let statement = parser.statement()?;
     while parser.take_symbol(";")? {}
     if parser.current.kind == TokenKind::End { Ok(statement) } else { Err(parser.mismatch("EOF")) }
-}
-
-/// A name as it is written in CQL: in quotes unless it is a plain word.
-pub struct Quoted<'n>(pub &'n str);
-
-impl fmt::Display for Quoted<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Quoted(name) = self;
-        let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
-        let is_word = name.bytes().all(plain) && name.bytes().next().is_some_and(|first| first.is_ascii_lowercase());
-        if is_word && !RESERVED.split(' ').any(|reserved| reserved == *name) {
-            return f.write_str(name);
-        }
-        write!(f, "\"{}\"", name.replace('"', "\"\""))
-    }
 }
 
 pub(super) struct Parser<'a> {
@@ -222,7 +200,7 @@ impl<'a> Parser<'a> {
             }
             TokenKind::Word => {
                 let name = self.current.text.to_ascii_lowercase();
-                if RESERVED.split(' ').any(|reserved| reserved == name) {
+                if is_reserved(&name) {
                     return Err(self.no_alternative());
                 }
                 self.advance()?;
@@ -356,7 +334,6 @@ mod tests {
             ("CREATE CUSTOM INDEX ON t (v) USING 'sai'", "CREATE CUSTOM INDEX"),
             ("CREATE OR REPLACE FUNCTION f(a int)", "CREATE OR REPLACE FUNCTION"),
             ("LIST ROLES", "LIST ROLES"),
-            ("ALTER TABLE t ADD x int", "ALTER TABLE"),
             ("GRANT ALL", "GRANT"),
         ] {
             assert_eq!(parse(text), Ok(Statement::Unsupported(name.to_owned())));

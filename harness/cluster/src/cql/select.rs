@@ -85,8 +85,12 @@ impl Parser<'_> {
                 "An element of a collection"
             } else if self.at_symbol(".") && !self.next_is_symbol(".") {
                 self.advance()?;
-                self.name()?;
-                "A field of a user-defined type"
+                let field = self.name()?;
+                if let RawSelector::Column(column) = selector {
+                    selector = RawSelector::Field(column, field);
+                    continue;
+                }
+                "A field of anything but a column"
             } else if self.take_arithmetic()?.is_some() {
                 self.simple_selector(depth)?;
                 "Arithmetic"

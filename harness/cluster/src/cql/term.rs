@@ -10,7 +10,7 @@ use crate::types::{Literal, LiteralKind};
 /// What may follow a column's name.
 pub(super) enum Part {
     Element(RawTerm),
-    Field,
+    Field(String),
 }
 
 impl Parser<'_> {
@@ -159,7 +159,7 @@ impl Parser<'_> {
         Ok(match part {
             None => condition,
             Some(Part::Element(_)) => lacking("A condition on an element of a collection"),
-            Some(Part::Field) => lacking("A condition on a field of a user-defined type"),
+            Some(Part::Field(_)) => lacking("A condition on a field of a user-defined type"),
         })
     }
 
@@ -171,8 +171,7 @@ impl Parser<'_> {
             return Ok(Some(Part::Element(element)));
         }
         if self.take_symbol(".")? {
-            self.name()?;
-            return Ok(Some(Part::Field));
+            return Ok(Some(Part::Field(self.name()?)));
         }
         Ok(None)
     }

@@ -53,7 +53,7 @@ pub fn conditional<'s>(
         modify(store, plan, values, TimestampSource::Fixed(0), Target::Nowhere)?;
     }
     let place = store.place(token::token(&key));
-    let mut shard = store.shards[place.shard].lock();
+    let mut shard = store.shards[place.shard].lock_current()?;
     let current = current(&shard, store, (place.hash, &key), &conditions);
     let components = key_components(table, &key);
     for (at, about) in conditions.iter().enumerate() {
@@ -166,6 +166,7 @@ fn current<'r>(
         row.is_live().then(|| (row, record::key(record)))
     };
     match shard {
+        Shard::Moved => Current { statics: None, rows: conditions.iter().map(|_| None).collect(), first: None },
         Shard::Rows(shard) => {
             let record = shard.get(hash, key);
             let rows = conditions.iter().map(|_| record.and_then(live)).collect();
@@ -260,7 +261,7 @@ mod tests {
             "CREATE TABLE ks.t (pk int PRIMARY KEY, v int)",
         ] {
             let Plan::Ddl(ddl) = plan(cql) else { panic!("{cql} is no DDL") };
-            database.apply(&ddl).unwrap();
+            database.apply(&ddl, |_| ()).unwrap();
         }
         let modification = |cql: &str| match plan(cql) {
             Plan::Modify(modification) => modification,

@@ -1,4 +1,5 @@
-//! Changes of counters and of parts of collections: the whole value is read and written again, under the lock of its shard.
+//! Changes of counters and of parts of collections and user-defined types: the whole value is read and written again, under the lock
+//! of its shard.
 
 use std::borrow::Cow;
 
@@ -60,6 +61,13 @@ impl<'a> BoundEdit<'a> {
         if *self.ty == CqlType::Counter {
             return Ok(Some(self.count(current).to_be_bytes().to_vec()));
         }
+        if let (CqlType::User(user), Edit::Field(at)) = (self.ty, self.edit) {
+            let mut fields = user.fields(current.unwrap_or_default());
+            if let Some(field) = fields.get_mut(*at) {
+                *field = self.given();
+            }
+            return Ok(user.write(&fields));
+        }
         let step = if matches!(self.ty, CqlType::Map(_)) { 2 } else { 1 };
         let mut parts: Vec<&[u8]> = current.into_iter().flat_map(types::elements).flatten().collect();
         let given = self.given();
@@ -82,7 +90,7 @@ impl<'a> BoundEdit<'a> {
                 Some(value) => parts.extend([key, value]),
                 None => remove(&mut parts, step, |part| part == key),
             },
-            (Edit::Element(_), None) => {}
+            (Edit::Element(_), None) | (Edit::Field(_), _) => {}
         }
         Ok((!parts.is_empty()).then(|| self.ty.write_collection(&parts)))
     }
@@ -154,6 +162,7 @@ pub(super) fn edited(
             shard.get(hash, key).and_then(|partition| partition.row(sortable))
         }
         (Shard::Partitions(shard), _) => shard.get(hash, key).and_then(|partition| partition.statics.as_deref()),
+        (Shard::Moved, _) => None,
     };
     let count = if matches!(change, Change::Statics(_)) { store.table.static_len } else { store.cells };
     let row = record.map_or_else(|| Row::empty(count), |record| Row::decode(record, count));

@@ -7,12 +7,13 @@
 
 use std::sync::Arc;
 
-use super::operation::{FAILED, HAS_UNSET, LATE, Op, ROWS_LEN, SCRATCH, SKIP_METADATA};
+use super::operation::{FAILED, HAS_UNSET, LATE, Op, ROWS_LEN, SCRATCH, SKIP_METADATA, STALE};
 use super::point::{Action, Point, put_row};
 use crate::codec::frame::Header;
 use crate::codec::response::{self, ReplyTo};
 use crate::counters::stats::Tally;
 use crate::error::CqlError;
+use crate::plan::StatementId;
 use crate::storage::clock::Moment;
 use crate::storage::rows::PlainCells;
 use crate::storage::table::{LockedShard, Shard, TableStore};
@@ -29,6 +30,9 @@ const FEW_OPS: usize = 128;
 /// The statements of a group: a connection's cache of prepared statements.
 pub trait PointStatements {
     fn point(&self, number: u16) -> Option<&Point>;
+
+    /// The id of a statement.
+    fn id(&self, number: u16) -> Option<StatementId>;
 }
 
 /// Point statements that wait to be executed together, and their buffers.
@@ -162,7 +166,10 @@ impl PointGroup {
         // Keeps the compiler from leaving the loads out.
         std::hint::black_box(touched);
         for (shard, group) in locked.iter_mut().flatten() {
-            let Shard::Rows(shard) = &mut **shard else { continue };
+            let Shard::Rows(shard) = &mut **shard else {
+                group.iter().for_each(|number| self.ops[*number as usize].flags |= STALE);
+                continue;
+            };
             for number in *group {
                 let op = &mut self.ops[*number as usize];
                 let Some(point) = statements.point(op.statement) else { continue };
@@ -211,10 +218,8 @@ impl PointGroup {
             tally.totals.answers += 1;
             let Some(point) = statements.point(op.statement) else { continue };
             let [s0, s1] = op.stream.to_be_bytes();
-            if op.flags & FAILED != 0 {
-                let (to, error) = (ReplyTo { version: op.version, stream: op.stream }, CqlError::from(StorageFull));
-                response::error(out, to, &error);
-                tally.errors.push(error.code());
+            if op.flags & (FAILED | STALE) != 0 {
+                refuse(statements, op, out, tally);
                 continue;
             }
             match &point.action {
@@ -234,7 +239,11 @@ impl PointGroup {
                         out.extend_from_slice(rows);
                     } else {
                         out.extend_from_slice(&[0; 4]);
-                        self.put_late(op, input, columns, *whole, out);
+                        if !self.put_late(op, input, columns, *whole, out) {
+                            out.truncate(start);
+                            refuse(statements, op, out, tally);
+                            continue;
+                        }
                         let found = i32::from(out.len() > rows_at);
                         out[rows_at - 4..rows_at].copy_from_slice(&found.to_be_bytes());
                     }
@@ -246,16 +255,27 @@ impl PointGroup {
         true
     }
 
-    /// Looks a row up again that was not kept because those before it are long.
+    /// Looks a row up again that was not kept because those before it are long. Returns whether its shard is still there.
     #[cold]
-    fn put_late(&self, op: &Op, input: &[u8], columns: &[usize], whole: bool, out: &mut Vec<u8>) {
-        let Some(store) = &self.store else { return };
-        if let Shard::Rows(shard) = &*store.shards[op.shard as usize].lock()
-            && let Some(record) = shard.get(op.hash, &input[op.key()])
-        {
+    fn put_late(&self, op: &Op, input: &[u8], columns: &[usize], whole: bool, out: &mut Vec<u8>) -> bool {
+        let Some(store) = &self.store else { return false };
+        let Shard::Rows(shard) = &*store.shards[op.shard as usize].lock() else { return false };
+        if let Some(record) = shard.get(op.hash, &input[op.key()]) {
             put_row(out, record, store, columns, whole);
         }
+        true
     }
+}
+
+/// Appends the error of a statement that there was no room for, or whose table was altered.
+#[cold]
+fn refuse(statements: &impl PointStatements, op: &Op, out: &mut Vec<u8>, tally: &mut Tally) {
+    let error = match statements.id(op.statement) {
+        Some(id) if op.flags & FAILED == 0 => CqlError::Unprepared(id.to_vec()),
+        _ => CqlError::from(StorageFull),
+    };
+    response::error(out, ReplyTo { version: op.version, stream: op.stream }, &error);
+    tally.errors.push(error.code());
 }
 
 #[cfg(test)]
@@ -278,6 +298,10 @@ mod tests {
         fn point(&self, _: u16) -> Option<&Point> {
             Some(&self.0)
         }
+
+        fn id(&self, _: u16) -> Option<StatementId> {
+            Some([7; 16])
+        }
     }
 
     fn prepared(insert: &str) -> (Arc<TableStore>, Only) {
@@ -287,7 +311,7 @@ mod tests {
             "CREATE TABLE k.t (pk bigint PRIMARY KEY, v text)",
         ] {
             let Plan::Ddl(ddl) = analyze(text, &database.catalog(), None).unwrap().plan else { panic!("no DDL") };
-            database.apply(&ddl).unwrap();
+            database.apply(&ddl, |_| ()).unwrap();
         }
         let prepared = analyze(insert, &database.catalog(), None).unwrap();
         let Plan::Modify(plan) = &prepared.plan else { panic!("no INSERT") };
@@ -349,7 +373,7 @@ mod tests {
     fn large_groups_reach_every_shard() {
         let (store, only) = prepared("INSERT INTO k.t (pk, v) VALUES (?, 'v')");
         for (round, count) in [1, FEW_OPS - 1, FEW_OPS, 4_000].into_iter().enumerate() {
-            store.truncate();
+            store.truncate().unwrap();
             let (mut group, mut input) = (PointGroup::default(), Vec::new());
             for key in 0..count as i64 {
                 assert!(add(&mut group, &mut input, &only, &store, key));

@@ -44,6 +44,8 @@ pub(super) const SKIP_METADATA: u8 = 4;
 pub(super) const FAILED: u8 = 8;
 /// It is executed when its answer is written.
 pub(super) const LATE: u8 = 16;
+/// Its table was altered after it was added.
+pub(super) const STALE: u8 = 32;
 
 impl Op {
     #[inline]

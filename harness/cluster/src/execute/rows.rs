@@ -77,6 +77,7 @@ impl<'s> Collector<'s> {
         let first = self.select.table.static_start();
         let of_selector = |selector: &Selector| match selector {
             Selector::Column(column)
+            | Selector::Field(column, _)
             | Selector::Converted(_, column)
             | Selector::CountColumn(column)
             | Selector::ToJson(column)
@@ -136,6 +137,11 @@ fn put_selected(out: &mut Vec<u8>, table: &Table, selector: &Selector, row: RowV
     let written = |column| row.cell(table, column).filter(|cell| cell.value.bytes().is_some());
     let value: Option<Cow<'_, [u8]>> = match selector {
         Selector::Column(column) => row.value(table, *column).map(Cow::Borrowed),
+        Selector::Field(column, field) => {
+            let user = table.columns.get(*column).and_then(|column| column.ty.user());
+            let fields = user.zip(row.value(table, *column)).map(|(user, value)| user.fields(value));
+            fields.and_then(|fields| fields.get(*field).copied().flatten()).map(Cow::Borrowed)
+        }
         Selector::Converted(conversion, column) => {
             let value = table.columns.get(*column).zip(row.value(table, *column));
             value.and_then(|(column, value)| conversion.of(&column.ty, value)).map(Cow::Owned)

@@ -177,6 +177,7 @@ impl Search<'_> {
         match &*self.store.shards[shard].lock() {
             Shard::Rows(rows) => rows.get(hash, key).map_or(Ok(Stop::End), |record| self.row(key, record)),
             Shard::Partitions(all) => all.get(hash, key).map_or(Ok(Stop::End), |found| self.partition(found)),
+            Shard::Moved => Err(CqlError::Stale),
         }
     }
 
@@ -184,6 +185,7 @@ impl Search<'_> {
     fn shard(&mut self, place: &mut Place, first: i64, last: i64) -> Result<Stop> {
         let shard = self.store.shards[place.shard].lock();
         match &*shard {
+            Shard::Moved => Err(CqlError::Stale),
             Shard::Rows(rows) => {
                 let records = rows.records_from(place.hash).map(|(hash, record)| (hash, record::key(record), record));
                 self.in_token_order(records, place, (first, last), |search, key, record| search.row(key, record))

@@ -162,7 +162,7 @@ pub fn modify<'s>(
             Target::Nowhere => return Ok(()),
             Target::Locked(shard) => &mut **shard,
             Target::Shards => {
-                own = store.shards[place.shard].lock();
+                own = store.shards[place.shard].lock_current()?;
                 &mut own
             }
         };

@@ -83,7 +83,7 @@ fn updated_keyspace(state: &NodeState) -> SchemaChange {
     let catalog = state.database.catalog();
     let names = catalog.keyspaces().map(|keyspace| &*keyspace.name);
     let keyspace = names.filter(|name| !is_of_the_system(name)).min().unwrap_or("system");
-    SchemaChange { change: Change::Updated, keyspace: keyspace.into(), table: None, created: None, dropped: Vec::new() }
+    SchemaChange::new(Change::Updated, &keyspace.into())
 }
 
 #[cfg(test)]

@@ -34,6 +34,9 @@ use crate::types::Value;
 /// The last statements of a batch, where the next one is looked up first.
 const STATEMENTS_REMEMBERED: usize = 16;
 
+/// How often statements are read again because their table was altered meanwhile.
+const MOST_AGAIN: usize = 8;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Established,
@@ -118,9 +121,25 @@ impl Requests {
                 let Prepared { bind_markers, partition_key_indexes, result_columns, .. } = &*found.prepared;
                 response::prepared(out, to, &found.id, bind_markers, partition_key_indexes, result_columns);
             }
-            Opcode::Query => self.query(body, cache, Answer { out, to }).await?,
+            Opcode::Query => {
+                let mut answered = self.query(body, cache, Answer { out, to }).await;
+                for _ in 0..MOST_AGAIN {
+                    if answered == Err(CqlError::Stale) {
+                        answered = self.query(body, cache, Answer { out, to }).await;
+                    }
+                }
+                answered?;
+            }
             Opcode::Execute => self.execute(body, cache, Answer { out, to }).await?,
-            Opcode::Batch => self.batch(body, cache, Answer { out, to })?,
+            Opcode::Batch => {
+                let mut answered = self.batch(body, cache, Answer { out, to });
+                for _ in 0..MOST_AGAIN {
+                    if answered == Err(CqlError::Stale) {
+                        answered = self.batch(body, cache, Answer { out, to });
+                    }
+                }
+                answered?;
+            }
             other => return Err(CqlError::Protocol(format!("{other} is not a request"))),
         }
         Ok(())
@@ -273,7 +292,11 @@ impl Requests {
         let wrong = |markers, given| format!("there were {markers} markers(?) in CQL but {given} bound variables");
         let values = bind(&prepared.bind_markers, &execute.parameters.values, wrong)?;
         cache.count_route(number, &values);
-        self.run(&prepared, store, &values, &execute.parameters, answer).await
+        match self.run(&prepared, store, &values, &execute.parameters, answer).await {
+            // As in Cassandra, which forgets the statements on a table that it alters.
+            Err(CqlError::Stale) => Err(CqlError::Unprepared(execute.id.to_vec())),
+            ran => ran,
+        }
     }
 
     async fn run(
@@ -287,12 +310,12 @@ impl Requests {
         match &prepared.plan {
             Plan::Select(plan) => {
                 let store = if plan.table.is_virtual { Some(self.system_store(&plan.table)?) } else { store };
-                let store = store.ok_or_else(|| gone(&plan.table.name))?;
+                let store = store.ok_or(CqlError::Stale)?;
                 let rows = select(&store, plan, values, parameters).await?;
                 response::rows(out, to, &prepared.result_columns, parameters.skip_metadata, &rows);
             }
             Plan::Modify(plan) => {
-                let store = store.ok_or_else(|| gone("of this statement"))?;
+                let store = store.ok_or(CqlError::Stale)?;
                 let clock = &self.state.database.clock;
                 if plan.condition.is_some() {
                     let (columns, rows) = conditional(&store, &[(plan, values)], clock, false)?;
@@ -310,7 +333,7 @@ impl Requests {
                 let own = using_timestamp(batch.timestamp.as_ref(), values)?;
                 let mut statements = Vec::with_capacity(batch.statements.len());
                 for plan in &batch.statements {
-                    let store = self.state.database.store(&plan.table).ok_or_else(|| gone(&plan.table.name))?;
+                    let store = self.state.database.store(&plan.table).ok_or(CqlError::Stale)?;
                     statements.push((plan, values, store));
                 }
                 self.modify_all(&statements, own.or(parameters.timestamp), Answer { out, to })?;
@@ -320,8 +343,8 @@ impl Requests {
                 response::rows(out, to, &columns, false, &rows);
             }
             Plan::Truncate(_) => {
-                let store = store.ok_or_else(|| gone("of this statement"))?;
-                aside(move || store.truncate()).await?;
+                let store = store.ok_or(CqlError::Stale)?;
+                aside(move || store.truncate()).await??;
                 response::void(out, to);
             }
             Plan::Use(keyspace) => {
@@ -410,7 +433,7 @@ impl Requests {
         for (plan, (prepared, store, values)) in plans.iter().zip(&resolved) {
             let wrong = |markers, given| format!("There were {markers} markers(?) in CQL but {given} bound variables");
             let values = bind(&prepared.bind_markers, values, wrong)?;
-            let store = store.clone().ok_or_else(|| gone(&plan.table.name))?;
+            let store = store.clone().ok_or(CqlError::Stale)?;
             statements.push((*plan, values, store));
         }
         let statements: Vec<_> =
@@ -445,8 +468,4 @@ impl Requests {
 
 async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
     spawn_blocking(work).await.map_err(|error| CqlError::Server(format!("The statement was not finished: {error}")))
-}
-
-fn gone(table: &str) -> CqlError {
-    CqlError::Invalid(format!("table {table} does not exist any more: it was dropped meanwhile"))
 }

@@ -329,35 +329,39 @@ impl NodeState {
         }
     }
 
-    /// Changes the schema, forgets the statements of dropped tables, and sends events.
+    /// Changes the schema, forgets the statements of dropped and altered tables, and sends events.
     pub(crate) fn apply(&self, ddl: &Ddl) -> Result<Option<SchemaChange>> {
         if let Definition::CreateKeyspace(keyspace) | Definition::AlterKeyspace(keyspace) = &ddl.definition
             && !keyspace.replication.is_empty()
         {
             self.options.topology.check(&keyspace.name, &keyspace.replication)?;
         }
-        let Some(change) = self.database.apply(ddl)? else { return Ok(None) };
-        if !change.dropped.is_empty() {
+        let Some(change) = self.database.apply(ddl, |change| self.forget_changed(ddl, change))? else {
+            return Ok(None);
+        };
+        for event in change.events() {
+            // It is no error if nobody listens.
+            let _ = self.events.send(Arc::new(Event { notice: Notice::Schema(event), times: 1, by: None }));
+        }
+        Ok(Some(change))
+    }
+
+    /// Forgets the statements on tables that are dropped or altered.
+    fn forget_changed(&self, ddl: &Ddl, change: &SchemaChange) {
+        let altered = change.altered.iter().filter(|altered| altered.affects_statements()).map(|altered| &altered.old);
+        let gone: Vec<&Arc<Table>> = change.dropped.iter().chain(altered).collect();
+        if !gone.is_empty() {
             for prepared in &self.prepared {
                 prepared.write().unwrap_or_else(PoisonError::into_inner).retain(|statement| {
                     let tables = statement.prepared.plan.tables();
-                    !tables.iter().any(|table| change.dropped.iter().any(|dropped| dropped.id == table.id))
+                    !tables.iter().any(|table| gone.iter().any(|gone| gone.id == table.id))
                 });
             }
         }
         // Connections look up who the replicas are when a statement is not in their cache.
-        if !change.dropped.is_empty() || matches!(ddl.definition, Definition::AlterKeyspace(_)) {
+        if !gone.is_empty() || matches!(ddl.definition, Definition::AlterKeyspace(_)) {
             self.generation.fetch_add(1, Ordering::Release);
         }
-        let tell = |change| {
-            // It is no error if nobody listens.
-            let _ = self.events.send(Arc::new(Event { notice: Notice::Schema(change), times: 1, by: None }));
-        };
-        if change.table.is_none() {
-            change.dropped.iter().for_each(|table| tell(SchemaChange::of_table(change.change, table)));
-        }
-        tell(change.clone());
-        Ok(Some(change))
     }
 
     /// Keeps a trace, and forgets the oldest one of many.

@@ -156,4 +156,8 @@ impl PointStatements for StatementCache {
     fn point(&self, number: u16) -> Option<&Point> {
         self.cached.get(usize::from(number)).and_then(|cached| cached.statement.point.as_ref())
     }
+
+    fn id(&self, number: u16) -> Option<StatementId> {
+        self.cached.get(usize::from(number)).map(|cached| cached.id)
+    }
 }

@@ -75,11 +75,12 @@ impl Computed {
                     ))),
                 };
             }
+            Computed::Nested(CqlType::Vector(_), terms) => all(terms)?.concat(),
             Computed::Nested(ty, terms) if !ty.is_collection() => {
                 let mut components = Vec::with_capacity(terms.len());
                 for term in terms {
                     components.push(match term.evaluate(values)? {
-                        Evaluated::Unset => return Err(CqlError::invalid("Invalid unset value for tuple field")),
+                        Evaluated::Unset => return Err(unset_field(ty, components.len())),
                         other => other.bytes(),
                     });
                 }
@@ -94,6 +95,17 @@ impl Computed {
             }
         };
         Ok(Evaluated::Bytes(Cow::Owned(bytes)))
+    }
+}
+
+fn unset_field(ty: &CqlType, at: usize) -> CqlError {
+    match ty.user() {
+        Some(user) => CqlError::Invalid(format!(
+            "Invalid unset value for field '{}' of user defined type {}",
+            user.names.get(at).map_or("", |name| name),
+            user.name
+        )),
+        None => CqlError::invalid("Invalid unset value for tuple field"),
     }
 }
 

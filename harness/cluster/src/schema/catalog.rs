@@ -6,8 +6,11 @@ use std::sync::Arc;
 use md5::{Digest, Md5};
 use uuid::{Builder, Uuid};
 
+use super::alteration::altered_table;
+use super::user_types::{altered_type, check_size};
 use super::{Ddl, Definition, Keyspace, Table, TableId};
-use crate::error::{CqlError, Result};
+use crate::error::{CqlError, Result, invalid};
+use crate::types::{CqlType, UserType};
 
 /// What happened to a keyspace or table (native_protocol_v4.spec section 4.2.5.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +23,33 @@ pub enum Change {
     Dropped,
 }
 
+/// What was changed within a keyspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Changed {
+    /// The keyspace itself.
+    Keyspace,
+    /// The table of this name.
+    Table(Arc<str>),
+    /// The user-defined type of this name.
+    Type(Arc<str>),
+}
+
+/// A table before and after a change of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Altered {
+    /// Before.
+    pub old: Arc<Table>,
+    /// After.
+    pub new: Arc<Table>,
+}
+
+impl Altered {
+    /// Whether statements that were prepared before are wrong now.
+    pub(crate) fn affects_statements(&self) -> bool {
+        self.old.version != self.new.version
+    }
+}
+
 /// A change that was made: for the result of the statement, the events, and the tables' storage.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SchemaChange {
@@ -27,12 +57,16 @@ pub struct SchemaChange {
     pub change: Change,
     /// The keyspace.
     pub keyspace: Arc<str>,
-    /// The table; `None` when the keyspace itself was changed.
-    pub table: Option<Arc<str>>,
+    /// What it happened to.
+    pub changed: Changed,
     /// The new table.
     pub created: Option<Arc<Table>>,
+    /// The tables that are different now.
+    pub altered: Vec<Altered>,
     /// The tables that are gone.
     pub dropped: Vec<Arc<Table>>,
+    /// The types that changed or are gone: those that use a changed type, and those of a dropped keyspace.
+    pub types: Vec<Arc<str>>,
 }
 
 /// The keyspaces of a node, including the system's.
@@ -83,47 +117,36 @@ impl Catalog {
         table
     }
 
-    /// Makes the change; `None` when `IF [NOT] EXISTS` makes it none.
+    /// Makes the change; `None` when there is nothing to change.
     pub fn apply(&mut self, ddl: &Ddl) -> Result<Option<SchemaChange>> {
-        let creates = matches!(ddl.definition, Definition::CreateKeyspace(_) | Definition::CreateTable(_));
-        match self.make(&ddl.definition) {
-            Ok(change) => {
-                self.changes += 1;
-                Ok(Some(change))
+        let change = match &ddl.definition {
+            Definition::CreateKeyspace(_) | Definition::CreateTable(_) | Definition::CreateType(_) => {
+                match self.create(&ddl.definition) {
+                    // IF NOT EXISTS does not cover a keyspace that is missing.
+                    Err(Existing::There(_)) if ddl.conditional => None,
+                    Err(Existing::There(error) | Existing::Other(error)) => return Err(error),
+                    Ok(change) => Some(change),
+                }
             }
-            // IF EXISTS also covers a keyspace that is missing, IF NOT EXISTS does not.
-            Err(error) if ddl.conditional && (!creates || matches!(error, CqlError::AlreadyExists { .. })) => Ok(None),
-            Err(error) => Err(error),
-        }
+            definition => self.alter_or_drop(definition, ddl.conditional)?,
+        };
+        self.changes += u64::from(change.is_some());
+        Ok(change)
     }
 
-    fn make(&mut self, definition: &Definition) -> Result<SchemaChange> {
+    fn create(&mut self, definition: &Definition) -> Result<SchemaChange, Existing> {
+        let missing = |keyspace: &str| Existing::Other(no_keyspace(keyspace));
         match definition {
-            Definition::CreateKeyspace(new) => {
-                if self.keyspaces.contains_key(&*new.name) {
-                    return Err(CqlError::AlreadyExists { keyspace: new.name.to_string(), table: None });
-                }
-                self.keyspaces.insert(new.name.to_string(), new.clone());
-                Ok(SchemaChange::new(Change::Created, &new.name))
-            }
-            Definition::AlterKeyspace(new) => {
-                let keyspace = self.keyspaces.get_mut(&*new.name).ok_or_else(|| no_keyspace(&new.name))?;
-                if !new.replication.is_empty() {
-                    keyspace.replication.clone_from(&new.replication);
-                }
-                keyspace.durable_writes = new.durable_writes;
-                Ok(SchemaChange::new(Change::Updated, &new.name))
-            }
-            Definition::DropKeyspace(name) => {
-                let keyspace = self.keyspaces.remove(name).ok_or_else(|| no_keyspace(name))?;
-                let dropped = keyspace.tables.into_values().collect();
-                Ok(SchemaChange { dropped, ..SchemaChange::new(Change::Dropped, &keyspace.name) })
-            }
             Definition::CreateTable(new) => {
-                let keyspace = self.keyspaces.get(&*new.keyspace).ok_or_else(|| no_keyspace(&new.keyspace))?;
+                let keyspace = self.keyspaces.get(&*new.keyspace).ok_or_else(|| missing(&new.keyspace))?;
                 if keyspace.tables.contains_key(&*new.name) {
                     let (keyspace, table) = (new.keyspace.to_string(), Some(new.name.to_string()));
-                    return Err(CqlError::AlreadyExists { keyspace, table });
+                    return Err(Existing::There(CqlError::AlreadyExists { keyspace, table }));
+                }
+                // The types may have changed since the statement was read.
+                let user_types = new.columns.iter().flat_map(|column| user_types(&column.ty));
+                if let Some(changed) = user_types.into_iter().find(|ty| keyspace.types.get(&*ty.name) != Some(ty)) {
+                    return Err(Existing::Other(unknown_type(changed)));
                 }
                 let table = Arc::new(self.identified(Table::clone(new)));
                 if let Some(keyspace) = self.keyspaces.get_mut(&*new.keyspace) {
@@ -131,25 +154,215 @@ impl Catalog {
                 }
                 Ok(SchemaChange { created: Some(table), ..SchemaChange::of_table(Change::Created, new) })
             }
-            Definition::DropTable { keyspace, table: name } => {
-                let of = self.keyspaces.get_mut(keyspace).ok_or_else(|| no_keyspace(keyspace))?;
-                let missing = || CqlError::Invalid(format!("Table '{keyspace}.{name}' doesn't exist"));
-                let table = of.tables.remove(name).ok_or_else(missing)?;
-                Ok(SchemaChange { dropped: vec![table.clone()], ..SchemaChange::of_table(Change::Dropped, &table) })
+            Definition::CreateType(new) => {
+                let keyspace = self.keyspaces.get_mut(&*new.keyspace).ok_or_else(|| missing(&new.keyspace))?;
+                if keyspace.types.contains_key(&*new.name) {
+                    let text = format!("A user type with name '{}' already exists", new.name);
+                    return Err(Existing::There(CqlError::Invalid(text)));
+                }
+                let within = new.types.iter().flat_map(user_types);
+                if let Some(changed) = within.into_iter().find(|ty| keyspace.types.get(&*ty.name) != Some(ty)) {
+                    return Err(Existing::Other(unknown_type(changed)));
+                }
+                keyspace.types.insert(new.name.to_string(), new.clone());
+                Ok(SchemaChange::of_type(Change::Created, &new.keyspace, &new.name))
             }
+            Definition::CreateKeyspace(new) if self.keyspaces.contains_key(&*new.name) => {
+                Err(Existing::There(CqlError::AlreadyExists { keyspace: new.name.to_string(), table: None }))
+            }
+            Definition::CreateKeyspace(new) => {
+                self.keyspaces.insert(new.name.to_string(), new.clone());
+                Ok(SchemaChange::new(Change::Created, &new.name))
+            }
+            _ => Err(Existing::Other(CqlError::invalid("This creates nothing"))),
+        }
+    }
+
+    fn alter_or_drop(&mut self, definition: &Definition, conditional: bool) -> Result<Option<SchemaChange>> {
+        let name = definition.keyspace();
+        let missing = |error: CqlError| if conditional { Ok(None) } else { Err(error) };
+        let Some(keyspace) = self.keyspaces.get_mut(name) else {
+            return missing(match definition {
+                Definition::AlterTable { table, .. } => no_table(name, table),
+                Definition::AlterType { name: of, .. } => no_type(name, of),
+                Definition::DropType { name: of, .. } => no_type_to_drop(name, of),
+                _ => no_keyspace(name),
+            });
+        };
+        Ok(Some(match definition {
+            Definition::AlterKeyspace(new) => {
+                if !new.replication.is_empty() {
+                    keyspace.replication.clone_from(&new.replication);
+                }
+                keyspace.durable_writes = new.durable_writes;
+                SchemaChange::new(Change::Updated, &new.name)
+            }
+            Definition::AlterTable { table, alteration, .. } => {
+                let Some(old) = keyspace.tables.get(table).cloned() else { return missing(no_table(name, table)) };
+                let new = Arc::new(altered_table(&old, alteration, &keyspace.types)?);
+                if new == old {
+                    return Ok(None);
+                }
+                keyspace.tables.insert(table.clone(), new.clone());
+                SchemaChange {
+                    altered: vec![Altered { old, new: new.clone() }],
+                    ..SchemaChange::of_table(Change::Updated, &new)
+                }
+            }
+            Definition::DropTable { table, .. } => {
+                let Some(table) = keyspace.tables.remove(table) else { return missing(no_table(name, table)) };
+                SchemaChange { dropped: vec![table.clone()], ..SchemaChange::of_table(Change::Dropped, &table) }
+            }
+            Definition::AlterType { name: of, alteration, .. } => {
+                let Some(old) = keyspace.types.get(of) else { return missing(no_type(name, of)) };
+                let new = Arc::new(altered_type(old, alteration, &keyspace.types)?);
+                if new == *old {
+                    return Ok(None);
+                }
+                let (types, altered) = keyspace.replace_type(&new)?;
+                SchemaChange { types, altered, ..SchemaChange::of_type(Change::Updated, &new.keyspace, &new.name) }
+            }
+            Definition::DropType { name: of, .. } => {
+                let Some(old) = keyspace.types.get(of).cloned() else { return missing(no_type_to_drop(name, of)) };
+                keyspace.check_unused(&old)?;
+                keyspace.types.remove(of);
+                SchemaChange::of_type(Change::Dropped, &old.keyspace, &old.name)
+            }
+            _ => match self.keyspaces.remove(name) {
+                Some(keyspace) => SchemaChange {
+                    dropped: keyspace.tables.into_values().collect(),
+                    types: keyspace.types.values().map(|ty| ty.name.clone()).collect(),
+                    ..SchemaChange::new(Change::Dropped, &keyspace.name)
+                },
+                None => return missing(no_keyspace(name)),
+            },
+        }))
+    }
+}
+
+/// Why nothing was created.
+enum Existing {
+    /// There is such an element.
+    There(CqlError),
+    Other(CqlError),
+}
+
+impl Definition {
+    /// The keyspace that it changes, or that has what it changes.
+    pub fn keyspace(&self) -> &str {
+        match self {
+            Definition::CreateKeyspace(keyspace) | Definition::AlterKeyspace(keyspace) => &keyspace.name,
+            Definition::CreateTable(table) => &table.keyspace,
+            Definition::CreateType(ty) => &ty.keyspace,
+            Definition::DropKeyspace(keyspace)
+            | Definition::AlterTable { keyspace, .. }
+            | Definition::DropTable { keyspace, .. }
+            | Definition::AlterType { keyspace, .. }
+            | Definition::DropType { keyspace, .. } => keyspace,
         }
     }
 }
 
-impl SchemaChange {
-    fn new(change: Change, keyspace: &Arc<str>) -> Self {
-        SchemaChange { change, keyspace: keyspace.clone(), table: None, created: None, dropped: Vec::new() }
+impl Keyspace {
+    /// Puts a type in the place of its older version wherever that is used, and returns the types and tables that are different now.
+    fn replace_type(&mut self, new: &Arc<UserType>) -> Result<(Vec<Arc<str>>, Vec<Altered>)> {
+        let (mut types, mut changed) = (self.types.clone(), Vec::new());
+        for ty in types.values_mut() {
+            let with_it = CqlType::User(ty.clone()).with_user(new);
+            let Some(replaced) = with_it.user().filter(|replaced| *replaced != ty) else { continue };
+            check_size(replaced)?;
+            changed.push(ty.name.clone());
+            *ty = replaced.clone();
+        }
+        self.types = types;
+        let mut altered = Vec::new();
+        for table in self.tables.values_mut() {
+            if !table.columns.iter().any(|column| column.ty.uses(&new.name)) {
+                continue;
+            }
+            let mut other = Table::clone(table);
+            other.columns.iter_mut().for_each(|column| column.ty = column.ty.with_user(new));
+            other.version += 1;
+            let other = Arc::new(other);
+            altered.push(Altered { old: std::mem::replace(table, other.clone()), new: other });
+        }
+        Ok((changed, altered))
     }
 
-    /// A change of a table, which also is the event for one that went with its keyspace.
-    pub(crate) fn of_table(change: Change, table: &Table) -> Self {
-        SchemaChange { table: Some(table.name.clone()), ..SchemaChange::new(change, &table.keyspace) }
+    fn check_unused(&self, ty: &UserType) -> Result<()> {
+        let refused = |what: &str, users: Vec<&str>| {
+            if users.is_empty() {
+                return Ok(());
+            }
+            let shown = format!("{}.{}", ty.keyspace, ty.name);
+            invalid(format!("Cannot drop user type '{shown}' as it is still used by {what} {}", users.join(", ")))
+        };
+        let within = |types: &[CqlType]| types.iter().any(|one| one.uses(&ty.name));
+        let types = self.types.values().filter(|other| within(&other.types)).map(|other| &*other.name);
+        refused("user types", types.collect())?;
+        let uses = |table: &Table| table.columns.iter().any(|column| column.ty.uses(&ty.name));
+        refused("tables", self.tables.values().filter(|table| uses(table)).map(|table| &*table.name).collect())
     }
+}
+
+/// The user-defined types that a type is or has within, but not those in their fields.
+fn user_types(ty: &CqlType) -> Vec<&Arc<UserType>> {
+    match ty {
+        CqlType::User(user) => vec![user],
+        other => other.elements().iter().flat_map(user_types).collect(),
+    }
+}
+
+impl SchemaChange {
+    /// Of a keyspace.
+    pub fn new(change: Change, keyspace: &Arc<str>) -> Self {
+        SchemaChange {
+            change,
+            keyspace: keyspace.clone(),
+            changed: Changed::Keyspace,
+            created: None,
+            altered: Vec::new(),
+            dropped: Vec::new(),
+            types: Vec::new(),
+        }
+    }
+
+    fn of_table(change: Change, table: &Table) -> Self {
+        SchemaChange { changed: Changed::Table(table.name.clone()), ..SchemaChange::new(change, &table.keyspace) }
+    }
+
+    fn of_type(change: Change, keyspace: &Arc<str>, name: &Arc<str>) -> Self {
+        SchemaChange { changed: Changed::Type(name.clone()), ..SchemaChange::new(change, keyspace) }
+    }
+
+    /// All events of the change, in order: of what goes with a keyspace before it, and of the types and tables that use a type.
+    pub(crate) fn events(&self) -> Vec<SchemaChange> {
+        let table = |table: &Arc<Table>| SchemaChange::of_table(self.change, table);
+        let types = self.types.iter().map(|name| SchemaChange::of_type(self.change, &self.keyspace, name));
+        match self.changed {
+            Changed::Keyspace => self.dropped.iter().map(table).chain(types).chain([self.clone()]).collect(),
+            Changed::Type(_) if !self.altered.is_empty() || !self.types.is_empty() => {
+                types.chain(self.altered.iter().map(|altered| table(&altered.new))).collect()
+            }
+            _ => vec![self.clone()],
+        }
+    }
+}
+
+fn no_table(keyspace: &str, name: &str) -> CqlError {
+    CqlError::Invalid(format!("Table '{keyspace}.{name}' doesn't exist"))
+}
+
+fn no_type(keyspace: &str, name: &str) -> CqlError {
+    CqlError::Invalid(format!("Type {keyspace}.{name} doesn't exist"))
+}
+
+fn no_type_to_drop(keyspace: &str, name: &str) -> CqlError {
+    CqlError::Invalid(format!("Type '{keyspace}.{name}' doesn't exist"))
+}
+
+fn unknown_type(ty: &UserType) -> CqlError {
+    CqlError::Invalid(format!("Unknown type {}.{}", ty.keyspace, ty.name))
 }
 
 fn no_keyspace(name: &str) -> CqlError {

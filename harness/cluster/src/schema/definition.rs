@@ -5,15 +5,16 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
+use super::user_types::{UserTypes, resolve};
 use super::{Column, ColumnKind, Keyspace, Table, TableId, TableOptions};
-use crate::cql::{ColumnDefinition, CreateTable, PrimaryKey, Properties, PropertyValue};
+use crate::cql::{CreateTable, PrimaryKey, Properties, PropertyValue};
 use crate::error::{CqlError, Result, invalid};
 use crate::types::CqlType;
 
 const MAX_NAME_LENGTH: usize = 48;
 
-/// The longest name of a column, in bytes: it must fit into a `[string]`, perhaps with more around it.
-const MAX_COLUMN_NAME_LENGTH: usize = 1024;
+/// The longest name of a column, type or field, in bytes: it must fit into a `[string]`, perhaps with more around it.
+const MAX_LENGTH: usize = 1024;
 
 const MAX_COLUMNS: usize = 4096;
 
@@ -68,7 +69,7 @@ pub fn define_keyspace(name: &str, properties: &Properties, current: Option<Opti
     if replication.is_empty() && current.is_none() {
         return Err(CqlError::config("Missing mandatory option 'replication'"));
     }
-    Ok(Keyspace { name: name.into(), replication, durable_writes, tables: BTreeMap::new() })
+    Ok(Keyspace { name: name.into(), replication, durable_writes, tables: BTreeMap::new(), types: UserTypes::new() })
 }
 
 fn define_replication(mut replication: BTreeMap<String, String>) -> Result<BTreeMap<String, String>> {
@@ -109,32 +110,25 @@ fn define_replication(mut replication: BTreeMap<String, String>) -> Result<BTree
     Ok(replication)
 }
 
-/// A table from CREATE TABLE, without its ids.
-pub fn define_table(create: &CreateTable, keyspace: &str) -> Result<Table> {
+/// A table from CREATE TABLE, without its ids, in a keyspace with these types.
+pub fn define_table(create: &CreateTable, keyspace: &str, types: &UserTypes) -> Result<Table> {
     let name = &create.table.name;
     check_name("Table", name)?;
     if create.compact_storage {
         return invalid("COMPACT STORAGE tables are not allowed starting with version 4.0");
-    }
-    if create.columns.len() > MAX_COLUMNS {
-        return invalid(format!("A table can have at most {MAX_COLUMNS} columns, got {}", create.columns.len()));
     }
     let key = match create.primary_keys.as_slice() {
         [key] => key,
         [] => return invalid(format!("No PRIMARY KEY specifed for table '{name}' (exactly one required)")),
         _ => return invalid(format!("Multiple PRIMARY KEYs specified for table '{name}' (exactly one required)")),
     };
-    let columns = ordered_columns(create, key)?;
+    let columns = ordered_columns(create, key, (keyspace, types))?;
     let count = |kind| columns.iter().filter(|column| column.kind == kind).count();
     let (partition_key_len, clustering_len) = (count(ColumnKind::PartitionKey), count(ColumnKind::Clustering));
     let static_len = count(ColumnKind::Static);
-    if static_len > 0 && clustering_len == 0 {
-        return invalid(
-            "Static columns are only useful (and thus allowed) if the table has at least one clustering column",
-        );
-    }
     let table = Table {
         id: TableId(0),
+        version: 0,
         uuid: Uuid::nil(),
         keyspace: keyspace.into(),
         name: name.as_str().into(),
@@ -144,15 +138,40 @@ pub fn define_table(create: &CreateTable, keyspace: &str) -> Result<Table> {
         static_len,
         is_virtual: false,
         options: TableOptions::define(&create.properties)?,
+        dropped: Vec::new(),
     };
-    check_counters(&table)?;
-    Ok(table)
-}
-
-fn check_counters(table: &Table) -> Result<()> {
+    check_columns(&table)?;
     let others = &table.columns[table.static_start()..];
     if table.has_counters() && others.iter().any(|column| column.ty != CqlType::Counter) {
         return invalid("Cannot mix counter and non counter columns in the same table");
+    }
+    Ok(table)
+}
+
+/// Refuses the name of a column, type or field that is too long.
+pub(super) fn check_length(what: &str, name: &str) -> Result<()> {
+    if name.len() > MAX_LENGTH {
+        let length = name.len();
+        return invalid(format!("The name of a {what} is {length} bytes long: at most {MAX_LENGTH} are taken"));
+    }
+    Ok(())
+}
+
+/// What holds of the columns of every table.
+pub(super) fn check_columns(table: &Table) -> Result<()> {
+    if table.columns.len() > MAX_COLUMNS {
+        return invalid(format!("A table can have at most {MAX_COLUMNS} columns, got {}", table.columns.len()));
+    }
+    table.columns.iter().try_for_each(|column| check_length("column", &column.name))?;
+    if table.static_len > 0 && table.clustering_len == 0 {
+        return invalid(
+            "Static columns are only useful (and thus allowed) if the table has at least one clustering column",
+        );
+    }
+    let others = &table.columns[table.static_start()..];
+    let nests = |ty: &CqlType| matches!(ty, CqlType::User(user) if user.types.iter().any(CqlType::is_multi_cell));
+    if others.iter().any(|column| nests(&column.ty)) {
+        return invalid("Non-frozen UDTs with nested non-frozen collections are not supported");
     }
     if table.has_counters() && table.options.default_time_to_live() > 0 {
         return invalid("Cannot set default_time_to_live on a table with counters");
@@ -160,17 +179,12 @@ fn check_counters(table: &Table) -> Result<()> {
     Ok(())
 }
 
-fn ordered_columns(create: &CreateTable, key: &PrimaryKey) -> Result<Vec<Column>> {
+fn ordered_columns(create: &CreateTable, key: &PrimaryKey, scope: (&str, &UserTypes)) -> Result<Vec<Column>> {
     let name = &create.table.name;
     let mut defined = BTreeMap::new();
     for column in &create.columns {
-        if column.name.len() > MAX_COLUMN_NAME_LENGTH {
-            let length = column.name.len();
-            return invalid(format!(
-                "The name of a column of table '{name}' is {length} bytes long: at most {MAX_COLUMN_NAME_LENGTH} are taken"
-            ));
-        }
-        if defined.insert(column.name.as_str(), column).is_some() {
+        let ty = resolve(&column.ty, scope.0, scope.1)?;
+        if defined.insert(column.name.as_str(), (ty, column.is_static)).is_some() {
             return invalid(format!("Duplicate column '{}' declaration for table '{name}'", column.name));
         }
     }
@@ -184,18 +198,18 @@ fn ordered_columns(create: &CreateTable, key: &PrimaryKey) -> Result<Vec<Column>
     let mut columns = Vec::with_capacity(defined.len());
     let parts = key.partition.iter().map(|part| (part, ColumnKind::PartitionKey));
     for (part, kind) in parts.chain(key.clustering.iter().map(|part| (part, ColumnKind::Clustering))) {
-        let Some(definition) = defined.remove(part.as_str()) else {
+        let Some((ty, is_static)) = defined.remove(part.as_str()) else {
             return invalid(format!("Unknown column '{part}' referenced in PRIMARY KEY for table '{name}'"));
         };
-        check_key_column(definition)?;
+        check_key_column(part, &ty, is_static)?;
         let descending = kind == ColumnKind::Clustering && descending.get(part.as_str()).copied().unwrap_or(false);
-        columns.push(Column { name: part.as_str().into(), ty: definition.ty.clone(), kind, descending });
+        columns.push(Column { name: part.as_str().into(), ty, kind, descending });
     }
     for kind in [ColumnKind::Static, ColumnKind::Regular] {
-        let of_kind = defined.values().filter(|column| column.is_static == (kind == ColumnKind::Static));
-        columns.extend(of_kind.map(|column| Column {
-            name: Arc::from(column.name.as_str()),
-            ty: column.ty.clone(),
+        let of_kind = defined.iter().filter(|(_, (_, is_static))| *is_static == (kind == ColumnKind::Static));
+        columns.extend(of_kind.map(|(name, (ty, _))| Column {
+            name: Arc::from(*name),
+            ty: ty.clone(),
             kind,
             descending: false,
         }));
@@ -203,16 +217,19 @@ fn ordered_columns(create: &CreateTable, key: &PrimaryKey) -> Result<Vec<Column>
     Ok(columns)
 }
 
-fn check_key_column(column: &ColumnDefinition) -> Result<()> {
-    let ColumnDefinition { name, ty, is_static } = column;
-    if *is_static {
+fn check_key_column(name: &str, ty: &CqlType, is_static: bool) -> Result<()> {
+    if is_static {
         return invalid(format!("Static column '{name}' cannot be part of the PRIMARY KEY"));
     }
-    if ty.is_multi_cell() {
-        return invalid(format!("Invalid non-frozen collection type {ty} for PRIMARY KEY column '{name}'"));
+    if let CqlType::User(user) = ty {
+        let shown = format!("{}.{}", user.keyspace, user.name);
+        return invalid(format!("Invalid non-frozen user-defined type \"{shown}\" for PRIMARY KEY column '{name}'"));
     }
     if *ty == CqlType::Counter {
         return invalid(format!("counter type is not supported for PRIMARY KEY column '{name}'"));
+    }
+    if ty.is_multi_cell() {
+        return invalid(format!("Invalid non-frozen collection type {ty} for PRIMARY KEY column '{name}'"));
     }
     if *ty == CqlType::Duration {
         return invalid(format!("duration type is not supported for PRIMARY KEY column '{name}'"));

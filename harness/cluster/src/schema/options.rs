@@ -70,7 +70,18 @@ impl Default for TableOptions {
 impl TableOptions {
     /// From the properties after WITH.
     pub fn define(properties: &Properties) -> Result<TableOptions> {
-        let mut options = TableOptions::default();
+        let mut options = TableOptions::default().with(properties)?;
+        let compaction = options.map("compaction").and_then(|map| map.get("class"));
+        let is_leveled = compaction.is_some_and(|class| class.ends_with("LeveledCompactionStrategy"));
+        if is_leveled && !properties.iter().any(|(name, _)| name == "bloom_filter_fp_chance") {
+            options.values.insert("bloom_filter_fp_chance", PropertyValue::Text("0.1".to_owned()));
+        }
+        Ok(options)
+    }
+
+    /// With other values for the options of ALTER TABLE.
+    pub fn with(&self, properties: &Properties) -> Result<TableOptions> {
+        let mut options = self.clone();
         for (at, (name, value)) in properties.iter().enumerate() {
             if properties[..at].iter().any(|(before, _)| before == name) {
                 return Err(CqlError::Syntax(format!("Multiple definitions for property '{name}'")));
@@ -94,11 +105,6 @@ impl TableOptions {
                 (kind, PropertyValue::Text(text)) => PropertyValue::Text(text_option(name, *kind, text)?),
             };
             options.values.insert(name, value);
-        }
-        let compaction = options.map("compaction").and_then(|map| map.get("class"));
-        let is_leveled = compaction.is_some_and(|class| class.ends_with("LeveledCompactionStrategy"));
-        if is_leveled && !properties.iter().any(|(name, _)| name == "bloom_filter_fp_chance") {
-            options.values.insert("bloom_filter_fp_chance", PropertyValue::Text("0.1".to_owned()));
         }
         options.default_time_to_live = options.text(DEFAULT_TTL).parse().unwrap_or(0);
         Ok(options)

@@ -1,8 +1,8 @@
-//! Keyspaces and tables as the statements that create them, as Cassandra 5.0 describes them.
+//! Keyspaces, types and tables as the statements that create them, as Cassandra 5.0 describes them.
 
 use super::options::{CqlMap, quoted};
 use super::{Column, ColumnKind, Keyspace, Table};
-use crate::cql::Quoted;
+use crate::types::{Quoted, UserType};
 
 impl Keyspace {
     /// CREATE KEYSPACE; for one that is made by the server, what it is.
@@ -26,6 +26,15 @@ impl Keyspace {
             CqlMap(&replication),
             self.durable_writes
         )
+    }
+}
+
+impl UserType {
+    /// CREATE TYPE.
+    pub fn create_statement(&self) -> String {
+        let fields = self.names.iter().zip(&self.types).map(|(name, ty)| format!("    {} {ty}", Quoted(name)));
+        let fields: Vec<String> = fields.collect();
+        format!("CREATE TYPE {}.{} (\n{}\n);", Quoted(&self.keyspace), Quoted(&self.name), fields.join(",\n"))
     }
 }
 

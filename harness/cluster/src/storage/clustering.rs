@@ -15,7 +15,8 @@ const PRESENT: u8 = 0x02;
 pub fn check_sortable(table: &Table) -> Result<()> {
     use CqlType as T;
     let unsortable = |ty: &CqlType| {
-        ty.is_collection() || matches!(ty, T::Counter | T::Decimal | T::Duration | T::Tuple(_) | T::Frozen(_))
+        ty.is_collection()
+            || matches!(ty, T::Counter | T::Decimal | T::Duration | T::Tuple(_) | T::Frozen(_) | T::Vector(_))
     };
     match table.clustering().iter().find(|column| unsortable(&column.ty)) {
         None => Ok(()),

@@ -35,9 +35,10 @@ impl Database {
         self.catalog.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The rows of a table; `None` for a virtual or dropped one.
+    /// The rows of a table; `None` for a virtual one, and for what was dropped or altered meanwhile.
     pub fn store(&self, table: &Table) -> Option<Arc<TableStore>> {
-        self.stores.read().unwrap_or_else(PoisonError::into_inner).get(&table.id).cloned()
+        let stores = self.stores.read().unwrap_or_else(PoisonError::into_inner);
+        stores.get(&table.id).filter(|store| store.table.version == table.version).cloned()
     }
 
     pub fn rows_by_table(&self) -> BTreeMap<String, u64> {
@@ -46,8 +47,9 @@ impl Database {
         stores.iter().map(|store| (name(&store.table), store.live())).collect()
     }
 
-    /// Makes the change; `None` when `IF [NOT] EXISTS` makes it none.
-    pub fn apply(&self, ddl: &Ddl) -> Result<Option<SchemaChange>> {
+    /// Makes the change; `None` when there is nothing to change. Before rows move, `forget` removes the statements on tables that
+    /// are altered or dropped, while nobody can prepare new ones.
+    pub fn apply(&self, ddl: &Ddl, forget: impl FnOnce(&SchemaChange)) -> Result<Option<SchemaChange>> {
         // Before the lock is taken: memory for millions of rows takes a moment.
         let ready = match &ddl.definition {
             Definition::CreateTable(table) => {
@@ -57,7 +59,9 @@ impl Database {
             _ => None,
         };
         let mut catalog = self.catalog.write().unwrap_or_else(PoisonError::into_inner);
-        let Some(change) = catalog.apply(ddl)? else { return Ok(None) };
+        let mut next = catalog.clone();
+        let Some(change) = next.apply(ddl)? else { return Ok(None) };
+        forget(&change);
         let mut dropped = Vec::new();
         {
             let mut stores = self.stores.write().unwrap_or_else(PoisonError::into_inner);
@@ -66,8 +70,15 @@ impl Database {
                 store.table = table.clone();
                 stores.insert(table.id, Arc::new(store));
             }
+            for altered in change.altered.iter().filter(|altered| altered.affects_statements()) {
+                if let Some(store) = stores.get_mut(&altered.new.id) {
+                    let new = Arc::new(store.altered(&altered.new)?);
+                    dropped.push(std::mem::replace(store, new));
+                }
+            }
             dropped.extend(change.dropped.iter().filter_map(|table| stores.remove(&table.id)));
         }
+        *catalog = next;
         drop(catalog);
         // After the lock is released: millions of rows take a moment to free.
         drop(dropped);

@@ -5,7 +5,7 @@ use std::ops::Bound;
 
 use super::index::{Found, Index};
 use super::range_deletions::RangeDeletions;
-use super::record::{self, NEVER, Row};
+use super::record::{self, CellSource, NEVER, Row};
 use super::{Change, Key, StorageFull, Stored};
 
 /// A partition, perhaps without a live row.
@@ -137,6 +137,30 @@ impl PartitionShard {
         }
         let records = self.partitions.iter().flat_map(|partition| partition.rows.values());
         records.filter(|record| record::is_live(record, self.cells)).count() as u64
+    }
+
+    /// Gives the rows other cells, and partitions other static ones.
+    pub fn set_cells(&mut self, cells: &[CellSource], statics: &[CellSource]) {
+        self.live = 0;
+        for partition in &mut self.partitions {
+            let live = &mut self.live;
+            partition.rows.retain(|_, record| {
+                let (old, mut filled) = (Row::decode(record, self.cells), Vec::new());
+                let row = old.with_cells(cells, &mut filled);
+                *live += u64::from(row.is_live());
+                let (mut changed, keep) = (Vec::new(), row.latest() != NEVER);
+                row.encode(record::key(record), &mut changed);
+                *record = changed.into();
+                keep
+            });
+            if let Some(record) = &mut partition.statics {
+                let mut changed = Vec::new();
+                let (old, mut filled) = (Row::decode(record, self.statics), Vec::new());
+                old.with_cells(statics, &mut filled).encode(&[], &mut changed);
+                *record = changed.into();
+            }
+        }
+        (self.cells, self.statics) = (cells.len(), statics.len());
     }
 
     pub fn partitions_from(&self, hash: u32) -> impl Iterator<Item = (u32, &Partition)> {

@@ -16,8 +16,10 @@
 //! The last write wins as in Cassandra (org.apache.cassandra.db.rows.Cells.reconcile): the greater timestamp, then a deletion,
 //! then what expires later, then the greater value. The deletion of a row hides what was written at its timestamp or before.
 
+use std::sync::Arc;
+
 use super::clock;
-use crate::types::Value;
+use crate::types::{UserType, Value};
 
 /// The timestamp of what never happened; the protocol excludes it.
 pub const NEVER: i64 = i64::MIN;
@@ -172,6 +174,15 @@ pub struct Cell<'a> {
     pub value: Value<'a>,
 }
 
+/// Where a cell of an altered table comes from.
+#[derive(Clone, Debug)]
+pub struct CellSource {
+    /// The old cell; none was never written.
+    pub from: Option<usize>,
+    /// The type that has more fields now than the value may have.
+    pub user: Option<Arc<UserType>>,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row<'a> {
     /// When it was inserted last, or [`NEVER`].
@@ -268,6 +279,21 @@ impl<'a> Row<'a> {
                 *cell = NEVER_WRITTEN;
             }
         }
+    }
+
+    /// The row with other cells. `filled` takes the values that get more fields.
+    pub fn with_cells<'b>(&'b self, sources: &[CellSource], filled: &'b mut Vec<Option<Vec<u8>>>) -> Row<'b> {
+        let old = |source: &CellSource| source.from.and_then(|at| self.cells.get(at).copied()).unwrap_or(NEVER_WRITTEN);
+        let more = |source: &CellSource| {
+            let value = old(source).value.bytes()?;
+            source.user.as_ref().and_then(|user| user.write(&user.fields(value)))
+        };
+        *filled = sources.iter().map(more).collect();
+        let cell = |(source, filled): (&CellSource, &'b Option<Vec<u8>>)| match filled {
+            Some(value) => Cell { value: Value::Bytes(value), ..old(source) },
+            None => old(source),
+        };
+        Row { cells: sources.iter().zip(filled.iter()).map(cell).collect(), ..*self }
     }
 
     pub fn is_live(&self) -> bool {

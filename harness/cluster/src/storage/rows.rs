@@ -2,7 +2,7 @@
 
 use super::arena::{Arena, words_for};
 use super::index::{Found, Index};
-use super::record::{self, GREATEST_WORDS, Head, KEY_AT, Row};
+use super::record::{self, CellSource, GREATEST_WORDS, Head, KEY_AT, Row};
 use super::{Key, Mutation, StorageFull, Stored};
 
 #[derive(Debug)]
@@ -171,6 +171,26 @@ impl RowShard {
         record::put_words(&mut self.scratch, words);
         self.arena.get_mut(address)[..self.scratch.len()].copy_from_slice(&self.scratch);
         Ok(address)
+    }
+
+    /// A copy whose rows have other cells.
+    pub fn with_cells(&self, sources: &[CellSource]) -> Stored<RowShard> {
+        let mut new = RowShard { expiring: self.expiring, ..RowShard::new(sources.len(), 0, 0) };
+        for (hash, record) in self.records_from(0) {
+            let (old, mut filled) = (Row::decode(record, self.columns), Vec::new());
+            let row = old.with_cells(sources, &mut filled);
+            if row.latest() == record::NEVER {
+                continue;
+            }
+            let key = record::key(record);
+            row.encode(key, &mut new.scratch);
+            new.live += u64::from(row.is_live());
+            let address = new.store_scratch()?;
+            if let Found::Belongs(at) = new.find(hash, key) {
+                new.index.insert(hash, at, address)?;
+            }
+        }
+        Ok(new)
     }
 
     /// The number of live rows. They are counted if some may have expired.

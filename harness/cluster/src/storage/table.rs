@@ -3,10 +3,12 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::partitions::PartitionShard;
-use super::record::KEY_AT;
+use super::record::{CellSource, KEY_AT};
 use super::rows::RowShard;
 use super::{Change, Key, Stored};
-use crate::schema::Table;
+use crate::error::CqlError;
+use crate::schema::{Column, Table};
+use crate::types::CqlType;
 
 /// Bytes of a text or blob in the memory that is prepared for rows.
 const USUAL_LEN: usize = 16;
@@ -28,6 +30,8 @@ pub struct Place {
 pub enum Shard {
     Rows(RowShard),
     Partitions(PartitionShard),
+    /// Its rows are in the shard of a store that ALTER made.
+    Moved,
 }
 
 /// A shard behind its lock, on cache lines of its own.
@@ -43,6 +47,49 @@ impl ShardLock {
     pub fn lock(&self) -> LockedShard<'_> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Locks it for a statement that is no longer right if the rows have moved.
+    pub fn lock_current(&self) -> Result<LockedShard<'_>, CqlError> {
+        let shard = self.lock();
+        if matches!(*shard, Shard::Moved) { Err(CqlError::Stale) } else { Ok(shard) }
+    }
+}
+
+/// Where the new cells of rows come from.
+#[derive(Debug)]
+struct Cells {
+    regular: Vec<CellSource>,
+    statics: Vec<CellSource>,
+    are_as_before: bool,
+}
+
+impl Cells {
+    fn of(old: &Table, new: &Table) -> Cells {
+        let [old_statics, old_regular] = [old.static_columns(), old.regular_columns()];
+        let [statics, regular] = [new.static_columns(), new.regular_columns()];
+        let sources = |old: &[Column], new: &[Column]| -> Vec<CellSource> {
+            let source = |column: &Column| {
+                let from = old.iter().position(|other| other.name == column.name);
+                let user = match &column.ty {
+                    CqlType::User(user) if from.is_some_and(|from| old[from].ty != column.ty) => Some(user.clone()),
+                    _ => None,
+                };
+                CellSource { from, user }
+            };
+            new.iter().map(source).collect()
+        };
+        let is_same = |old: &[Column], new: &[Column]| {
+            let same = |(old, new): (&Column, &Column)| {
+                old.name == new.name && !(matches!(new.ty, CqlType::User(_)) && old.ty != new.ty)
+            };
+            old.len() == new.len() && old.iter().zip(new).all(same)
+        };
+        Cells {
+            are_as_before: is_same(old_statics, statics) && is_same(old_regular, regular),
+            regular: sources(old_regular, regular),
+            statics: sources(old_statics, statics),
+        }
+    }
 }
 
 impl Shard {
@@ -51,8 +98,8 @@ impl Shard {
         match (self, change) {
             (Shard::Partitions(shard), _) => shard.apply(key, change, timestamp),
             (Shard::Rows(shard), Change::Row(_, mutation)) => shard.mutate(key, mutation, timestamp),
-            // Without clustering columns a partition is a row.
-            (Shard::Rows(_), _) => Ok(()),
+            // Without clustering columns a partition is a row. Nobody writes to a shard that has moved.
+            (Shard::Rows(_) | Shard::Moved, _) => Ok(()),
         }
     }
 
@@ -60,6 +107,7 @@ impl Shard {
         match self {
             Shard::Rows(shard) => shard.live(),
             Shard::Partitions(shard) => shard.live(),
+            Shard::Moved => 0,
         }
     }
 }
@@ -124,10 +172,36 @@ impl TableStore {
     }
 
     /// Removes all rows and deletions.
-    pub fn truncate(&self) {
+    pub fn truncate(&self) -> Result<(), CqlError> {
         let empty = TableStore::new(self.table.clone(), self.shards.len(), self.expected_rows);
-        let pairs = self.shards.iter().zip(&empty.shards);
-        pairs.for_each(|(old, new)| std::mem::swap(&mut *old.lock(), &mut *new.lock()));
+        for (old, new) in self.shards.iter().zip(&empty.shards) {
+            std::mem::swap(&mut *old.lock_current()?, &mut *new.lock());
+        }
+        Ok(())
+    }
+
+    /// The store of the altered table, into which all rows move. Nothing moves if there is no room for them.
+    pub fn altered(&self, new: &Arc<Table>) -> Stored<TableStore> {
+        let store = TableStore::new(new.clone(), self.shards.len(), 0);
+        let cells = Cells::of(&self.table, new);
+        // In ascending order, as everywhere.
+        let mut locked: Vec<_> = self.shards.iter().map(ShardLock::lock).collect();
+        if !cells.are_as_before {
+            for (old, new) in locked.iter_mut().zip(&store.shards) {
+                match &mut **old {
+                    Shard::Rows(rows) => *new.lock() = Shard::Rows(rows.with_cells(&cells.regular)?),
+                    Shard::Partitions(partitions) => partitions.set_cells(&cells.regular, &cells.statics),
+                    Shard::Moved => {}
+                }
+            }
+        }
+        for (mut old, new) in locked.into_iter().zip(&store.shards) {
+            let moved = std::mem::replace(&mut *old, Shard::Moved);
+            if cells.are_as_before || matches!(moved, Shard::Partitions(_)) {
+                *new.lock() = moved;
+            }
+        }
+        Ok(store)
     }
 }
 
@@ -140,6 +214,7 @@ mod tests {
     fn places_ascend_as_tokens_do() {
         let table = Table {
             id: TableId(1),
+            version: 0,
             uuid: Default::default(),
             keyspace: "k".into(),
             name: "t".into(),
@@ -149,6 +224,7 @@ mod tests {
             static_len: 0,
             is_virtual: false,
             options: Default::default(),
+            dropped: Vec::new(),
         };
         for shards in [1, 16, 256] {
             let store = TableStore::new(Arc::new(table.clone()), shards, 0);

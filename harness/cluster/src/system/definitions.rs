@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::cql::{self, Definition, Statement};
-use crate::schema::{Catalog, Keyspace, Table, define_table};
+use crate::schema::{Catalog, Keyspace, Table, UserTypes, define_table};
 
 const DEFINITIONS: &str = include_str!("definitions.cql");
 
@@ -18,7 +18,8 @@ pub fn catalog() -> Catalog {
     for table in DEFINITIONS.split_terminator(";\n").filter_map(table) {
         if keyspaces.last().is_none_or(|keyspace| keyspace.name != table.keyspace) {
             let (name, replication) = (table.keyspace.clone(), replication.clone());
-            keyspaces.push(Keyspace { name, replication, durable_writes: true, tables: BTreeMap::new() });
+            let (tables, types) = (BTreeMap::new(), UserTypes::new());
+            keyspaces.push(Keyspace { name, replication, durable_writes: true, tables, types });
         }
         if let Some(keyspace) = keyspaces.last_mut() {
             keyspace.tables.insert(table.name.to_string(), Arc::new(table));
@@ -32,7 +33,7 @@ fn table(definition: &str) -> Option<Table> {
     let Ok(Statement::Define { definition: Definition::CreateTable(create), .. }) = cql::parse(definition) else {
         return None;
     };
-    let mut table = define_table(&create, create.table.keyspace.as_deref()?).ok()?;
+    let mut table = define_table(&create, create.table.keyspace.as_deref()?, &UserTypes::new()).ok()?;
     table.is_virtual = true;
     Some(table)
 }

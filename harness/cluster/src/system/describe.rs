@@ -6,11 +6,11 @@ use super::definitions::VIRTUAL_SCHEMA;
 use super::local::STORAGE_PORT;
 use super::{NodeIdentity, PARTITIONER, SystemView};
 use crate::codec::response::{MadeRows, Rows};
-use crate::cql::{Describe, Described, Element, Quoted, TableName};
+use crate::cql::{Describe, Described, Element, TableName};
 use crate::error::{CqlError, Result, invalid};
 use crate::ring::Replicas;
 use crate::schema::{Catalog, Keyspace, Table, is_of_the_system};
-use crate::types::{self, ColumnSpec, CqlType};
+use crate::types::{self as values, ColumnSpec, CqlType, Quoted, UserType};
 
 /// What the node answers; `keyspace` is the one in use, and `owners` has the nodes of its ranges and all nodes.
 ///
@@ -62,11 +62,11 @@ fn cluster(owners: Option<(&Replicas, &[NodeIdentity])>, view: &SystemView<'_>) 
         let address = |node: &usize| Some(format!("/{}:{STORAGE_PORT}", nodes.get(*node)?.address));
         let list = |owners: Vec<usize>| {
             let addresses: Vec<String> = owners.iter().filter_map(address).collect();
-            types::write_list(addresses.iter().map(String::as_bytes))
+            values::write_list(addresses.iter().map(String::as_bytes))
         };
         let ranges: BTreeMap<String, Vec<u8>> =
             replicas.ranges().map(|(token, owners)| (token.to_string(), list(owners))).collect();
-        types::write_map(&CqlType::Text, ranges.iter().map(|(token, list)| (token.as_bytes(), &list[..])).collect())
+        values::write_map(&CqlType::Text, ranges.iter().map(|(token, list)| (token.as_bytes(), &list[..])).collect())
     });
     made.push(names.iter().map(|name| Some(name.as_bytes())).chain(owners.as_ref().map(|owners| Some(&owners[..]))));
     (columns, made)
@@ -104,6 +104,9 @@ impl<'f> Finder<'f> {
                 Element::Table if self.keyspace.is_none_or(|used| used == &*keyspace.name) => {
                     tables(keyspace).iter().for_each(|table| push(keyspace, "table", &table.name));
                 }
+                Element::Type if self.keyspace.is_none_or(|used| used == &*keyspace.name) => {
+                    types(keyspace).iter().for_each(|ty| push(keyspace, "type", &ty.name));
+                }
                 // There are none of the others.
                 _ => {}
             }
@@ -111,14 +114,16 @@ impl<'f> Finder<'f> {
         made
     }
 
-    /// Each keyspace with its tables, or alone.
+    /// Each keyspace with its types and tables, or alone.
     fn made(&self, keyspaces: impl IntoIterator<Item = (&'f Keyspace, bool)>) -> MadeRows {
         let mut made = elements();
         for (keyspace, only) in keyspaces {
             let is_virtual = &*keyspace.name == VIRTUAL_SCHEMA;
             push(&mut made, &keyspace.name, "keyspace", &keyspace.name, Some(&keyspace.create_statement(is_virtual)));
-            let tables = if only { Vec::new() } else { tables(keyspace) };
-            tables.iter().for_each(|table| self.push_table(&mut made, table));
+            if !only {
+                types(keyspace).iter().for_each(|ty| push_type(&mut made, ty));
+                tables(keyspace).iter().for_each(|table| self.push_table(&mut made, table));
+            }
         }
         made
     }
@@ -139,9 +144,12 @@ impl<'f> Finder<'f> {
             Element::Index => ("Table for existing index", ""),
             Element::View => ("Materialized view", ""),
         };
-        match keyspace.tables.get(&name.name).filter(|_| element == Element::Table) {
-            Some(table) => Ok(self.table(table)),
-            None => invalid(format!("{what} '{}' not found in {place}'{}'", name.name, keyspace.name)),
+        let table = keyspace.tables.get(&name.name).filter(|_| element == Element::Table);
+        let ty = keyspace.types.get(&name.name).filter(|_| element == Element::Type);
+        match (table, ty) {
+            (Some(table), _) => Ok(self.table(table)),
+            (_, Some(ty)) => Ok(described_type(ty)),
+            _ => invalid(format!("{what} '{}' not found in {place}'{}'", name.name, keyspace.name)),
         }
     }
 
@@ -173,6 +181,23 @@ fn tables(keyspace: &Keyspace) -> Vec<&Table> {
     let mut all: Vec<&Table> = keyspace.tables.values().map(AsRef::as_ref).collect();
     all.sort_by_key(|table| table.name.to_lowercase());
     all
+}
+
+/// The types of a keyspace, by name in any case.
+fn types(keyspace: &Keyspace) -> Vec<&UserType> {
+    let mut all: Vec<&UserType> = keyspace.types.values().map(AsRef::as_ref).collect();
+    all.sort_by_key(|ty| ty.name.to_lowercase());
+    all
+}
+
+fn described_type(ty: &UserType) -> MadeRows {
+    let mut made = elements();
+    push_type(&mut made, ty);
+    made
+}
+
+fn push_type(made: &mut MadeRows, ty: &UserType) {
+    push(made, &ty.keyspace, "type", &ty.name, Some(&ty.create_statement()));
 }
 
 fn elements() -> MadeRows {

@@ -35,6 +35,10 @@ impl RowBuilder {
         self.bytes(name, types::write_set(&CqlType::Text, texts.iter().map(String::as_bytes).collect()))
     }
 
+    pub(super) fn list<'t>(self, name: &'static str, texts: impl ExactSizeIterator<Item = &'t str>) -> Self {
+        self.bytes(name, types::write_list(texts.map(str::as_bytes)))
+    }
+
     pub(super) fn map<'m>(self, name: &'static str, entries: impl IntoIterator<Item = (&'m str, &'m str)>) -> Self {
         let entries = entries.into_iter().map(|(key, value)| (key.as_bytes(), value.as_bytes())).collect();
         self.bytes(name, types::write_map(&CqlType::Text, entries))

@@ -1,10 +1,12 @@
 //! The catalog as rows.
 
 use std::iter::repeat;
+use std::sync::Arc;
 
 use super::definitions::VIRTUAL_SCHEMA;
 use super::row::RowBuilder;
-use crate::schema::{Catalog, Column, ColumnKind, Keyspace, Table};
+use crate::schema::{Catalog, Column, ColumnKind, DroppedColumn, Keyspace, Table};
+use crate::types::UserType;
 
 fn of_schema(catalog: &Catalog, is_virtual: bool) -> impl Iterator<Item = &Keyspace> {
     catalog.keyspaces().filter(move |keyspace| (&*keyspace.name == VIRTUAL_SCHEMA) == is_virtual)
@@ -87,6 +89,29 @@ fn column_row(table: &Table, index: usize, column: &Column) -> RowBuilder {
         .cell("kind", kind)
         .cell("position", position)
         .cell("type", &column.ty)
+}
+
+pub(super) fn dropped_columns(catalog: &Catalog) -> Vec<RowBuilder> {
+    let row = |table: &Table, dropped: &DroppedColumn| {
+        named(table)
+            .cell("column_name", &dropped.name)
+            .bytes("dropped_time", dropped.millis.to_be_bytes().to_vec())
+            .cell("kind", if dropped.kind == ColumnKind::Static { "static" } else { "regular" })
+            .cell("type", dropped.ty.clone().freeze())
+    };
+    all_tables(catalog, false).flat_map(|table| table.dropped.iter().map(move |dropped| row(table, dropped))).collect()
+}
+
+pub(super) fn types(catalog: &Catalog) -> Vec<RowBuilder> {
+    let row = |ty: &Arc<UserType>| {
+        let types: Vec<String> = ty.types.iter().map(ToString::to_string).collect();
+        RowBuilder::default()
+            .cell("keyspace_name", &ty.keyspace)
+            .cell("type_name", &ty.name)
+            .list("field_names", ty.names.iter().map(|name| &**name))
+            .list("field_types", types.iter().map(String::as_str))
+    };
+    of_schema(catalog, false).flat_map(|keyspace| keyspace.types.values().map(row)).collect()
 }
 
 pub(super) fn virtual_keyspaces(catalog: &Catalog) -> Vec<RowBuilder> {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{CqlType, Read, Reader, write};
+use super::{CqlType, Read, Reader, UserType, write};
 
 /// Consecutive `[bytes]`; the last item is an error when they are cut short.
 pub(super) struct Components<'a>(Reader<'a>);
@@ -78,10 +78,13 @@ pub fn write_tuple<'a>(components: impl Iterator<Item = Option<&'a [u8]>>) -> Ve
 }
 
 impl CqlType {
-    /// A valid serialised value as Cassandra keeps it: sets and maps sorted without duplicates. An empty collection that
-    /// is not frozen is `None` (null); values of other types stay as they are.
+    /// A valid serialised value as Cassandra keeps it: sets and maps sorted without duplicates, user-defined types that are not
+    /// frozen with all fields. An empty one that is not frozen is `None` (null); values of other types stay as they are.
     pub fn normalise<'a>(&self, bytes: impl Into<Cow<'a, [u8]>>) -> Option<Cow<'a, [u8]>> {
         let bytes = bytes.into();
+        if let CqlType::User(user) = self {
+            return user.write(&user.fields(&bytes)).map(Cow::Owned);
+        }
         if self.is_multi_cell() && bytes.get(..4) == Some(&[0; 4]) {
             return None;
         }
@@ -112,6 +115,19 @@ impl CqlType {
             _ => return true,
         };
         elements(bytes).step_by(step).flatten().is_sorted_by(|a, b| key.compare(a, b).is_lt())
+    }
+}
+
+impl UserType {
+    /// The fields of a valid serialised value; those that are missing are null.
+    pub fn fields<'a>(&self, bytes: &'a [u8]) -> Vec<Option<&'a [u8]>> {
+        let mut components = Components::new(bytes);
+        self.types.iter().map(|_| components.next().and_then(Result::ok).flatten()).collect()
+    }
+
+    /// Serialises all fields; `None` if each of them is null.
+    pub fn write(&self, fields: &[Option<&[u8]>]) -> Option<Vec<u8>> {
+        fields.iter().any(Option::is_some).then(|| write_tuple(fields.iter().copied()))
     }
 }
 

@@ -29,6 +29,11 @@ impl CqlType {
             CqlType::Decimal => bignum::compare_decimal(a, b),
             CqlType::List(_) | CqlType::Set(_) | CqlType::Map(_) => compare_elements(a, b, self.elements()),
             CqlType::Tuple(types) => compare_tuple(a, b, types),
+            CqlType::User(user) => compare_tuple(a, b, &user.types),
+            CqlType::Vector(_) => {
+                let mut orders = a.chunks(4).zip(b.chunks(4)).map(|(a, b)| CqlType::Float.compare(a, b));
+                orders.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+            }
             CqlType::Frozen(inner) => inner.compare(a, b),
             _ => a.cmp(b),
         }

@@ -25,6 +25,16 @@ impl CqlType {
                 write_sequence(nullable, out)
             }
             CqlType::Map(entry) => write_map(entry, bytes, out),
+            CqlType::Vector(_) => write_sequence(bytes.chunks(4).map(|value| (&CqlType::Float, Some(value))), out),
+            CqlType::User(user) => {
+                for (at, (value, ty)) in user.fields(bytes).into_iter().zip(&user.types).enumerate() {
+                    out.push_str(if at > 0 { ", " } else { "{" });
+                    let _ = write!(out, "{}: ", quoted(&user.names[at]));
+                    ty.write_json(value, out)?;
+                }
+                out.push('}');
+                Ok(())
+            }
             CqlType::Frozen(inner) => inner.write_json(value, out),
             native => native.scalar(bytes).map(|text| out.push_str(&text)),
         }

@@ -37,7 +37,12 @@ impl CqlType {
             CqlType::List(_) => validate_elements("list", bytes, self.elements()),
             CqlType::Set(_) => validate_elements("set", bytes, self.elements()),
             CqlType::Map(_) => validate_elements("map", bytes, self.elements()),
-            CqlType::Tuple(types) => validate_tuple(bytes, types),
+            CqlType::Tuple(types) => validate_parts(bytes, types, "tuple", |at| format!("{at}th component")),
+            CqlType::User(user) => {
+                let field = |at: usize| format!("{at}th field {}", user.names.get(at).map_or("", |name| name));
+                validate_parts(bytes, &user.types, "UDT", field)
+            }
+            CqlType::Vector(dimension) => validate_vector(self, bytes, 4 * usize::from(*dimension)),
             CqlType::Frozen(inner) => inner.validate(bytes),
             _ => Ok(()),
         }
@@ -58,18 +63,25 @@ fn validate_elements(name: &str, bytes: &[u8], types: &[CqlType]) -> Result<(), 
     if components.rest().is_empty() { Ok(()) } else { Err(format!("Unexpected extraneous bytes after {name} value")) }
 }
 
-fn validate_tuple(bytes: &[u8], types: &[CqlType]) -> Result<(), String> {
+/// Checks the components of a tuple or the fields of a user-defined type; those that are missing are null.
+fn validate_parts(bytes: &[u8], types: &[CqlType], what: &str, part: impl Fn(usize) -> String) -> Result<(), String> {
     let mut components = Components::new(bytes);
     for (index, ty) in types.iter().enumerate() {
-        // Missing components are null.
         let Some(component) = components.next() else { return Ok(()) };
-        let component = component.map_err(|_| format!("Not enough bytes to read {index}th component"))?;
-        component.map_or(Ok(()), |component| ty.validate(component))?;
+        let component = component.map_err(|_| format!("Not enough bytes to read {}", part(index)))?;
+        let wrong =
+            |error| if what == "UDT" { format!("Failure validating the {}; {error}", part(index)) } else { error };
+        component.map_or(Ok(()), |component| ty.validate(component)).map_err(wrong)?;
     }
-    if components.rest().is_empty() {
-        Ok(())
-    } else {
-        Err("Invalid remaining data after end of tuple value".to_owned())
+    if components.rest().is_empty() { Ok(()) } else { Err(format!("Invalid remaining data after end of {what} value")) }
+}
+
+fn validate_vector(ty: &CqlType, bytes: &[u8], length: usize) -> Result<(), String> {
+    match bytes.len().checked_sub(length) {
+        _ if bytes.is_empty() => Err("Invalid empty vector value".to_owned()),
+        Some(0) => Ok(()),
+        Some(more) => Err(format!("Unexpected {more} extraneous bytes after {ty} value")),
+        None => Err(format!("Not enough bytes to read a {ty}")),
     }
 }
 

@@ -120,6 +120,14 @@ impl<'a> Reader<'a> {
                 self.option();
                 self.option();
             }
+            0x30 => {
+                self.string();
+                self.string();
+                for _ in 0..self.short() {
+                    self.string();
+                    self.option();
+                }
+            }
             0x31 => {
                 for _ in 0..self.short() {
                     self.option();
@@ -149,7 +157,7 @@ impl<'a> Reader<'a> {
 
     fn schema_change(&mut self) -> SchemaChange {
         let (change, target, keyspace) = (self.string(), self.string(), self.string());
-        let table = (target == "TABLE").then(|| self.string());
+        let table = (target != "KEYSPACE").then(|| self.string());
         SchemaChange { change, target, keyspace, table }
     }
 

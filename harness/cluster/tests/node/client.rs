@@ -305,6 +305,7 @@ impl Client {
         self.request(EXECUTE, &execute_body(id, parameters))
     }
 
+    /// A logged BATCH.
     pub fn batch(&mut self, statements: &[(BatchStatement<'_>, &[Bind])], timestamp: Option<i64>) -> Answer {
         self.batch_of_kind(0, statements, timestamp)
     }

@@ -1,6 +1,8 @@
 //! A running node, seen from the other end of a socket.
 
 #[cfg(test)]
+mod altering;
+#[cfg(test)]
 mod answer;
 #[cfg(test)]
 mod client;
@@ -34,3 +36,5 @@ mod statements;
 mod transactions;
 #[cfg(test)]
 mod types;
+#[cfg(test)]
+mod user_types;

@@ -21,6 +21,8 @@ fn all() -> Vec<(&'static str, &'static str, Vec<u8>, Vec<u8>)> {
     let tuple = list(&[&int(7), b"x"])[4..].to_vec();
     let mut duration_class = vec![0, 0, 0, 44];
     duration_class.extend_from_slice(b"org.apache.cassandra.db.marshal.DurationType");
+    let vector = b"org.apache.cassandra.db.marshal.VectorType(org.apache.cassandra.db.marshal.FloatType , 2)";
+    let vector_class = [&[0, 0, 0, vector.len() as u8], &vector[..]].concat();
     let uuid = "123e4567e89b12d3a456426614174000";
     let uuid = (0..16).map(|at| u8::from_str_radix(&uuid[2 * at..2 * at + 2], 16).unwrap()).collect::<Vec<_>>();
     vec![
@@ -48,6 +50,7 @@ fn all() -> Vec<(&'static str, &'static str, Vec<u8>, Vec<u8>)> {
         ("map<text, int>", "{'b': 2, 'a': 1}", map, vec![0, 0x21, 0, 0xD, 0, 9]),
         ("frozen<list<int>>", "[]", list(&[]), vec![0, 0x20, 0, 9]),
         ("tuple<int, text>", "(7, 'x')", tuple, vec![0, 0x31, 0, 2, 0, 9, 0, 0xD]),
+        ("vector<float, 2>", "[1, -0.5]", [1f32.to_be_bytes(), (-0.5f32).to_be_bytes()].concat(), vector_class),
     ]
 }
 
