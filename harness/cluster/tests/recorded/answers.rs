@@ -59,6 +59,11 @@ fn statements_written_by_hand_are_answered_as_by_cassandra() {
 }
 
 #[test]
+fn counters_types_and_alterations_are_answered_as_by_cassandra() {
+    is_answered_as_cassandra_answers("counters-types-alter");
+}
+
+#[test]
 fn every_deliberate_difference_is_one() {
     let mut seen = vec![false; DELIBERATE.len()];
     for of in ["scylla", "cdrs-tokio", "by-hand"] {
