@@ -62,7 +62,7 @@ struct Parameters<'a> {
     timestamp: Option<i64>,
 }
 
-const STATEMENTS: [&str; 24] = [
+const STATEMENTS: [&str; 36] = [
     "CREATE KEYSPACE ks WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
     "USE ks",
     "CREATE TABLE ks.bench (pk bigint PRIMARY KEY, v1 bigint, v2 bigint)",
@@ -88,6 +88,18 @@ const STATEMENTS: [&str; 24] = [
     "BEGIN BATCH INSERT INTO ks.bench (pk, v1) VALUES (?, ?) UPDATE ks.wide SET s = ? WHERE a = 1 AND b = 'x' APPLY BATCH",
     "SELECT * FROM system_schema.columns WHERE keyspace_name = ? LIMIT 5",
     "SELECT * FROM system.local",
+    "CREATE TABLE ks.counts (pk int, ck int, s counter STATIC, c counter, PRIMARY KEY (pk, ck))",
+    "UPDATE ks.counts SET c = c + ?, s = s - ? WHERE pk = 1 AND ck = ?",
+    "SELECT * FROM ks.counts",
+    "CREATE TYPE ks.place (x int, name text)",
+    "CREATE TABLE ks.places (pk int PRIMARY KEY, u place, f frozen<place>, v vector<float, 1>)",
+    "UPDATE ks.places SET u.x = ?, f = ?, v = ? WHERE pk = 1",
+    "SELECT u.x, toJson(f), v FROM ks.places",
+    "ALTER TYPE ks.place ADD more int",
+    "ALTER TABLE ks.bench ADD v3 text",
+    "ALTER TABLE ks.bench DROP v1",
+    "ALTER TABLE ks.wide ADD s2 int STATIC",
+    "ALTER TABLE ks.wide DROP m",
 ];
 
 /// How many of the statements set the tables up.
