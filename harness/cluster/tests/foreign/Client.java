@@ -1,8 +1,12 @@
 import com.datastax.oss.driver.api.core.CqlSession;
+import com.datastax.oss.driver.api.core.cql.BatchStatement;
+import com.datastax.oss.driver.api.core.cql.DefaultBatchType;
 import com.datastax.oss.driver.api.core.cql.PreparedStatement;
 import com.datastax.oss.driver.api.core.cql.ResultSet;
 import com.datastax.oss.driver.api.core.cql.Row;
 import com.datastax.oss.driver.api.core.cql.SimpleStatement;
+import com.datastax.oss.driver.api.core.data.UdtValue;
+import com.datastax.oss.driver.api.core.type.UserDefinedType;
 import java.net.InetSocketAddress;
 import java.util.HashSet;
 import java.util.List;
@@ -45,6 +49,31 @@ class Client {
     String described = session.execute("DESCRIBE TABLE java.t").one().getString("create_statement");
     check(described.startsWith("CREATE TABLE java.t (\n    pk int PRIMARY KEY,\n    v text,\n"), described);
     check(session.getMetadata().getKeyspace("java").get().getTable("t").get().getColumns().size() == 3, "metadata");
+    countersTypesAndAlterations(session);
+  }
+
+  static void countersTypesAndAlterations(CqlSession session) {
+    session.execute("CREATE TABLE java.counts (pk int PRIMARY KEY, c counter)");
+    PreparedStatement add = session.prepare("UPDATE java.counts SET c = c + ? WHERE pk = ?");
+    session.execute(add.bind(5L, 1));
+    session.execute(BatchStatement.newInstance(DefaultBatchType.COUNTER, add.bind(1L, 1), add.bind(2L, 1)));
+    long count = session.execute("SELECT c FROM java.counts WHERE pk = 1").one().getLong("c");
+    check(count == 8, count);
+    session.execute("CREATE TYPE java.place (x int, name text)");
+    session.execute("CREATE TABLE java.places (pk int PRIMARY KEY, u place, l list<frozen<place>>)");
+    UserDefinedType place = session.getMetadata().getKeyspace("java").get().getUserDefinedType("place").get();
+    PreparedStatement insert = session.prepare("INSERT INTO java.places (pk, u, l) VALUES (?, ?, ?)");
+    session.execute(insert.bind(1, place.newValue(1, "one"), List.of(place.newValue(2, "two"))));
+    PreparedStatement select = session.prepare("SELECT * FROM java.places WHERE pk = ?");
+    Row row = session.execute(select.bind(1)).one();
+    check(row.getUdtValue("u").getString("name").equals("one"), row);
+    check(row.getList("l", UdtValue.class).get(0).getInt("x") == 2, row);
+    session.execute("ALTER TYPE java.place ADD more int");
+    session.execute("ALTER TABLE java.places ADD v int");
+    session.execute("UPDATE java.places SET u.more = 3, v = 4 WHERE pk = 1");
+    // The driver prepares it again by itself.
+    Row altered = session.execute(select.bind(1)).one();
+    check(altered.getInt("v") == 4 && altered.getUdtValue("u").getInt("more") == 3, altered);
   }
 
   static void check(boolean holds, Object found) {

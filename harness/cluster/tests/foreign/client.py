@@ -1,12 +1,40 @@
 """The Python driver at its defaults. Arguments: address and port of a node."""
 
 import sys
+from collections import namedtuple
 
 from cassandra import ConsistencyLevel, Unavailable
 from cassandra.cluster import Cluster, NoHostAvailable
-from cassandra.query import SimpleStatement
+from cassandra.query import BatchStatement, BatchType, SimpleStatement
 
 ROWS = 250
+
+
+def counters_types_and_alterations(session):
+    session.execute("CREATE TABLE counts (pk int PRIMARY KEY, c counter)")
+    add = session.prepare("UPDATE counts SET c = c + ? WHERE pk = ?")
+    batch = BatchStatement(BatchType.COUNTER)
+    for more in (1, 2, 3):
+        session.execute(add, (more, 1))
+        batch.add(add, (10 * more, 1))
+    session.execute(batch)
+    assert session.execute("SELECT c FROM counts WHERE pk = 1").one().c == 66
+    session.execute("CREATE TYPE place (x int, name text)")
+    session.execute("CREATE TABLE places (pk int PRIMARY KEY, u place, l list<frozen<place>>)")
+    Place = namedtuple("Place", "x name")
+    session.cluster.register_user_type("python", "place", Place)
+    insert = session.prepare("INSERT INTO places (pk, u, l) VALUES (?, ?, ?)")
+    session.execute(insert, (1, Place(1, "one"), [Place(2, "two")]))
+    select = session.prepare("SELECT * FROM places WHERE pk = 1")
+    row = session.execute(select).one()
+    assert (row.u, row.l) == (Place(1, "one"), [Place(2, "two")]), row
+    session.execute("ALTER TYPE place ADD more int")
+    assert session.cluster.metadata.keyspaces["python"].user_types["place"].field_names == ["x", "name", "more"]
+    session.execute("ALTER TABLE places ADD v int")
+    session.execute("UPDATE places SET u.more = 3, v = 4 WHERE pk = 1")
+    # The driver prepares it again by itself.
+    assert session.execute(select).one().v == 4
+    assert set(session.cluster.metadata.keyspaces["python"].tables["places"].columns) == {"pk", "u", "l", "v"}
 
 
 def main(address, port):
@@ -33,6 +61,7 @@ def main(address, port):
     described = session.execute("DESCRIBE TABLE t").one().create_statement
     assert described.startswith("CREATE TABLE python.t (\n    pk int PRIMARY KEY,\n    v text,\n"), described
     assert set(session.cluster.metadata.keyspaces["python"].tables["t"].columns) == {"pk", "v", "l"}
+    counters_types_and_alterations(session)
     session.execute("CREATE KEYSPACE three WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 3}")
     session.execute("CREATE TABLE three.t (pk int PRIMARY KEY)")
     try:

@@ -1,4 +1,5 @@
 //! Clients that others wrote, at their defaults: they connect, create, prepare, insert, read back, page, use IF and TTL, and describe.
+//! Those in Python and Java use counters and user-defined types, too, and alter tables.
 //!
 //! They are fetched by their package clients, so they run only if `CQLDYNO_FOREIGN` is set: `CQLDYNO_FOREIGN=1` runs those whose
 //! runtimes are there, `CQLDYNO_FOREIGN=required` fails without one. `CQLDYNO_OFFLINE=1` leaves all out.
