@@ -239,7 +239,6 @@ impl Import {
         let counters: Vec<String> =
             self.table.columns.iter().map(|one| one.name.clone()).filter(|name| self.counts(name)).collect();
         if !counters.is_empty() {
-            self.lose("Counters need a real cluster: name one with --target.".to_owned());
             let key: Vec<String> = self.table.key().cloned().collect();
             let bound = [&counters[..], &key].concat();
             let set: Vec<String> = counters.iter().map(|name| format!("{name} = {name} + ?")).collect();
