@@ -32,41 +32,36 @@ use crate::{Cell, Contender, CountedRounds, Pass, Place, Run, SummaryRow};
 /// What a run comes to against one reference; every comparison is fitted once.
 #[derive(Clone)]
 pub struct Analysis<'a> {
-    run: &'a Run,
-    every_cell: &'a [Cell],
+    /// The run as it was measured, whatever the reference is.
+    pub run: &'a Run,
+    /// The cells of all attempts.
+    pub every_cell: &'a [Cell],
     attempts: Attempts<'a>,
-    rounds: CountedRounds<'a>,
-    cells: Vec<&'a Cell>,
+    /// Which rounds count.
+    pub rounds: CountedRounds<'a>,
+    /// The cells of the attempts that count.
+    pub cells: Vec<&'a Cell>,
     /// The same by scenario and arrangement.
     by_place: Places<'a>,
-    reference: Option<&'a Contender>,
-    rows: Vec<SummaryRow>,
+    /// The contender that ratios are taken against.
+    pub reference: Option<&'a Contender>,
+    /// One row per scenario, arrangement, meter and contender, in the order of the run.
+    pub rows: Vec<SummaryRow>,
     /// The logarithms of the rows' ratios, one per row.
     logs: Vec<Option<LogRatio>>,
-    /// What its control says against the run.
-    doubts: Vec<String>,
-    warnings: Vec<String>,
-    findings: Vec<String>,
-    repeats: Option<String>,
-    until: Option<String>,
+    /// The warnings that the control gives, which take verdicts away.
+    pub doubts: Vec<String>,
+    /// What makes the run or parts of it doubtful, each a full sentence: it belongs with every table.
+    pub warnings: Vec<String>,
+    /// What was found, a sentence or two per entry: at least one entry.
+    pub findings: Vec<String>,
+    /// How many generations ran again, as a sentence.
+    pub(crate) repeats: Option<String>,
+    /// Why a run that ends at a width ended, as a sentence; `None` of any other run, and of one that the user ended.
+    pub until: Option<String>,
 }
 
 impl<'a> Analysis<'a> {
-    /// The run as it was measured, whatever the reference is.
-    pub fn run(&self) -> &'a Run {
-        self.run
-    }
-
-    /// The cells of the attempts that count.
-    pub fn cells(&self) -> &[&'a Cell] {
-        &self.cells
-    }
-
-    /// The cells of all attempts.
-    pub fn every_cell(&self) -> &'a [Cell] {
-        self.every_cell
-    }
-
     /// The cells of one place in the attempts that count.
     pub fn cells_in(&self, place: Place) -> &[&'a Cell] {
         cells_in(&self.by_place, place)
@@ -75,11 +70,6 @@ impl<'a> Analysis<'a> {
     /// Whether the cell is of the attempt that counts.
     pub fn counts(&self, cell: &Cell) -> bool {
         self.attempts.counts(cell)
-    }
-
-    /// The contender that ratios are taken against.
-    pub fn reference(&self) -> Option<&'a Contender> {
-        self.reference
     }
 
     /// Whether the reference is another one than the run's own.
@@ -92,34 +82,9 @@ impl<'a> Analysis<'a> {
         self.reference.is_some_and(|reference| is_control(&contender.id, contender.control, reference))
     }
 
-    /// One row per scenario, arrangement, meter and contender, in the order of the run.
-    pub fn rows(&self) -> &[SummaryRow] {
-        &self.rows
-    }
-
     /// Every row whose ratio has an interval, with the logarithm of the ratio.
     pub fn log_ratios(&self) -> impl Iterator<Item = (&SummaryRow, &LogRatio)> {
         self.rows.iter().zip(&self.logs).filter_map(|(row, log)| Some((row, log.as_ref()?)))
-    }
-
-    /// What makes the run or parts of it doubtful, each a full sentence: it belongs with every table.
-    pub fn warnings(&self) -> &[String] {
-        &self.warnings
-    }
-
-    /// The warnings that the control gives, which take verdicts away.
-    pub fn doubts(&self) -> &[String] {
-        &self.doubts
-    }
-
-    /// What was found, a sentence or two per entry: at least one entry.
-    pub fn findings(&self) -> &[String] {
-        &self.findings
-    }
-
-    /// How many generations ran again, as a sentence.
-    pub fn attempts(&self) -> Option<&str> {
-        self.repeats.as_deref()
     }
 
     /// The row with the widest interval of CPU time per statement, and half its width as a share.
@@ -138,16 +103,6 @@ impl<'a> Analysis<'a> {
     /// Whether every interval of CPU time per statement is known, to this share or better.
     pub fn is_within(&self, until: f64) -> bool {
         self.widest().is_some_and(|(_, half)| half <= until)
-    }
-
-    /// Why a run that ends at a width ended, as a sentence; `None` of any other run, and of one that the user ended.
-    pub fn until(&self) -> Option<&str> {
-        self.until.as_deref()
-    }
-
-    /// Which rounds count.
-    pub fn rounds(&self) -> &CountedRounds<'a> {
-        &self.rounds
     }
 
     /// Whether fewer than half of the rounds count. Then the run has figures and no verdict, and its first line is to say so.

@@ -120,7 +120,7 @@ fn the_default_output_of_one_scenario_fits_80_by_24_and_of_three_80_by_60() {
 fn a_ratio_on_a_short_line_is_the_quotient_of_the_figures_beside_it() {
     let (run, cells) = sample::blocks(12);
     let analysis = Analysis::new(&run, &cells);
-    let base = analysis.reference().unwrap();
+    let base = analysis.reference.unwrap();
     for place in analysis.places() {
         for one in run.contenders.iter().filter(|one| !one.control) {
             let row = |who| analysis.row(place, who, CPU_PER_STATEMENT).unwrap();
@@ -353,7 +353,7 @@ fn an_arrangement_with_a_note_ends_with_one_full_stop_in_markdown() {
 #[test]
 fn an_arrangement_with_more_threads_than_cores_has_a_warning() {
     let (mut run, cells) = sample::run();
-    let warnings = |run: &Run| Analysis::new(run, &cells).warnings().to_vec();
+    let warnings = |run: &Run| Analysis::new(run, &cells).warnings;
     let before = warnings(&run);
     run.plan.arrangements[0].runtime = "multi:99".to_owned();
     let after = warnings(&run);
@@ -659,6 +659,6 @@ fn who_is_not_asked_a_scenario_is_a_row_with_the_reason_and_a_table_says_what_a_
         assert!(!text.contains("not run"), "{text}");
     }
     let analysis = Analysis::new(&run, &cells);
-    let row = analysis.rows().iter().find(|row| row.contender == "scylla" && row.scenario == "writes").unwrap();
+    let row = analysis.rows.iter().find(|row| row.contender == "scylla" && row.scenario == "writes").unwrap();
     assert_eq!(row.unavailable.as_deref(), Some("It does not declare the capability."));
 }

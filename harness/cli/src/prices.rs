@@ -111,8 +111,8 @@ impl<'a> Prices<'a> {
     /// Of every scenario and arrangement of a run against its reference; none without one. The rows `absent` were not measured, for
     /// the reason beside each.
     pub fn of(analysis: &'a Analysis, driver: Option<&DriverInfo>, absent: &[(&str, &str)]) -> Vec<Prices<'a>> {
-        let Some(base) = analysis.reference() else { return Vec::new() };
-        let others = || analysis.run().contenders.iter().filter(|one| !one.control && one.id != base.id);
+        let Some(base) = analysis.reference else { return Vec::new() };
+        let others = || analysis.run.contenders.iter().filter(|one| !one.control && one.id != base.id);
         let price = |place: Place, one: &Contender| {
             let setting = setting(one, base);
             Price { words: words(&setting, driver), setting, ..Price::of(analysis, place, [base, one]) }

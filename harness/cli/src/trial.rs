@@ -105,9 +105,9 @@ pub fn show(finished: &Finished, format: Format, look: Look, quiet: bool, named:
             lines.push(resume);
         }
         if !is_table(format) {
-            lines.extend(analysis.warnings().iter().map(|warning| format!("Warning: {}", plain(warning))));
-            lines.extend(analysis.until().map(str::to_owned));
-            lines.extend(analysis.findings().iter().cloned());
+            lines.extend(analysis.warnings.iter().map(|warning| format!("Warning: {}", plain(warning))));
+            lines.extend(analysis.until.clone());
+            lines.extend(analysis.findings.iter().cloned());
             lines.push(format!("The page is {}.", page(folder).display()));
         }
         lines.iter().for_each(|line| progress.say(line));
@@ -125,12 +125,12 @@ fn writing(cells: usize) -> Option<String> {
 /// Whether every contender did what was asked. A driver that is not here counts as a failure only if it was `named` by itself, which a
 /// release of `NAME@all` was not.
 fn outcome(analysis: &Analysis, named: bool) -> Outcome {
-    let run = analysis.run();
+    let run = analysis.run;
     let by_itself = |one: &Contender| named && (run.plan.releases.is_empty() || run.plan.releases.contains(&one.id));
     let is_here = |one: &Contender| one.unavailable.is_none() || (!by_itself(one) && one.role == Role::Driver);
     if run.interrupted {
         Outcome::Interrupted
-    } else if analysis.cells().iter().all(|cell| cell.counts() || shows_a_limit(run, cell))
+    } else if analysis.cells.iter().all(|cell| cell.counts() || shows_a_limit(run, cell))
         && run.contenders.iter().all(is_here)
     {
         Outcome::Done

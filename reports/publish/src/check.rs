@@ -69,7 +69,7 @@ fn together(runs: &[PublishedRun]) -> Vec<String> {
         plans.entry(run.plan()).or_default().push((run.name.clone(), run.analysis()));
     }
     let of = |plan: &Vec<(String, Analysis)>| {
-        Combined::of(plan).map_or_else(|why| vec![why], |combined| combined.analysis().doubts().to_vec())
+        Combined::of(plan).map_or_else(|why| vec![why], |combined| combined.analysis.doubts)
     };
     plans.values().filter(|plan| plan.len() > 1).flat_map(of).collect()
 }
@@ -118,8 +118,8 @@ impl Check<'_> {
             }
         }
         self.completeness();
-        let too_few = self.analysis.rounds().sentence().filter(|_| self.analysis.has_too_few_rounds());
-        let doubts = self.analysis.doubts().iter().cloned().chain(too_few).filter(|doubt| !tell(self.notes, doubt));
+        let too_few = self.analysis.rounds.sentence().filter(|_| self.analysis.has_too_few_rounds());
+        let doubts = self.analysis.doubts.iter().cloned().chain(too_few).filter(|doubt| !tell(self.notes, doubt));
         doubts.collect::<Vec<String>>().iter().for_each(|what| self.say(CELLS, format!(": {what}")));
         self.files();
     }

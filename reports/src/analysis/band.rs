@@ -122,7 +122,7 @@ mod tests {
                 }
             }
             let is = |row: &&SummaryRow| row.contender == "cassandra-cpp" && row.is_primary();
-            let row = Analysis::new(&run, &cells).rows().iter().find(is).unwrap().clone();
+            let row = Analysis::new(&run, &cells).rows.iter().find(is).unwrap().clone();
             (row.interval.unwrap(), row.verdict)
         };
         let (interval, of_multi) = verdict("multi:2");

@@ -126,7 +126,7 @@ impl Judgement {
     pub fn within(recorded: &Recorded, check: &Check) -> Result<Judgement, CheckError> {
         let Recorded { run, cells, .. } = recorded;
         let analysis = Analysis::against(run, cells, check.reference.as_deref());
-        let base = analysis.reference().ok_or(CheckError::NoReference)?;
+        let base = analysis.reference.ok_or(CheckError::NoReference)?;
         let is_other = |one: &&Contender| one.role == Role::Driver && !one.control && one.id != base.id;
         let candidates: Vec<&Contender> = run.contenders.iter().filter(is_other).collect();
         // A driver that could not be asked is missing only if it was named.
@@ -143,20 +143,20 @@ impl Judgement {
             }
         }
         let is_judged = |row: &&SummaryRow| row.is_primary() && judged.iter().any(|one| one.id == row.contender);
-        let rows = || analysis.rows().iter().filter(is_judged);
+        let rows = || analysis.rows.iter().filter(is_judged);
         if let (true, Some(why)) =
             (rows().all(|row| row.interval.is_none()), rows().find_map(|row| row.no_interval.as_ref()))
         {
             return Err(CheckError::NoInterval(plain(why)));
         }
         let lines: Vec<Checked> = rows().map(|row| by_interval(&analysis, row, check)).collect();
-        let warnings = analysis.warnings().to_vec();
+        let warnings = analysis.warnings;
         let about = format!(
             "CPU time per statement over that of {}, from 95 % intervals that hold for the whole run at once; the threshold is {}.",
             plain(&base.label),
             percent(check.threshold),
         );
-        Ok(Judgement { about, lines, warnings, findings: analysis.findings().to_vec() })
+        Ok(Judgement { about, lines, warnings, findings: analysis.findings })
     }
 }
 

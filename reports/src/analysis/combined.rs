@@ -62,7 +62,8 @@ pub struct Agreement {
 
 /// What several runs of one plan come to.
 pub struct Combined<'a> {
-    analysis: Analysis<'a>,
+    /// All runs as if they were one: the rows, findings and warnings are of all, run and cells those of the first.
+    pub analysis: Analysis<'a>,
     /// One row per meter, scenario, arrangement and contender.
     pub rows: Vec<CombinedRow>,
     /// How many runs there are.
@@ -88,7 +89,7 @@ impl<'a> Combined<'a> {
             return Err(refused("it takes two runs of one plan; name another run.".to_owned()));
         };
         plans::same(named).map_err(refused)?;
-        let reference = first.reference().ok_or_else(|| refused("no driver took part; run it with two.".to_owned()))?;
+        let reference = first.reference.ok_or_else(|| refused("no driver took part; run it with two.".to_owned()))?;
         let has_interval = |row: &SummaryRow| row.is_primary() && !row.control && row.interval.is_some();
         if let Some((name, one)) = named.iter().find(|(_, one)| !one.rows.iter().any(has_interval)) {
             let why = one.rows.iter().find_map(|row| row.no_interval.as_deref());
@@ -131,11 +132,6 @@ impl<'a> Combined<'a> {
         all.further = further::further(&all.analysis, time, " in further runs");
         all.remarks = all.sentences().into_iter().chain(plans::other_builds(named)).collect();
         Ok(all)
-    }
-
-    /// All runs as if they were one: the rows, findings and warnings are of all, run and cells those of the first.
-    pub fn analysis(&self) -> &Analysis<'a> {
-        &self.analysis
     }
 
     /// In how many runs the verdict by that meter was the same, for example `3 of 3`; `None` without a verdict.

@@ -320,7 +320,7 @@ mod tests {
                     .insert(CPU_PER_STATEMENT.to_owned(), crate::Measure::value(cpu, crate::Unit::Microseconds));
             }
             let is = |row: &&SummaryRow| row.contender == id && row.scenario == "writes" && row.is_primary();
-            crate::Analysis::new(&run, &cells).rows().iter().find(is).unwrap().clone()
+            crate::Analysis::new(&run, &cells).rows.iter().find(is).unwrap().clone()
         };
         let low = row("cdrs-tokio", 1.0).interval.unwrap()[0];
         let (other, version) = (row("cdrs-tokio", 1.015 / low), row("scylla@1.8.0+tokio=1.44.2", 1.015 / low));
@@ -343,7 +343,7 @@ mod tests {
                 .insert(CPU_PER_STATEMENT.to_owned(), crate::Measure::value(slower, crate::Unit::Microseconds));
         }
         let analysis = crate::Analysis::new(&run, &cells);
-        let (rows, warnings) = (analysis.rows(), analysis.warnings());
+        let (rows, warnings) = (&analysis.rows, &analysis.warnings);
         assert_eq!(warnings.len(), 1);
         assert!(
             warnings[0].starts_with("The control is scylla@1.9.0 once more and should cost the same"),
@@ -359,7 +359,7 @@ mod tests {
         run.contenders.iter_mut().find(|one| one.id == "cdrs-tokio").unwrap().in_flight = Some(1);
         let analysis = crate::Analysis::new(&run, &cells);
         let row =
-            analysis.rows().iter().find(|row| row.contender == "cdrs-tokio" && row.meter == CPU_PER_STATEMENT).unwrap();
+            analysis.rows.iter().find(|row| row.contender == "cdrs-tokio" && row.meter == CPU_PER_STATEMENT).unwrap();
         assert!(row.median.is_some() && row.level.is_some());
         assert_eq!((row.ratio, row.interval, row.verdict), (None, None, None));
         assert_eq!(
@@ -379,9 +379,9 @@ mod tests {
             let spoilt = of_control.find(|cell| cell.scenario == "writes" && cell.block == 7).unwrap();
             (spoilt.failed, spoilt.void) = (failed.map(str::to_owned), void.map(str::to_owned));
             let analysis = crate::Analysis::new(&run, &cells);
-            let (rows, warnings) = (analysis.rows(), analysis.warnings());
+            let (rows, warnings) = (&analysis.rows, &analysis.warnings);
             assert_eq!(
-                warnings,
+                *warnings,
                 [format!(
                     "The control, scylla@1.9.0 once more, has no interval in writes on multi:2 ({why}). There is no verdict \
                      there, because nothing shows that only the drivers differed."
@@ -403,7 +403,7 @@ mod tests {
         run.contenders.retain(|contender| !contender.control);
         cells.retain(|cell| cell.contender != "scylla#control");
         let analysis = crate::Analysis::new(&run, &cells);
-        let (rows, warnings) = (analysis.rows(), analysis.warnings());
+        let (rows, warnings) = (&analysis.rows, &analysis.warnings);
         assert!(warnings.is_empty(), "{warnings:?}");
         let is = |row: &&SummaryRow| row.contender == "cdrs-tokio" && row.meter == CPU_PER_STATEMENT;
         assert_eq!(rows.iter().find(is).unwrap().verdict, Some(Verdict::Dearer));

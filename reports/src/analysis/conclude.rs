@@ -133,7 +133,7 @@ fn crowded(arrangement: &ArrangementInfo) -> Option<String> {
 }
 /// Why a run that ends at a width ended, as a sentence.
 fn until(analysis: &Analysis) -> Option<String> {
-    let run = analysis.run();
+    let run = analysis.run;
     let until = run.plan.until.filter(|_| run.is_complete())?;
     let (share, generations) = (percent(until), count(run.blocks().into(), "generation"));
     if analysis.is_within(until) {
@@ -162,7 +162,7 @@ mod tests {
 
     fn find<'a>(analysis: &'a Analysis, contender: &str) -> &'a SummaryRow {
         let is = |row: &&SummaryRow| row.contender == contender && row.meter == CPU_PER_STATEMENT;
-        analysis.rows().iter().find(is).unwrap()
+        analysis.rows.iter().find(is).unwrap()
     }
 
     #[test]
@@ -172,8 +172,8 @@ mod tests {
         assert_eq!(names, ["scylla", "cdrs-tokio"]);
         let own = Analysis::new(&run, &cells);
         let summary = own.turned("cdrs-tokio");
-        assert_eq!(summary.reference().map(|one| one.id.as_str()), Some("cdrs-tokio"));
-        assert!(summary.is_turned() && summary.run() == &run);
+        assert_eq!(summary.reference.map(|one| one.id.as_str()), Some("cdrs-tokio"));
+        assert!(summary.is_turned() && summary.run == &run);
         let scylla = find(&summary, "scylla");
         assert_eq!(scylla.verdict, Some(Verdict::Cheaper));
         let inverse = find(&own, "cdrs-tokio").ratio.unwrap();
@@ -182,7 +182,7 @@ mod tests {
         assert!(control.interval.is_some() && control.verdict.is_none(), "{control:?}");
         for same in [summary.turned("scylla"), Analysis::against(&run, &cells, Some("nobody"))] {
             assert!(!same.is_turned());
-            assert_eq!((same.rows(), same.warnings(), same.findings()), (own.rows(), own.warnings(), own.findings()));
+            assert_eq!((&same.rows, &same.warnings, &same.findings), (&own.rows, &own.warnings, &own.findings));
         }
     }
 
@@ -211,9 +211,9 @@ mod tests {
             cell.measures.insert(CPU_PER_STATEMENT.to_owned(), Measure::value(slower, Unit::Microseconds));
         }
         let summary = Analysis::against(&run, &cells, Some("cdrs-tokio"));
-        assert!(summary.rows().iter().all(|row| row.verdict.is_none()));
-        assert!(summary.rows().iter().any(|row| row.interval.is_some()));
-        assert_eq!(summary.warnings().len(), 1);
+        assert!(summary.rows.iter().all(|row| row.verdict.is_none()));
+        assert!(summary.rows.iter().any(|row| row.interval.is_some()));
+        assert_eq!(summary.warnings.len(), 1);
     }
 
     #[test]
@@ -236,7 +236,7 @@ mod tests {
         let whole: serde_json::Value = serde_json::from_str(&document).unwrap();
         assert_eq!(whole["reference"], "cdrs-tokio");
         let rows: Vec<SummaryRow> = serde_json::from_value(whole["summary"].clone()).unwrap();
-        assert_eq!(rows, Analysis::against(&run, &cells, Some("cdrs-tokio")).rows());
+        assert_eq!(rows, Analysis::against(&run, &cells, Some("cdrs-tokio")).rows);
         assert_eq!(Recorded::from_document(&document).unwrap().run, run);
         assert_eq!(shown::against("json", &run, &cells, "scylla"), shown::json(&run, &cells));
     }

@@ -71,7 +71,7 @@ mod tests {
     fn said(verdict: Verdict, ratios: &[(&str, f64)]) -> Option<String> {
         let (run, cells) = sample::blocks(12);
         let is = |row: &&SummaryRow| row.contender == "cdrs-tokio" && row.is_primary() && row.scenario == "writes";
-        let row = Analysis::new(&run, &cells).rows().iter().find(is).unwrap().clone();
+        let row = Analysis::new(&run, &cells).rows.iter().find(is).unwrap().clone();
         let count = |(meter, ratio): &(&str, f64)| SummaryRow {
             meter: (*meter).to_owned(),
             range: Some([ratio - 0.1, ratio + 0.1]),
@@ -129,8 +129,7 @@ mod tests {
 
     #[test]
     fn system_calls_that_explain_a_verdict_leave_no_doubt() {
-        let doubtful =
-            |(run, cells): (Run, Vec<Cell>)| Analysis::new(&run, &cells).rows().iter().any(|row| row.doubtful);
+        let doubtful = |(run, cells): (Run, Vec<Cell>)| Analysis::new(&run, &cells).rows.iter().any(|row| row.doubtful);
         assert!(doubtful(doubted(0)) && !doubtful(with_fewer_instructions(0)));
         let (run, mut cells) = with_fewer_instructions(0);
         for cell in cells.iter_mut().filter(|cell| cell.get(SYSCALLS_PER_STATEMENT).is_some()) {

@@ -61,7 +61,7 @@ mod tests {
     use crate::{Analysis, Cell, SummaryRow, sample};
 
     fn headline(run: &Run, cells: &[Cell]) -> Vec<String> {
-        Analysis::new(run, cells).findings().to_vec()
+        Analysis::new(run, cells).findings
     }
 
     fn cut_short(blocks: u32) -> (Run, Vec<Cell>) {
@@ -81,7 +81,7 @@ mod tests {
         );
         assert_eq!(run.blocks(), 9);
         let cdrs = |row: &&SummaryRow| row.contender == "cdrs-tokio" && row.interval.is_some();
-        assert_eq!(Analysis::new(&run, &cells).rows().iter().find(cdrs).unwrap().blocks, Some(9));
+        assert_eq!(Analysis::new(&run, &cells).rows.iter().find(cdrs).unwrap().blocks, Some(9));
         assert_eq!(why_cut_short(&sample::run().0), None);
         let one = CutShort { within_ms: 1_000, blocks: 1, missing_ms: 400 };
         let mut run = Run { cut_short: Some(one), ..run };
@@ -108,13 +108,13 @@ mod tests {
                 let text = exporter.one(&Analysis::new(&run, &cells), crate::Look::default()).unwrap();
                 text.split_whitespace().collect::<Vec<_>>().join(" ")
             };
-            let sentence = Analysis::new(&run, &cells).until().map(str::to_owned);
+            let sentence = Analysis::new(&run, &cells).until;
             for format in ["table", "markdown", "time", "html"] {
                 let shown = text(format).replace('\\', "");
                 assert!(sentence.iter().all(|said| shown.contains(said)), "{sentence:?} in {format}: {shown}");
             }
             let turned = Analysis::against(&run, &cells, Some("cdrs-tokio"));
-            assert_eq!(turned.until(), sentence.as_deref(), "whatever ratios are taken against");
+            assert_eq!(turned.until, sentence, "whatever ratios are taken against");
             sentence
         };
         assert_eq!(said(0.25, &run).unwrap(), "All intervals were within 25 % after 12 generations.");
@@ -132,14 +132,14 @@ mod tests {
             )
         );
         let without = Analysis::new(&run, &cells);
-        let widest = without.rows().iter().filter(|row| !row.exploratory).filter_map(|row| row.interval);
+        let widest = without.rows.iter().filter(|row| !row.exploratory).filter_map(|row| row.interval);
         assert_eq!(widest.map(cqldyno_statistics::half_width).fold(0.0, f64::max), half, "the control's, too");
         let all = Run { cut_short: None, ..run.clone() };
         assert!(said(0.001, &all).unwrap().starts_with("All 240 generations ran before all intervals were within"));
         for open in [Run { interrupted: true, ..run.clone() }, Run { ended: None, ..run.clone() }] {
             assert_eq!(said(0.25, &open), None);
         }
-        assert_eq!(Analysis::new(&run, &cells).until(), None, "not asked for");
+        assert_eq!(Analysis::new(&run, &cells).until, None, "not asked for");
     }
 
     #[test]

@@ -166,7 +166,7 @@ mod tests {
                 [(ALLOCATIONS_PER_STATEMENT.to_owned(), Measure::value(allocations[at], Unit::Count))].into();
             cells.push(Cell { measures, ..of(Pass::Allocations) });
         }
-        Analysis::new(&run, &cells).findings().to_vec()
+        Analysis::new(&run, &cells).findings
     }
 
     #[test]

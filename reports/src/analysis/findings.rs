@@ -281,7 +281,7 @@ mod tests {
     use crate::{Analysis, Cell, Measure, Unit, sample};
 
     fn of(run: &Run, cells: &[Cell]) -> Vec<String> {
-        Analysis::new(run, cells).findings().to_vec()
+        Analysis::new(run, cells).findings
     }
 
     /// The sample without cassandra-cpp; cdrs-tokio costs `cost` in `scenario`, and scylla 4.

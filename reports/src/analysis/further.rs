@@ -34,7 +34,7 @@ pub(crate) fn time_of(cells: &[Cell]) -> Option<Duration> {
 /// they would take more. `None` if nothing is inconclusive.
 pub(crate) fn further(analysis: &Analysis, time: Option<Duration>, more: &str) -> Option<String> {
     let widest = |meter: &str| {
-        let open = analysis.rows().iter().filter(|row| row.meter == meter && !row.control);
+        let open = analysis.rows.iter().filter(|row| row.meter == meter && !row.control);
         let open = open.filter(|row| row.verdict == Some(Verdict::Inconclusive));
         open.max_by(|a, b| a.detectable.unwrap_or(0.0).total_cmp(&b.detectable.unwrap_or(0.0)))
     };
@@ -46,8 +46,8 @@ pub(crate) fn further(analysis: &Analysis, time: Option<Duration>, more: &str) -
 
 /// The share that the row's whole interval must lie beyond.
 pub(crate) fn beyond(analysis: &Analysis, row: &SummaryRow) -> f64 {
-    let run = analysis.run();
-    match run.contender(&row.contender).zip(analysis.reference()) {
+    let run = analysis.run;
+    match run.contender(&row.contender).zip(analysis.reference) {
         Some((own, reference)) if row.is_primary() => band::beyond(run, &row.arrangement, own, reference),
         Some((own, reference)) => band::between(run, &row.arrangement, own, reference),
         None => 0.0,
@@ -89,7 +89,7 @@ fn in_two_digits(time: Duration) -> Duration {
 impl Analysis<'_> {
     /// What the run would take to show such a difference in that row, as a clause. `None` if it is not known.
     pub fn to_show(&self, row: &SummaryRow, difference: f64) -> Option<String> {
-        to_show(row, beyond(self, row), Some(difference), time_of(self.every_cell()), MORE)
+        to_show(row, beyond(self, row), Some(difference), time_of(self.every_cell), MORE)
     }
 }
 
@@ -113,7 +113,7 @@ mod tests {
     fn row(detectable: f64) -> SummaryRow {
         let (run, cells) = taking(10);
         let analysis = Analysis::new(&run, &cells);
-        let found = analysis.rows().iter().find(|row| row.contender == "cdrs-tokio" && row.is_primary()).unwrap();
+        let found = analysis.rows.iter().find(|row| row.contender == "cdrs-tokio" && row.is_primary()).unwrap();
         SummaryRow { detectable: Some(detectable), verdict: Some(Verdict::Inconclusive), ..found.clone() }
     }
 
@@ -155,7 +155,7 @@ mod tests {
             cell.measures.insert(CPU_PER_STATEMENT.to_owned(), crate::Measure::value(cost, crate::Unit::Microseconds));
         }
         let analysis = Analysis::new(&run, &cells);
-        let said = analysis.findings().last().unwrap();
+        let said = analysis.findings.last().unwrap();
         assert!(said.starts_with("Where CPU time is inconclusive, about "), "{said}");
         assert!(said.ends_with(" more would show a difference of 4 %."), "{said}");
         for format in ["table", "markdown", "html", "json"] {
@@ -164,6 +164,6 @@ mod tests {
             assert!(text.contains(said.as_str()), "{format}: {text}");
         }
         let stopped = Run { interrupted: true, ..run.clone() };
-        assert!(!Analysis::new(&stopped, &cells).findings().iter().any(|said| said.contains("inconclusive")));
+        assert!(!Analysis::new(&stopped, &cells).findings.iter().any(|said| said.contains("inconclusive")));
     }
 }

@@ -218,7 +218,7 @@ impl History {
 
     /// The releases of a run that compares all of them; `None` of any other.
     pub(crate) fn of_releases(analysis: &Analysis) -> Option<Group> {
-        let (run, cells) = (analysis.run(), analysis.every_cell());
+        let (run, cells) = (analysis.run, analysis.every_cell);
         let one = (!run.plan.releases.is_empty()).then_some(Member { name: "", run, cells, notes: &[] })?;
         let mut group = History::of(By::Version, vec![one], Vec::new()).groups.pop()?;
         for line in group.panels.iter_mut().flat_map(|panel| &mut panel.lines) {
@@ -293,7 +293,7 @@ struct Found {
 fn collect(by: By, at: usize, one: &Member, panels: &mut BTreeMap<Key, Vec<Found>>) {
     let Member { run, cells, .. } = *one;
     let analysis = Analysis::new(run, cells);
-    for (row, log) in analysis.rows().iter().zip(&analysis.logs).filter(|(row, _)| !row.control) {
+    for (row, log) in analysis.rows.iter().zip(&analysis.logs).filter(|(row, _)| !row.control) {
         let meter = METERS.iter().position(|(id, _)| *id == row.meter);
         let scenario = run.scenarios.iter().find(|one| one.name == row.scenario);
         let arrangement = run.plan.arrangements.iter().find(|one| one.id == row.arrangement);
@@ -326,12 +326,12 @@ fn collect(by: By, at: usize, one: &Member, panels: &mut BTreeMap<Key, Vec<Found
 
 /// The contender's figure, or why there is none; `None` if the run did not measure it.
 fn point(run: usize, row: &SummaryRow, contender: &Contender, place: Place, analysis: &Analysis) -> Option<Point> {
-    let pass = analysis.run().measure(&row.meter).map(|known| known.pass);
+    let pass = analysis.run.measure(&row.meter).map(|known| known.pass);
     let mine = analysis.cells_in(place).iter().filter(|cell| {
         cell.contender == row.contender
             && pass.is_none_or(|pass| cell.pass == pass)
             && cell.counts()
-            && !analysis.rounds().leave_out(cell)
+            && !analysis.rounds.leave_out(cell)
     });
     // The turns of a generation share its processes, so they come to one figure.
     let mut generations: BTreeMap<(u32, Option<usize>), Vec<f64>> = BTreeMap::new();

@@ -149,7 +149,7 @@ impl Analysis<'_> {
         let interval = intervals.and_then(|all| all.into_iter().reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])]));
         let holds = rows.iter().all(|row| row.verdict.is_some_and(Verdict::holds));
         let why = || {
-            let said = rows.iter().find_map(|row| row.no_interval.clone()).or_else(|| self.warnings().first().cloned());
+            let said = rows.iter().find_map(|row| row.no_interval.clone()).or_else(|| self.warnings.first().cloned());
             said.unwrap_or_else(|| "The cores were busy or slow in too many of its rounds.".to_owned())
         };
         (interval, interval.filter(|_| holds).map(|interval| judged(interval, same_time())).ok_or_else(why))

@@ -267,7 +267,7 @@ pub(crate) mod tests {
 
     fn row<'a>(analysis: &'a Analysis, scenario: &str, contender: &str) -> &'a SummaryRow {
         let is = |row: &&SummaryRow| (row.scenario.as_str(), row.contender.as_str()) == (scenario, contender);
-        analysis.rows().iter().filter(is).find(|row| row.meter == CPU_PER_STATEMENT).unwrap()
+        analysis.rows.iter().filter(is).find(|row| row.meter == CPU_PER_STATEMENT).unwrap()
     }
 
     #[test]
@@ -380,14 +380,14 @@ pub(crate) mod tests {
         let mut cells = clean.clone();
         moved(&mut cells, |cell| cell.round.is_some_and(|round| is_busy(cell.block, round)));
         let [before, after] = [&clean, &cells].map(|cells| Analysis::new(&run, cells));
-        assert_eq!(before.rounds().counting(), Some((36, 48)));
-        assert_eq!(before.rows(), after.rows());
+        assert_eq!(before.rounds.counting(), Some((36, 48)));
+        assert_eq!(before.rows, after.rows);
         let cdrs = row(&after, "writes", "cdrs-tokio");
         assert_eq!((cdrs.verdict, cdrs.n, cdrs.blocks), (Some(Verdict::Dearer), 18, Some(12)));
-        assert!(after.warnings().is_empty() && !after.has_too_few_rounds(), "{:?}", after.warnings());
+        assert!(after.warnings.is_empty() && !after.has_too_few_rounds(), "{:?}", after.warnings);
         let (run, mut all) = turns(|_, _, _| quiet());
         moved(&mut all, |cell| cell.round.is_some_and(|round| is_busy(cell.block, round)));
-        assert_ne!(Analysis::new(&run, &all).rows(), after.rows(), "where they count they are seen");
+        assert_ne!(Analysis::new(&run, &all).rows, after.rows, "where they count they are seen");
         let text = text("table", &after);
         assert!(text.contains("\n36 of 48 rounds count; in the others the cores were busy.\n"), "{text}");
         let said = "rounds    36 of 48 count. 12 of 48 rounds do not count, because the cores were busy. For example generation 2, \
@@ -413,11 +413,11 @@ pub(crate) mod tests {
             let (run, cells) =
                 turns(|_, block, round| if 2 * block + round < 3 + busy_rounds { disturbed() } else { quiet() });
             let analysis = Analysis::new(&run, &cells);
-            let rows = analysis.rows().iter().filter(|row| row.contender == "cdrs-tokio" && row.is_primary());
+            let rows = analysis.rows.iter().filter(|row| row.contender == "cdrs-tokio" && row.is_primary());
             assert!(rows.clone().all(|row| row.median.is_some() && row.ratio.is_some()));
             let rows: Vec<_> = rows.map(|row| (row.interval.is_some(), row.verdict)).collect();
             let first = |format: &str| text(format, &analysis).lines().next().unwrap().to_owned();
-            (rows, ["table", "time", "markdown"].map(first), analysis.findings().to_vec())
+            (rows, ["table", "time", "markdown"].map(first), analysis.findings.to_vec())
         };
         let (rows, first, _) = verdicts(8);
         assert_eq!(rows, [(true, Some(Verdict::Dearer)); 2], "16 of 24 count");
@@ -448,7 +448,7 @@ pub(crate) mod tests {
             };
             let (run, cells) = turns(of);
             let analysis = Analysis::new(&run, &cells);
-            assert_eq!(analysis.rounds().counting(), Some((counting, 48)));
+            assert_eq!(analysis.rounds.counting(), Some((counting, 48)));
             assert!(!analysis.has_too_few_rounds());
             ["writes", "reads"].map(|scenario| row(&analysis, scenario, "cdrs-tokio").verdict)
         };

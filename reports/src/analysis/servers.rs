@@ -37,13 +37,13 @@ const DIFFERS: &str = "differs";
 impl Analysis<'_> {
     /// Every driver that both have an interval of, in the order of this run; nothing if the references differ. Drivers are told by label.
     pub fn carried(&self, other: &Analysis) -> Vec<Carried> {
-        let labels = [self, other].map(|one| one.reference().map(|base| &base.label));
+        let labels = [self, other].map(|one| one.reference.map(|base| &base.label));
         if labels[0] != labels[1] {
             return Vec::new();
         }
         let is_compared = |row: &SummaryRow| {
             row.meter == CPU_PER_STATEMENT
-                && !self.reference().is_some_and(|base| is_control(&row.contender, row.control, base))
+                && !self.reference.is_some_and(|base| is_control(&row.contender, row.control, base))
         };
         let both = self.log_ratios().filter(|(row, _)| is_compared(row)).filter_map(|(row, log)| {
             let (there, on_other) = other.log_ratios().find(|(one, _)| one.is_as(row))?;
@@ -114,7 +114,7 @@ mod tests {
         let named: Vec<(String, Analysis)> =
             runs.iter().enumerate().map(|(at, (run, cells))| (at.to_string(), Analysis::new(run, cells))).collect();
         let combined = crate::Combined::of(&named).unwrap();
-        let all = combined.analysis().carried(&named[0].1);
+        let all = combined.analysis.carried(&named[0].1);
         assert_eq!(all.len(), 2, "{all:?}");
         assert!(all.iter().all(|one| !one.differs()), "{all:?}");
     }

@@ -92,7 +92,7 @@ struct Fall {
 impl<'a> Sweep<'a> {
     /// The sweeps of a run, those of one scenario and arrangement beside each other; none if it has no scenario with several numbers.
     pub fn all(analysis: &Analysis<'a>) -> Vec<Sweep<'a>> {
-        let run = analysis.run();
+        let run = analysis.run;
         let points = || run.scenarios.iter().filter_map(|one| Some((one, one.point.as_ref()?)));
         let mut sweeps = Vec::new();
         for of in unique(points().map(|(_, point)| point.of.as_str())) {

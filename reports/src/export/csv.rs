@@ -25,7 +25,7 @@ impl Exporter for Csv {
         let mut part = String::new();
         put(&mut part, [HEADER]);
         missing(&mut part, None, analysis);
-        for cell in analysis.every_cell() {
+        for cell in analysis.every_cell {
             out.write_all(part.as_bytes())?;
             part.clear();
             rows(&mut part, None, analysis, cell);
@@ -96,7 +96,7 @@ fn of_history(history: &History) -> String {
 
 /// A row per contender that is missing, each after the run's name, if any.
 fn missing(out: &mut String, name: Option<&str>, analysis: &Analysis) {
-    for one in &analysis.run().contenders {
+    for one in &analysis.run.contenders {
         if let Some(why) = &one.unavailable {
             let who = [text(&one.id), text(&one.label), one.control.to_string()];
             // It has no place and no measure.
@@ -108,7 +108,7 @@ fn missing(out: &mut String, name: Option<&str>, analysis: &Analysis) {
 
 /// The rows of a cell, each after the run's name, if any.
 fn rows(out: &mut String, name: Option<&str>, analysis: &Analysis, cell: &Cell) {
-    let contender = analysis.run().contender(&cell.contender);
+    let contender = analysis.run.contender(&cell.contender);
     let place = [
         text(&cell.contender),
         text(&cell.label),

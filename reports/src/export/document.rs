@@ -40,17 +40,17 @@ pub(crate) struct Table {
 
 impl Document {
     pub fn of(analysis: &Analysis) -> Document {
-        let run = analysis.run();
+        let run = analysis.run;
         let mut notes = Notes::default();
-        let columns = columns(analysis.rows());
+        let columns = columns(&analysis.rows);
         let tables =
             analysis.places().map(|place| At { analysis, columns: &columns, place }.table(&mut notes)).collect();
         let mut head = head(run);
         head.extend(verdicts(analysis).map(|said| ("verdicts".to_owned(), said)));
         head.extend(rounds(analysis).map(|said| ("rounds".to_owned(), said)));
-        head.extend(analysis.attempts().map(|said| ("attempts".to_owned(), said.to_owned())));
+        head.extend(analysis.repeats.clone().map(|said| ("attempts".to_owned(), said)));
         let caveats = run.contenders.iter().filter_map(|one| {
-            let said: Vec<String> = caveats(one, analysis.cells().iter().copied()).map(|said| plain(&said)).collect();
+            let said: Vec<String> = caveats(one, analysis.cells.iter().copied()).map(|said| plain(&said)).collect();
             (!said.is_empty()).then(|| format!("{}: {}", plain(&one.label), said.join(" ")))
         });
         let libraries = run.contenders.iter().filter(|one| !one.control).filter_map(|one| libraries(run, one));
@@ -61,7 +61,7 @@ impl Document {
         let caveats =
             analysis.changes().into_iter().chain(caveats).chain(libraries).chain(on_demand).chain(differences);
         let caveats = caveats.chain(ours.map(|role| is(role).to_owned())).collect();
-        let is_fitted = analysis.rows().iter().any(|row| row.interval.is_some());
+        let is_fitted = analysis.rows.iter().any(|row| row.interval.is_some());
         let fitted = is_fitted.then(|| FITTED.to_owned());
         Document { head, tables, notes, caveats, fitted }
     }
@@ -91,8 +91,8 @@ impl Document {
 
 /// What makes the figures doubtful or few: first what belongs above everything else, then the rest.
 pub(crate) fn doubts(analysis: &Analysis) -> [Vec<Part>; 2] {
-    let run = analysis.run();
-    let mut parts: Vec<Part> = analysis.warnings().iter().map(|warning| Part::Warning(plain(warning))).collect();
+    let run = analysis.run;
+    let mut parts: Vec<Part> = analysis.warnings.iter().map(|warning| Part::Warning(plain(warning))).collect();
     parts.extend(why_cut_short(run).map(|why| Part::Text(sentence(&why))));
     let later = parts.split_off(usize::from(analysis.has_too_few_rounds()));
     [parts, later]
@@ -116,7 +116,7 @@ pub(crate) struct At<'a> {
 impl At<'_> {
     fn table(&self, notes: &mut Notes) -> Table {
         let Place { scenario, arrangement: of } = self.place;
-        let run = self.analysis.run();
+        let run = self.analysis.run;
         let name = plain(&scenario.name);
         let mut table = Table {
             title: if run.plan.arrangements.len() > 1 { format!("{name} on {}", plain(&of.id)) } else { name },
@@ -146,7 +146,7 @@ impl At<'_> {
     }
 
     fn main(&self, notes: &mut Notes) -> Sheet {
-        let groups = by_role(self.analysis.run().contenders.iter(), |contender| {
+        let groups = by_role(self.analysis.run.contenders.iter(), |contender| {
             let fields = self.fields(contender, notes);
             // A row without any figure says so in its first field already.
             let trouble = trouble(&self.cells_of(contender, Pass::Timing));
@@ -159,7 +159,7 @@ impl At<'_> {
 
     /// One per column, or a word for the whole row.
     pub fn fields(&self, contender: &Contender, notes: &mut Notes) -> Vec<Field> {
-        match self.analysis.run().plan.total {
+        match self.analysis.run.plan.total {
             Some(_) => self.summed(contender, notes),
             None => self.fields_of(self.row(contender), notes),
         }
@@ -203,9 +203,9 @@ impl At<'_> {
     /// What the contender's row of the main table is made of.
     pub fn row<'s>(&'s self, contender: &'s Contender) -> Row<'s> {
         let analysis = self.analysis;
-        let noop = analysis.run().contenders.iter().find(|contender| contender.role == Role::Noop);
+        let noop = analysis.run.contenders.iter().find(|contender| contender.role == Role::Noop);
         let of_noop = |meter: &str| analysis.row(self.place, noop?, meter)?.median;
-        let standing = match analysis.reference() {
+        let standing = match analysis.reference {
             _ if contender.role != Role::Driver => Standing::Apart,
             Some(reference) if reference.id == contender.id => Standing::Reference,
             Some(_) if analysis.is_control(contender) => Standing::Control,
@@ -228,7 +228,7 @@ impl At<'_> {
 
     /// How many blocks the intervals are of, if not all.
     fn fewer_blocks(&self) -> Option<String> {
-        let run = self.analysis.run();
+        let run = self.analysis.run;
         let mut here = run.contenders.iter().flat_map(|contender| self.analysis.rows_of(self.place, contender));
         let blocks = here.find_map(|row| row.blocks.filter(|_| row.is_primary()))?;
         (blocks < run.blocks() as usize && !run.is_open()).then(|| {

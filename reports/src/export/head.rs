@@ -126,8 +126,8 @@ pub(crate) fn arrangement(arrangement: &ArrangementInfo) -> String {
 
 /// How many rounds count, and why others do not; nothing if nobody looked.
 pub(crate) fn rounds(analysis: &Analysis) -> Option<String> {
-    let (counting, all) = analysis.rounds().counting()?;
-    let why = analysis.rounds().sentence().map_or(String::new(), |why| format!(". {why}"));
+    let (counting, all) = analysis.rounds.counting()?;
+    let why = analysis.rounds.sentence().map_or(String::new(), |why| format!(". {why}"));
     Some(format!("{} of {} count{why}", whole(counting as f64), whole(all as f64)))
 }
 
@@ -136,21 +136,21 @@ const WHOLE: &str = "Each contender issued all its statements in one piece, so t
 /// How the size of the run came about: in one piece or one after the other, why it ended, and how many rounds count if not all do and
 /// enough for a verdict.
 pub(crate) fn sized(analysis: &Analysis) -> Vec<String> {
-    let run = analysis.run();
+    let run = analysis.run;
     let apart = run.scenarios.iter().filter_map(|one| one.apart.as_deref().map(plain));
-    let fewer = analysis.rounds().counting().filter(|(counting, all)| counting < all);
+    let fewer = analysis.rounds.counting().filter(|(counting, all)| counting < all);
     let fewer = fewer.filter(|_| !analysis.has_too_few_rounds()).map(|(counting, all)| {
         let [counting, all] = [counting, all].map(|number| whole(number as f64));
-        format!("{counting} of {all} rounds count; in the others {}.", analysis.rounds().because())
+        format!("{counting} of {all} rounds count; in the others {}.", analysis.rounds.because())
     });
     let whole = run.plan.whole.then(|| WHOLE.to_owned());
-    whole.into_iter().chain(apart).chain(analysis.until().map(str::to_owned)).chain(fewer).collect()
+    whole.into_iter().chain(apart).chain(analysis.until.clone()).chain(fewer).collect()
 }
 
 /// How to read figures and verdicts, or why there are no verdicts; nothing if there is nobody to compare.
 pub(crate) fn verdicts(analysis: &Analysis) -> Option<String> {
-    let reference = analysis.reference()?;
-    let primary = || analysis.rows().iter().filter(|row| row.is_primary());
+    let reference = analysis.reference?;
+    let primary = || analysis.rows.iter().filter(|row| row.is_primary());
     let hold = match primary().filter(|row| row.interval.is_some()).count() {
         0 => return primary().find_map(|row| row.no_interval.as_ref()).map(|why| format!("none. {}", plain(why))),
         1 => "The 95 % interval holds for this comparison".to_owned(),
@@ -164,7 +164,7 @@ pub(crate) fn verdicts(analysis: &Analysis) -> Option<String> {
          is what this run would have found with a chance of 90 %. Server is the server's CPU us per statement. Every other figure is exploratory.",
         plain(&reference.label),
         analysis.bands(),
-        summed = match analysis.run().plan.total {
+        summed = match analysis.run.plan.total {
             Some(_) => ", but real, user and sys are sums over all turns",
             None => "",
         },

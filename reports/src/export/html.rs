@@ -55,10 +55,10 @@ impl Exporter for Html {
     /// sentence, in this order: the CSV, hover titles, attempts that do not count, large parts of cells, charts of anything but
     /// CPU time, all cells. Its tables are always whole.
     fn write(&self, analysis: &Analysis, _: Look, out: &mut dyn Write) -> Result<(), ExportError> {
-        let own = analysis.reference().map(|one| one.id.as_str());
+        let own = analysis.reference.map(|one| one.id.as_str());
         // Of releases each against each would be many times the page.
-        let is_one = !analysis.run().plan.releases.is_empty();
-        let others = references(analysis.run()).into_iter().filter(|one| !is_one && own != Some(one.id.as_str()));
+        let is_one = !analysis.run.plan.releases.is_empty();
+        let others = references(analysis.run).into_iter().filter(|one| !is_one && own != Some(one.id.as_str()));
         let turned: Vec<Analysis> = others.map(|one| analysis.turned(&one.id)).collect();
         let page = page(std::iter::once(analysis).chain(&turned).map(View::of).collect())?;
         Ok(out.write_all(page.as_bytes())?)
@@ -78,7 +78,7 @@ fn page(views: Vec<View>) -> Result<String, ExportError> {
     let page = Page::new(views);
     let run = page.run;
     let packed = match page.analysis.is_turned() {
-        true => Packed::of(&Analysis::new(run, page.analysis.every_cell()))?,
+        true => Packed::of(&Analysis::new(run, page.analysis.every_cell))?,
         false => Packed::of(page.analysis)?,
     };
     let room = |body: &str| PAGE_LIMIT.saturating_sub(body.len() + STYLE.len() + SCRIPT.len() + 10_000);
@@ -122,10 +122,10 @@ impl<'a> Page<'a> {
         let document = Document::of(analysis);
         // The page has the ratio of a rate below the rate.
         let is_shown = |column: &&Column| column.kind != Kind::Ratio || column.meter == CPU_PER_STATEMENT;
-        let columns = columns(analysis.rows()).into_iter().filter(is_shown).collect::<Vec<_>>();
+        let columns = columns(&analysis.rows).into_iter().filter(is_shown).collect::<Vec<_>>();
         let mut notes = Notes(document.notes.0.clone());
         let fields = views.iter().map(|view| fields_of(view, &columns, &mut notes)).collect();
-        let run = analysis.run();
+        let run = analysis.run;
         let sweeps = Sweep::all(analysis);
         Page { run, analysis, faces: Faces::of(run), views, columns, document, notes, fields, sweeps }
     }
@@ -164,7 +164,7 @@ impl<'a> Page<'a> {
                 p.brand { "cqldyno" span { (self.run.started.strftime("%Y-%m-%d").to_string()) } }
                 (by_view(&self.views, |view| sections::headline(view.analysis)))
                 (by_view(&self.views, |view| html! {
-                    @for warning in view.analysis.warnings() { p.warning role="note" { strong { "Warning. " } (sections::words(warning)) } }
+                    @for warning in &view.analysis.warnings { p.warning role="note" { strong { "Warning. " } (sections::words(warning)) } }
                 }))
                 @if let Some(why) = why_cut_short(self.run) {
                     p.warning role="note" { strong { "Cut short. " } (sections::words(&format!("{why}."))) }
@@ -191,7 +191,7 @@ impl<'a> Page<'a> {
                 @if detail == Detail::Few {
                     p.muted { "This run has so many cells that the page has room for the charts of CPU time only." }
                 }
-                (sections::contenders(self.run, &self.faces, self.analysis.every_cell()))
+                (sections::contenders(self.run, &self.faces, self.analysis.every_cell))
             }
             script type="application/json" id="page-data" { (PreEscaped(self.data()?)) }
         };
@@ -274,7 +274,7 @@ impl<'a> Page<'a> {
                     @if let Some(said) = verdicts(view.analysis) { p.muted { "Verdicts: " (said) } }
                 }))
                 @if !changes.is_empty() { ul { @for change in changes { li { (change) } } } }
-                (words::words(self.run, self.analysis.rows(), &self.columns))
+                (words::words(self.run, &self.analysis.rows, &self.columns))
             }
         }
     }
@@ -283,7 +283,7 @@ impl<'a> Page<'a> {
         if self.run.plan.exact || self.has_curves() {
             return Vec::new();
         }
-        let rounds = self.analysis.rounds();
+        let rounds = &self.analysis.rounds;
         let cells = self.analysis.cells_in(place).iter().filter(|cell| !rounds.leave_out(cell)).copied().collect();
         Here { place, cells, faces: &self.faces, detail }.charts(&self.views)
     }
@@ -309,8 +309,8 @@ fn fields_of(view: &View, columns: &[&'static Column], notes: &mut Notes) -> Fie
     let analysis = view.analysis;
     for (p, place) in analysis.places().enumerate() {
         let at = At { analysis, columns, place };
-        for (c, contender) in analysis.run().contenders.iter().enumerate() {
-            for (k, field) in fields(analysis.run(), &at.row(contender), columns, notes).into_iter().enumerate() {
+        for (c, contender) in analysis.run.contenders.iter().enumerate() {
+            for (k, field) in fields(analysis.run, &at.row(contender), columns, notes).into_iter().enumerate() {
                 all.insert(format!("t-{p}-{c}-{k}"), field);
             }
         }

@@ -79,27 +79,27 @@ pub(super) struct Whole<'a, C = &'a [Cell]> {
 }
 
 fn together(combined: &Combined) -> Value {
-    let analysis = combined.analysis();
+    let analysis = &combined.analysis;
     json!({
-        "reference": analysis.reference().map(|one| &one.id),
+        "reference": analysis.reference.map(|one| &one.id),
         "rows": combined.rows,
         "spread": combined.spread,
         "agreement": combined.agreement,
-        "warnings": analysis.warnings(),
-        "findings": analysis.findings(),
+        "warnings": &analysis.warnings,
+        "findings": &analysis.findings,
     })
 }
 
 impl<'a> Whole<'a> {
     pub fn of(analysis: &'a Analysis) -> Whole<'a> {
-        let reference = analysis.reference().filter(|_| analysis.is_turned());
+        let reference = analysis.reference.filter(|_| analysis.is_turned());
         Whole {
-            run: analysis.run(),
-            cells: analysis.every_cell(),
+            run: analysis.run,
+            cells: analysis.every_cell,
             reference: reference.map(|one| one.id.as_str()),
-            summary: analysis.rows(),
-            warnings: analysis.warnings(),
-            findings: analysis.findings(),
+            summary: &analysis.rows,
+            warnings: &analysis.warnings,
+            findings: &analysis.findings,
         }
     }
 

@@ -45,24 +45,24 @@ pub fn live_line(analysis: &Analysis) -> String {
 }
 
 fn has_tables(analysis: &Analysis) -> bool {
-    let run = analysis.run();
+    let run = analysis.run;
     !run.plan.exact && run.scenarios.iter().all(|one| one.point.is_none())
 }
 
 /// Who ratios are taken against, once they have intervals.
 fn compared_with(analysis: &Analysis) -> Option<String> {
-    let is_judged = analysis.rows().iter().any(|row| row.is_primary() && row.interval.is_some());
-    analysis.reference().filter(|_| is_judged).map(|one| short(analysis.run(), one))
+    let is_judged = analysis.rows.iter().any(|row| row.is_primary() && row.interval.is_some());
+    analysis.reference.filter(|_| is_judged).map(|one| short(analysis.run, one))
 }
 
 /// One table in a line: CPU time per statement, or its ratios.
 fn of_place(analysis: &Analysis, place: Place) -> String {
-    let run = analysis.run();
+    let run = analysis.run;
     let several = run.plan.arrangements.len() > 1;
     let on = if several { format!(" {}", plain(&place.arrangement.id)) } else { String::new() };
     let is_judged = compared_with(analysis).is_some();
     let of = |one: &Contender| {
-        let is_reference = is_judged && analysis.reference().is_some_and(|reference| reference.id == one.id);
+        let is_reference = is_judged && analysis.reference.is_some_and(|reference| reference.id == one.id);
         let is_shown = one.unavailable.is_none() && !is_reference;
         let row = analysis.row(place, one, CPU_PER_STATEMENT).filter(|_| is_shown)?;
         let cost = || row.level.map_or("n/a".to_owned(), |cost| format!("{} us", three_digits(cost)));

@@ -92,7 +92,7 @@ fn folder_name(folder: &Path) -> String {
 
 /// The driver's row on CPU time in that place; drivers of two runs are told by label.
 fn row_of<'s>(analysis: &'s Analysis, place: Place, label: &str) -> Option<&'s SummaryRow> {
-    let driver = analysis.run().contenders.iter().find(|one| one.label == label)?;
+    let driver = analysis.run.contenders.iter().find(|one| one.label == label)?;
     analysis.row(place, driver, CPU_PER_STATEMENT)
 }
 
@@ -116,7 +116,7 @@ fn fenced(text: &str) -> String {
 }
 
 fn over(analysis: &Analysis, reference: &Contender) -> String {
-    format!("vs {} (95 %)", escape(&short(analysis.run(), reference)))
+    format!("vs {} (95 %)", escape(&short(analysis.run, reference)))
 }
 
 /// CPU time per statement and its ratio with interval and verdict; a word where there is no figure.
@@ -142,11 +142,11 @@ fn picture(path: &str) -> String {
 }
 
 fn warnings(analysis: &Analysis) -> String {
-    analysis.warnings().iter().map(|warning| format!("> **Warning.** {}\n\n", escape(warning))).collect()
+    analysis.warnings.iter().map(|warning| format!("> **Warning.** {}\n\n", escape(warning))).collect()
 }
 
 fn findings(analysis: &Analysis) -> String {
-    analysis.findings().iter().map(|finding| format!("- {}\n", escape(finding))).collect()
+    analysis.findings.iter().map(|finding| format!("- {}\n", escape(finding))).collect()
 }
 
 /// What was asked, with which command, on what; the runs have one plan.

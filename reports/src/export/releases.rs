@@ -192,7 +192,7 @@ mod tests {
                 (&row.meter, &row.scenario, &row.arrangement, &row.contender)
                     == (&panel.meter, &panel.scenario, &panel.arrangement, &point.contender)
             };
-            analysis.rows().iter().find(is).and_then(|row| row.level)
+            analysis.rows.iter().find(is).and_then(|row| row.level)
         };
         for panel in &History::of_releases(&analysis).unwrap().panels {
             for point in &panel.lines[0].points {

@@ -30,12 +30,12 @@ impl At<'_> {
     }
 
     fn has_run(&self, pass: Pass) -> bool {
-        self.analysis.run().plan.passes.contains(&pass)
+        self.analysis.run.plan.passes.contains(&pass)
     }
 
     /// A row per contender, a column per measure that its meter gave a heading and the main table does not have.
     fn measures(&self, pass: Pass, notes: &mut Notes) -> Option<Sheet> {
-        let run = self.analysis.run();
+        let run = self.analysis.run;
         // Counts beside CPU time stand in the table of their pass as well.
         let in_main = |id: &str| {
             ![ALLOCATIONS_PER_STATEMENT, CALLGRIND_INSTRUCTIONS].contains(&id)
@@ -67,7 +67,7 @@ impl At<'_> {
 
     /// Whether a cell here has that measure, or the reason why it has no value.
     fn has_any(&self, id: &str) -> bool {
-        let contenders = self.analysis.run().contenders.iter();
+        let contenders = self.analysis.run.contenders.iter();
         let mut mine = contenders.flat_map(|one| Pass::ALL.into_iter().flat_map(|pass| self.cells_of(one, pass)));
         mine.any(|cell| cell.measures.contains_key(id))
     }
@@ -78,7 +78,7 @@ impl At<'_> {
             let cells = self.cells_of(one, pass).into_iter().filter(|cell| cell.counts());
             cells.map(|cell| &cell.breakdowns).filter(|all| !all.is_empty()).collect::<Vec<_>>()
         };
-        let contenders = self.analysis.run().contenders.iter();
+        let contenders = self.analysis.run.contenders.iter();
         let found: Vec<Found> = contenders.map(|one| (one, mine(one))).filter(|(_, all)| !all.is_empty()).collect();
         let kinds: BTreeSet<&String> = found.iter().flat_map(|(_, all)| all).flat_map(|one| one.keys()).collect();
         kinds.into_iter().map(|kind| breakdown(kind, pass, &found)).collect()

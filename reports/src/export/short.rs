@@ -33,16 +33,16 @@ impl Short {
 
     /// Of all runs together: how many of them gave the verdict stands beside it, and the server's CPU time has no room.
     pub fn combined(combined: &Combined) -> Short {
-        Short::with(combined.analysis(), Some(combined))
+        Short::with(&combined.analysis, Some(combined))
     }
 
     fn with(analysis: &Analysis, combined: Option<&Combined>) -> Short {
-        let run = analysis.run();
+        let run = analysis.run;
         let shown = shown(analysis);
-        let reference = analysis.reference().filter(|_| shown.len() > 1);
-        let is_judged = analysis.rows().iter().any(|row| row.is_primary() && row.interval.is_some());
+        let reference = analysis.reference.filter(|_| shown.len() > 1);
+        let is_judged = analysis.rows.iter().any(|row| row.is_primary() && row.interval.is_some());
         let is_shown = |row: &&SummaryRow| shown.iter().any(|one| one.id == row.contender);
-        let is_bound = analysis.rows().iter().filter(is_shown).any(|row| row.bottleneck == Some(Bottleneck::Server));
+        let is_bound = analysis.rows.iter().filter(is_shown).any(|row| row.bottleneck == Some(Bottleneck::Server));
         let columns: &[Shows] = match reference {
             None => &[Shows::Rate, Shows::Calls, Shows::Memory],
             Some(_) if combined.is_some() => &[Shows::Ratio, Shows::Verdict, Shows::Held, Shows::Rate, Shows::OfRate],
@@ -76,7 +76,7 @@ impl Short {
         let is_narrow = |row: &SummaryRow| {
             row.interval.is_some_and(|[low, high]| row.is_primary() && !row.control && high - low < 0.03)
         };
-        let digits = if analysis.rows().iter().any(is_narrow) { 3 } else { 2 };
+        let digits = if analysis.rows.iter().any(is_narrow) { 3 } else { 2 };
         let words = 1 + usize::from(several);
         let row = |place: Place, one: &Contender| {
             let on = several.then(|| format!("{} ({})", plain(&place.arrangement.id), threads(place.arrangement)));
@@ -109,20 +109,20 @@ impl Short {
 
 /// What was run, how its size came about, and what changed with which release.
 pub(crate) fn overview(analysis: &Analysis) -> Vec<Part> {
-    let said = std::iter::once(title(analysis.run())).chain(sized(analysis)).map(Part::Text);
+    let said = std::iter::once(title(analysis.run)).chain(sized(analysis)).map(Part::Text);
     said.chain(releases(analysis)).collect()
 }
 
 /// What was found, and what it is worth.
 pub(crate) fn found(analysis: &Analysis) -> impl Iterator<Item = Part> {
-    let findings = analysis.findings().iter().map(|finding| Part::Text(plain(finding)));
+    let findings = analysis.findings.iter().map(|finding| Part::Text(plain(finding)));
     findings.chain(analysis.worths().into_iter().map(Part::Text))
 }
 
 /// The compact tables of sweeps, or the short tables.
 pub(crate) fn tables(analysis: &Analysis, sweeps: &[Sweep]) -> Vec<Part> {
-    let compact = sweep::compact(analysis.run(), sweeps);
-    let is_short = compact.is_empty() && !analysis.run().plan.exact;
+    let compact = sweep::compact(analysis.run, sweeps);
+    let is_short = compact.is_empty() && !analysis.run.plan.exact;
     let short = is_short.then(|| Part::Short(Short::of(analysis)));
     let others = response_times(analysis).map(Part::Sheet);
     compact.into_iter().map(Part::Sheet).chain(short).chain(others).collect()
@@ -131,7 +131,7 @@ pub(crate) fn tables(analysis: &Analysis, sweeps: &[Sweep]) -> Vec<Part> {
 /// The drivers, without the control unless there is nobody else, and floor and noop if they were named; what there is if there is no
 /// driver.
 pub(crate) fn shown<'a>(analysis: &Analysis<'a>) -> Vec<&'a Contender> {
-    let all = || analysis.run().contenders.iter();
+    let all = || analysis.run.contenders.iter();
     let is_driver = |one: &&Contender| one.role == Role::Driver;
     let compared: Vec<&Contender> = all().filter(is_driver).filter(|one| !analysis.is_control(one)).collect();
     // A driver against itself is compared with its control.
@@ -139,19 +139,19 @@ pub(crate) fn shown<'a>(analysis: &Analysis<'a>) -> Vec<&'a Contender> {
     if drivers.is_empty() {
         return all().collect();
     }
-    let ours = all().filter(|one| analysis.run().plan.named && one.role != Role::Driver);
+    let ours = all().filter(|one| analysis.run.plan.named && one.role != Role::Driver);
     drivers.into_iter().chain(ours).collect()
 }
 
 /// What 50, 99 and 99.9 % of the statements took at a fixed rate, if that was measured.
 fn response_times(analysis: &Analysis) -> Option<Sheet> {
-    let has = |meter: &str| analysis.rows().iter().any(|row| row.meter == meter && row.median.is_some());
+    let has = |meter: &str| analysis.rows.iter().any(|row| row.meter == meter && row.median.is_some());
     let mut percentiles = vec![("response_p50", "50 %"), ("response_p99", "99 %"), ("response_p999", "99.9 %")];
     percentiles.retain(|(meter, _)| has(meter));
-    let several = analysis.run().plan.arrangements.len() > 1;
+    let several = analysis.run.plan.arrangements.len() > 1;
     let row = |place: Place, one: &Contender| {
         let arrangement = several.then(|| plain(&place.arrangement.id));
-        let words = arrangement.into_iter().chain([short(analysis.run(), one)]).map(Field::of);
+        let words = arrangement.into_iter().chain([short(analysis.run, one)]).map(Field::of);
         let figures = percentiles.iter().map(|(meter, _)| match analysis.row(place, one, meter) {
             Some(row) if row.void.is_some() => Field::bad("void"),
             row => Field::of(row.and_then(|row| row.median).map_or("-".to_owned(), three_digits)),
@@ -176,10 +176,10 @@ fn figures(
     (columns, digits): (&[Shows], usize),
     combined: Option<&Combined>,
 ) -> Option<(f64, Vec<String>)> {
-    let run = analysis.run();
+    let run = analysis.run;
     let row = |meter| analysis.row(place, contender, meter);
     let cost = row(CPU_PER_STATEMENT).filter(|row| comparable(row))?;
-    let is_reference = analysis.reference().is_some_and(|reference| reference.id == contender.id);
+    let is_reference = analysis.reference.is_some_and(|reference| reference.id == contender.id);
     let ratio = cost.ratio_within(digits, "-").filter(|_| !is_reference);
     let verdict = if ratio.is_some() { verdict(run, cost) } else { String::new() };
     let level = |meter, show: fn(f64) -> String| row(meter).and_then(|row| row.level).map_or("-".to_owned(), show);
@@ -258,7 +258,7 @@ mod tests {
     fn statements_per_second_have_a_verdict_and_nothing_without_an_interval() {
         let (run, cells) = sample::blocks(12);
         let analysis = Analysis::new(&run, &cells);
-        let row = analysis.rows().iter().find(|row| row.contender == "cdrs-tokio" && row.meter == THROUGHPUT).unwrap();
+        let row = analysis.rows.iter().find(|row| row.contender == "cdrs-tokio" && row.meter == THROUGHPUT).unwrap();
         let with = |verdict| SummaryRow { ratio: Some(0.81), interval: Some([0.8, 0.82]), verdict, ..row.clone() };
         let said = [Verdict::Slower, Verdict::Same, Verdict::Inconclusive, Verdict::TooNoisy].map(Some);
         assert_eq!(said.map(|one| of_rate(&run, &with(one))), ["slower", "same", "inconcl.", "too noisy"]);
@@ -274,12 +274,12 @@ mod tests {
     fn without_intervals_no_format_shows_a_ratio_or_a_share() {
         let (run, cells) = sample::blocks(3);
         let analysis = Analysis::new(&run, &cells);
-        assert!(analysis.rows().iter().any(|row| row.ratio.is_some()));
+        assert!(analysis.rows.iter().any(|row| row.ratio.is_some()));
         let short = Short::of(&analysis);
         assert_eq!(short.sheet.columns[2..], ["server", "statements/s"]);
         for format in ["table", "markdown", "html"] {
             let text = crate::exporter(format).unwrap().one(&analysis, crate::Look::default()).unwrap();
-            let ratios = analysis.rows().iter().filter(|row| row.is_primary() && row.contender == "cdrs-tokio");
+            let ratios = analysis.rows.iter().filter(|row| row.is_primary() && row.contender == "cdrs-tokio");
             for ratio in ratios.filter_map(|row| row.ratio) {
                 assert!(!text.contains(&format!("{ratio:.3}")) && !text.contains(&format!("{ratio:.2} ")), "{text}");
             }

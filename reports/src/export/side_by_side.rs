@@ -29,14 +29,14 @@ pub(super) fn parts(named: &[(String, &Recorded)], with_each: bool) -> Vec<Part>
     };
     let mut parts = vec![Part::Text(about_all(&combined)), Part::Short(Short::combined(&combined))];
     parts.extend(warnings);
-    parts.extend(found(combined.analysis()));
+    parts.extend(found(&combined.analysis));
     parts.extend([remarks, said, runs].into_iter().filter_map(Part::list));
     parts.extend(with_each.then_some(Part::Folded("Each run by itself", each)));
     parts
 }
 
 pub(super) fn about_all(combined: &Combined) -> String {
-    format!("{} of {}", count(combined.runs as u64, "run"), title(combined.analysis().run()))
+    format!("{} of {}", count(combined.runs as u64, "run"), title(combined.analysis.run))
 }
 
 pub(crate) struct SideBySide<'a> {
@@ -87,16 +87,16 @@ impl<'a> SideBySide<'a> {
             }
             Err(why) => (None, vec![NO_RATIOS.to_owned(), why]),
         };
-        let rows = || sides.iter().flat_map(|(_, one)| one.rows()).filter(|row| !row.control);
+        let rows = || sides.iter().flat_map(|(_, one)| &one.rows).filter(|row| !row.control);
         let places = unique(rows().map(|row| (row.scenario.as_str(), row.arrangement.as_str())));
         let labels = unique(rows().map(|row| row.label.as_str()));
         remarks.extend(differences(named));
         let warned = |(name, one): &Side| {
             let named = |warning: &String| format!("{}: {warning}", plain(name));
-            one.warnings().iter().map(named).collect::<Vec<_>>()
+            one.warnings.iter().map(named).collect::<Vec<_>>()
         };
         let (warnings, shown): (Vec<String>, &[Shown]) = match &combined {
-            Some(combined) => (combined.analysis().warnings().to_vec(), &[RATIO, SHOWN[0], SHOWN[1], SHOWN[2]]),
+            Some(combined) => (combined.analysis.warnings.clone(), &[RATIO, SHOWN[0], SHOWN[1], SHOWN[2]]),
             None => (sides.iter().flat_map(warned).collect(), &SHOWN),
         };
         SideBySide {
@@ -120,7 +120,7 @@ fn row<'s>(
     let is = |row: &&SummaryRow| {
         row.label == label && row.scenario == scenario && row.arrangement == arrangement && row.meter == meter
     };
-    one.rows().iter().find(is)
+    one.rows.iter().find(is)
 }
 
 impl Together {
@@ -140,7 +140,7 @@ impl Together {
             let title = format!("{scenario} on {arrangement}: {words}");
             sheets.push((words, Sheet::of(title, "contender", columns, vec![group])));
         }
-        let about = sides.iter().find_map(|(_, one)| one.run().scenarios.iter().find(|one| one.name == place.0));
+        let about = sides.iter().find_map(|(_, one)| one.run.scenarios.iter().find(|one| one.name == place.0));
         let about = about.map(|one| plain(&one.about)).unwrap_or_default();
         Together { about, sheets, remarks: troubles(place, labels, sides), scenario, arrangement }
     }

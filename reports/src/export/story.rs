@@ -26,11 +26,11 @@ const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
 /// Per contender its settings, versions and caveats; per cell every measure or why there is none, latency, the series by second,
 /// and whether the server agrees. `width` is the terminal's.
 pub(crate) fn story(analysis: &Analysis, width: usize) -> Vec<Part> {
-    let run = analysis.run();
+    let run = analysis.run;
     let mut parts = Vec::new();
     for one in &run.contenders {
-        contender(&mut parts, run, one, analysis.every_cell());
-        for found in analysis.every_cell().iter().filter(|cell| cell.contender == one.id) {
+        contender(&mut parts, run, one, analysis.every_cell);
+        for found in analysis.every_cell.iter().filter(|cell| cell.contender == one.id) {
             cell(&mut parts, run, found, analysis.counts(found), width);
         }
     }

@@ -52,7 +52,7 @@ impl Exporter for Table {
 
     /// What was run, the short tables, then what was asked for by `look`, at last warnings and findings.
     fn write(&self, analysis: &Analysis, look: Look, out: &mut dyn Write) -> Result<(), ExportError> {
-        let run = analysis.run();
+        let run = analysis.run;
         let sweeps = Sweep::all(analysis);
         let [mut parts, doubts] = doubts(analysis);
         parts.extend(overview(analysis));

@@ -23,7 +23,7 @@ impl Exporter for Time {
     /// One table per arrangement, a row per contender and a column per scenario: the sums over all turns. Where
     /// each turn issued all statements, it is the one with the median real time.
     fn write(&self, analysis: &Analysis, look: Look, out: &mut dyn Write) -> Result<(), ExportError> {
-        let run = analysis.run();
+        let run = analysis.run;
         let [mut parts, doubts] = doubts(analysis);
         parts.push(Part::Text(title(run)));
         let what = "Time to run all statements of a scenario, as `time` prints it";
@@ -47,7 +47,7 @@ impl Exporter for Time {
 
 fn sheet(analysis: &Analysis, places: &[Place], notes: &mut Notes) -> Sheet {
     // The control is the reference once more.
-    let shown = analysis.run().contenders.iter().filter(|one| !one.control);
+    let shown = analysis.run.contenders.iter().filter(|one| !one.control);
     let groups = by_role(shown, |one| {
         let fields = places.iter().map(|place| field(analysis, *place, one, notes)).collect();
         TableRow::of(&one.label, fields)
@@ -64,7 +64,7 @@ fn field(analysis: &Analysis, place: Place, contender: &Contender, notes: &mut N
     let mut by_time: Vec<&&Cell> = cells.iter().filter(|cell| cell.get(WALL).is_some()).collect();
     by_time.sort_by(|one, other| one.get(WALL).partial_cmp(&other.get(WALL)).unwrap_or(Ordering::Equal));
     let fields = match by_time.get(by_time.len().saturating_sub(1) / 2) {
-        Some(_) if !analysis.run().plan.repeats_all() => at.summed(contender, notes),
+        Some(_) if !analysis.run.plan.repeats_all() => at.summed(contender, notes),
         Some(cell) => at.fields_instead(contender, |meter| cell.get(meter), notes),
         None => at.fields(contender, notes),
     };

@@ -297,8 +297,8 @@ mod tests {
             assert!(noisy.iter().all(|cell| cell.contender == "noop" && cell.findings == ["Others used 30 %."]));
             let analysis = Analysis::new(&found.run, &found.cells);
             let is = |row: &&crate::SummaryRow| row.contender == "cdrs-tokio" && row.is_primary();
-            let verdict = analysis.rows().iter().find(is).unwrap().verdict;
-            (analysis.rounds().counting(), verdict)
+            let verdict = analysis.rows.iter().find(is).unwrap().verdict;
+            (analysis.rounds.counting(), verdict)
         };
         assert_eq!(disturbed(&[2, 3], |_| true), (None, Some(Verdict::Dearer)));
         assert_eq!(disturbed(&[2, 3], |_| false), (Some((20, 24)), Some(Verdict::Dearer)));

@@ -55,7 +55,7 @@ fn a_reader_chooses_the_reference_sorts_and_hides_without_a_network() {
     assert!(!browser.text(HEADLINE).contains('|'), "the findings of one reference are shown");
     let shown = browser.text("return document.querySelector('#r-0-0-0').textContent");
     let analysis = Analysis::against(&run, &cells, Some("cdrs-tokio"));
-    let row = analysis.rows().iter().find(|row| row.contender == "scylla" && row.meter == CPU_PER_STATEMENT);
+    let row = analysis.rows.iter().find(|row| row.contender == "scylla" && row.meter == CPU_PER_STATEMENT);
     let (ratio, [low, high]) = row.and_then(|row| row.ratio.zip(row.interval)).unwrap();
     assert_eq!(shown, format!("{ratio:.3} ({low:.3} to {high:.3})cheaper"));
     assert_eq!(browser.text(STATUS), "Compared with cdrs-tokio.");

@@ -75,7 +75,7 @@ impl Bench<'_> {
     pub fn explain(&mut self, log: &Log, pair: [usize; 2], runs: &str) -> Result<Option<String>> {
         let plan = plan(log, &pair, 1, runs)?.with(|plan| plan.passes = EXPLAINING_PASSES.to_vec());
         let told = self.run(&plan, |analysis| {
-            let [cheaper, dearer] = analysis.run().contenders.as_slice() else { return Ok(None) };
+            let [cheaper, dearer] = analysis.run.contenders.as_slice() else { return Ok(None) };
             Ok(analysis.places().find_map(|place| explanation(analysis, place, dearer, cheaper)))
         })?;
         Ok(told.ok().flatten())

@@ -46,7 +46,7 @@ impl Searched {
     /// The versions of a run; or the place of the first one without a figure, and the reason.
     pub fn beside(self, analysis: &Analysis) -> Result<Beside, (usize, String)> {
         let place = analysis.places().next().ok_or_else(|| (0, "The run has no scenario.".to_owned()))?;
-        let all: Vec<&Contender> = analysis.run().contenders.iter().collect();
+        let all: Vec<&Contender> = analysis.run.contenders.iter().collect();
         let versions: Vec<&[&Contender]> = all.chunks(self.names()).collect();
         let figure = self.figure();
         let rows = analysis.figures(place, &all, figure).map_err(|(at, why)| (at / self.names(), why))?;

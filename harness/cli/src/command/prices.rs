@@ -133,15 +133,15 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
 }
 
 fn title(analysis: &Analysis) -> String {
-    let label = analysis.reference().map_or(String::new(), |one| one.label.clone());
+    let label = analysis.reference.map_or(String::new(), |one| one.label.clone());
     format!("{label}: what one changed setting costs (+) or saves (-)")
 }
 
 /// What is doubtful about the figures, and why there is no interval if there is none.
 fn warnings(analysis: &Analysis) -> Vec<String> {
-    let none = || analysis.rows().iter().find_map(|row| row.no_interval.clone());
-    let has_interval = analysis.rows().iter().any(|row| row.interval.is_some());
-    analysis.warnings().iter().cloned().chain(if has_interval { None } else { none() }).collect()
+    let none = || analysis.rows.iter().find_map(|row| row.no_interval.clone());
+    let has_interval = analysis.rows.iter().any(|row| row.interval.is_some());
+    analysis.warnings.iter().cloned().chain(if has_interval { None } else { none() }).collect()
 }
 
 /// What it takes to repeat it.

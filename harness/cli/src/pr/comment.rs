@@ -31,7 +31,7 @@ pub struct Comment<'a> {
 
 impl Comment<'_> {
     pub fn text(&self) -> String {
-        let run = self.analysis.run();
+        let run = self.analysis.run;
         let (table, left_out) = self.table(run).unwrap_or_default();
         let parts = [self.finding() + "\n", table, self.notes(left_out).join(" ") + "\n", self.how(run) + "\n"];
         parts.into_iter().filter(|part| !part.trim().is_empty()).collect::<Vec<_>>().join("\n")
@@ -61,7 +61,7 @@ impl Comment<'_> {
                 text += &format!(" A second run {what} {}.", several(&found));
             }
         }
-        if let Some(why) = why_passes_left_out(self.analysis.run()) {
+        if let Some(why) = why_passes_left_out(self.analysis.run) {
             text += &format!(" {why}; give it more with --within.");
         }
         if let Some(first) = open.first() {
@@ -73,7 +73,7 @@ impl Comment<'_> {
 
     /// Why nothing is known, or nothing of a scenario.
     fn why(&self, scenario: Option<&str>) -> String {
-        let unavailable = self.analysis.run().contenders.iter().find_map(|one| one.unavailable.clone());
+        let unavailable = self.analysis.run.contenders.iter().find_map(|one| one.unavailable.clone());
         let mut of_it = self.all.iter().filter(|one| scenario.is_none_or(|name| one.scenario == name));
         let why = unavailable.or_else(|| of_it.find_map(|one| one.verdict.clone().err()));
         escape(&why.unwrap_or_else(|| "the run was ended early.".to_owned()))
@@ -145,11 +145,11 @@ impl Comment<'_> {
     /// How it was measured, in one line.
     fn how(&self, run: &Run) -> String {
         let arrangement = run.plan.arrangements.first().map_or("", |one| one.id.as_str());
-        let callgrind = self.analysis.cells().iter().any(|cell| cell.step.as_deref() == Some("callgrind"));
+        let callgrind = self.analysis.cells.iter().any(|cell| cell.step.as_deref() == Some("callgrind"));
         let by =
             if run.plan.passes.contains(&Pass::Instructions) && callgrind { ", instructions by callgrind" } else { "" };
         let is_timed = self.all.iter().any(|one| one.figure == &CPU_TIME);
-        let generations = self.analysis.rows().iter().filter(|row| row.interval.is_some()).filter_map(|row| row.blocks);
+        let generations = self.analysis.rows.iter().filter(|row| row.interval.is_some()).filter_map(|row| row.blocks);
         let time = generations.min().filter(|_| is_timed).map_or(String::new(), |number| {
             let (number, turn) = (count(number as u64, "generation"), run.statements(|number| whole(number as f64)));
             format!(" CPU time: 95 % interval from {number} of turns of {turn} statements.")

@@ -54,8 +54,8 @@ pub fn names(run: &Run) -> Option<[[&Contender; 2]; 2]> {
 
 /// One per scenario and figure. CPU time is left out if turns were not asked for.
 pub fn judge(analysis: &Analysis) -> Vec<Judged> {
-    let Some(names) = names(analysis.run()) else { return Vec::new() };
-    let timed = analysis.run().plan.is_open().then_some(&CPU_TIME);
+    let Some(names) = names(analysis.run) else { return Vec::new() };
+    let timed = analysis.run.plan.is_open().then_some(&CPU_TIME);
     let of = |place| COUNTS.into_iter().chain(timed).map(move |figure| compared(analysis, place, names, figure));
     analysis.places().flat_map(of).collect()
 }
@@ -81,7 +81,7 @@ pub fn confirm(first: &mut [Judged], second: &[Judged]) {
 
 /// What head has more of, by the scenarios in which it is dearer: their names, and why.
 pub fn why(analysis: &Analysis, all: &[Judged]) -> Vec<(String, String)> {
-    let Some([[base, _], [head, _]]) = names(analysis.run()) else { return Vec::new() };
+    let Some([[base, _], [head, _]]) = names(analysis.run) else { return Vec::new() };
     let is_dearer = |name: &str| all.iter().any(|one| one.scenario == name && one.is_found(Verdict::Dearer));
     let told = |place: Place| Some((place.scenario.name.clone(), explanation(analysis, place, head, base)?));
     analysis.places().filter(|place| is_dearer(&place.scenario.name)).filter_map(told).collect()

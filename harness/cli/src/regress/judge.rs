@@ -34,8 +34,8 @@ pub fn outcome<'a>(judgements: impl IntoIterator<Item = &'a Judgement>) -> Outco
 }
 
 pub fn judge(expected: &Expected, analysis: &Analysis) -> Judgement {
-    let spots = Spot::of_run(analysis.run());
-    let arrangements: Vec<String> = analysis.run().plan.arrangements.iter().map(|one| one.id.clone()).collect();
+    let spots = Spot::of_run(analysis.run);
+    let arrangements: Vec<String> = analysis.run.plan.arrangements.iter().map(|one| one.id.clone()).collect();
     let run = Measured { expected, spots: found(expected, &spots, &arrangements), analysis };
     let names = expected.claim.contenders();
     let figures = names.iter().map(|name| ((*name).to_owned(), run.shown(name))).collect();
@@ -76,7 +76,7 @@ impl Measured<'_> {
         if !exact && self.analysis.has_too_few_rounds() {
             return Err("Other processes disturbed more than half of the rounds, so times say nothing.".to_owned());
         }
-        if let Some(doubt) = self.analysis.doubts().first().filter(|_| !exact) {
+        if let Some(doubt) = self.analysis.doubts.first().filter(|_| !exact) {
             return Err(doubt.clone());
         }
         let spots = self.spots()?;
@@ -141,7 +141,7 @@ impl Measured<'_> {
     }
 
     fn find(&self, contender: &str, spot: &Spot) -> Result<(Place<'_>, &Contender), String> {
-        let run = self.analysis.run();
+        let run = self.analysis.run;
         let arrangement = self.spots.as_ref().map_or("", |(_, arrangement)| arrangement);
         let here = run.scenarios.iter().find(|one| one.name == spot.label);
         let here = here.zip(run.plan.arrangements.iter().find(|one| one.id == arrangement));

@@ -21,7 +21,7 @@ impl Judgement {
             return Err(CheckError::OtherEnvironment(differences.join("; ")));
         }
         let judged = counted(&recorded.run, &baseline.run, check)?;
-        let of = |one: &Recorded| Analysis::new(&one.run, &one.cells).rows().to_vec();
+        let of = |one: &Recorded| Analysis::new(&one.run, &one.cells).rows;
         let (now, then) = (of(recorded), of(baseline));
         let is_count = |row: &&SummaryRow| margin(&row.meter).is_some() && row.median.is_some();
         let mut lines = Vec::new();

@@ -49,7 +49,7 @@ fn what_is_inconclusive_passes_with_the_smallest_difference_unless_power_is_requ
     let asked = Check { contenders: vec!["cdrs-tokio".to_owned()], ..asked() };
     let near = with_ratio(1.045);
     let analysis = Analysis::new(&near.run, &near.cells);
-    let rows = analysis.rows();
+    let rows = &analysis.rows;
     let is = |row: &&SummaryRow| (row.contender.as_str(), row.scenario.as_str()) == ("cdrs-tokio", "reads");
     let row = rows.iter().filter(is).find(|row| row.meter == CPU_PER_STATEMENT).unwrap();
     assert!(row.ratio.unwrap() > 1.05 && row.interval.unwrap()[0] < 1.05, "the ratio alone would fail: {row:?}");

@@ -60,7 +60,7 @@ fn ratios_are_means_over_the_runs_and_intervals_hold_what_differs_between_them()
     }
     let floor = find(&apart, "writes", "floor");
     assert!(floor.row.level.is_some() && floor.row.interval.is_none() && floor.row.verdict.is_none());
-    assert_eq!(alike.analysis().findings(), analyses(&runs(&[1.0]))[0].1.findings());
+    assert_eq!(alike.analysis.findings, analyses(&runs(&[1.0]))[0].1.findings);
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn a_verdict_on_statements_per_second_says_so_too() {
     }
     let analyses = analyses(&all);
     let combined = Combined::of(&analyses).unwrap();
-    let place = combined.analysis().places().next().unwrap();
+    let place = combined.analysis.places().next().unwrap();
     let contender = all[0].run.contender("cdrs-tokio").unwrap();
     let row = find(&combined, "writes", "cdrs-tokio");
     assert_eq!((row.held, combined.held_in_some(place, contender, CPU_PER_STATEMENT)), (Some(3), None));
@@ -92,7 +92,7 @@ fn a_verdict_says_in_how_many_of_the_runs_it_held() {
     }
     let analyses = analyses(&all);
     let combined = Combined::of(&analyses).unwrap();
-    let place = combined.analysis().places().next().unwrap();
+    let place = combined.analysis.places().next().unwrap();
     let contender = |id: &str| all[0].run.contender(id).unwrap();
     assert_eq!(find(&combined, "writes", "cdrs-tokio").row.verdict, Some(Verdict::Inconclusive));
     let held = |id: &str, meter: &str| combined.held_in_some(place, contender(id), meter);
@@ -242,7 +242,7 @@ fn a_driver_that_failed_in_one_run_has_no_figure_there_and_its_others_stay() {
         find(&combined, "reads", "cdrs-tokio").held == Some(3)
             && find(&combined, "writes", "scylla").row.level.is_some()
     );
-    let said = combined.analysis().findings().concat();
+    let said = combined.analysis.findings.concat();
     assert!(said.contains("cdrs-tokio has no verdict for writes (it failed)."), "{said}");
 }
 
@@ -259,15 +259,15 @@ fn a_control_that_differs_in_all_runs_together_takes_the_verdicts_away_and_one_i
     };
     let some = with([1.03, 1.0, 1.0 / 1.03]);
     let combined = Combined::of(&analyses(&some)).unwrap();
-    let warnings = combined.analysis().warnings();
+    let warnings = &combined.analysis.warnings;
     assert!(warnings.len() == 2 && warnings[0].starts_with("runs/one: The control is scylla@1.9.0"), "{warnings:?}");
     assert_eq!(find(&combined, "writes", "cdrs-tokio").held, Some(1));
     let all = with([1.03, 1.03, 1.03]);
     let combined = Combined::of(&analyses(&all)).unwrap();
     assert!(combined.rows.iter().all(|row| row.row.verdict.is_none() && row.held.is_none()));
     assert!(find(&combined, "writes", "cdrs-tokio").row.interval.is_some());
-    assert!(combined.analysis().warnings()[0].starts_with("The control is scylla@1.9.0 once more"));
-    assert_eq!(combined.analysis().findings(), ["These runs together give no verdict."]);
+    assert!(combined.analysis.warnings[0].starts_with("The control is scylla@1.9.0 once more"));
+    assert_eq!(combined.analysis.findings, ["These runs together give no verdict."]);
     assert!(!combined.remarks.concat().contains("held in all runs"));
 }
 
@@ -298,7 +298,7 @@ fn rates_are_combined_by_themselves_and_have_a_verdict_where_every_run_has() {
         let combined = Combined::of(&analyses(&all)).unwrap();
         let is = |row: &&CombinedRow| row.row.contender == "cdrs-tokio" && row.row.meter == THROUGHPUT;
         let of = |row: &&SummaryRow| row.contender == "cdrs-tokio" && row.meter == THROUGHPUT;
-        let why = combined.analysis().rows().iter().find(of).unwrap().no_verdict.clone();
+        let why = combined.analysis.rows.iter().find(of).unwrap().no_verdict.clone();
         (combined.rows.iter().find(is).unwrap().clone(), why)
     };
     let ((own, none), (bound, why)) = (rates(false), rates(true));

@@ -3,7 +3,7 @@ use crate::measure::CPU_PER_STATEMENT;
 use crate::{Analysis, Unit, Verdict, sample};
 
 fn summary(run: &Run, cells: &[Cell]) -> Vec<SummaryRow> {
-    Analysis::new(run, cells).rows().to_vec()
+    Analysis::new(run, cells).rows
 }
 
 fn find<'a>(rows: &'a [SummaryRow], contender: &str, meter: &str) -> &'a SummaryRow {
@@ -120,7 +120,7 @@ fn a_measure_of_another_version_is_summed_up_as_well() {
 fn the_verdict_is_read_from_the_interval_that_is_printed() {
     let (run, cells) = sample::blocks(12);
     let analysis = Analysis::new(&run, &cells);
-    let (rows, warnings) = (analysis.rows(), analysis.warnings());
+    let (rows, warnings) = (&analysis.rows, &analysis.warnings);
     assert!(warnings.is_empty(), "{warnings:?}");
     let cdrs = find(rows, "cdrs-tokio", CPU_PER_STATEMENT);
     let [low, high] = cdrs.interval.unwrap();
@@ -232,9 +232,9 @@ fn a_control_whose_rate_differs_takes_the_verdicts_on_rates_away_and_no_other() 
     for reference in ["scylla", "cdrs-tokio"] {
         let analysis = Analysis::against(&run, &cells, Some(reference));
         let verdicts =
-            |meter: &str| analysis.rows().iter().filter(|row| row.meter == meter && row.verdict.is_some()).count();
+            |meter: &str| analysis.rows.iter().filter(|row| row.meter == meter && row.verdict.is_some()).count();
         assert!(verdicts(CPU_PER_STATEMENT) > 0 && verdicts(THROUGHPUT) == 0, "{reference}");
-        assert!(analysis.warnings()[0].contains("should serve the same, but its statements per second"), "{reference}");
+        assert!(analysis.warnings[0].contains("should serve the same, but its statements per second"), "{reference}");
     }
 }
 

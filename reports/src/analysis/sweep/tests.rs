@@ -47,7 +47,7 @@ fn findings(rate: impl Fn(&str, f64) -> f64) -> Vec<String> {
 /// The findings but that on cassandra-cpp, which is missing in the sample.
 fn without_missing(analysis: &Analysis) -> Vec<String> {
     let (missing, others): (Vec<String>, Vec<String>) =
-        analysis.findings().iter().cloned().partition(|said| said.starts_with("cassandra-cpp is missing: The worker "));
+        analysis.findings.iter().cloned().partition(|said| said.starts_with("cassandra-cpp is missing: The worker "));
     assert_eq!(missing.len(), 1, "{others:?}");
     others
 }
@@ -149,7 +149,7 @@ fn two_reasons_of_a_driver_are_two_sentences_and_other_numbers_are_none() {
         };
     }
     let analysis = Analysis::new(&run, &cells);
-    let found = analysis.findings();
+    let found = &analysis.findings;
     let of_scylla: Vec<&String> = found.iter().filter(|one| one.starts_with("scylla has no figure")).collect();
     assert_eq!(
         of_scylla,
@@ -245,11 +245,7 @@ fn several_connections_with_one_number_in_flight_are_curves_beside_the_usual_tab
     let analysis = Analysis::new(&run, &cells);
     let sweeps = Sweep::all(&analysis);
     assert!(sweeps.len() == 2 && sweeps.iter().all(|sweep| sweep.axis == Axis::Connections));
-    assert!(
-        analysis.findings().iter().all(|finding| !finding.contains("Most statements")),
-        "{:?}",
-        analysis.findings()
-    );
+    assert!(analysis.findings.iter().all(|finding| !finding.contains("Most statements")), "{:?}", analysis.findings);
     let short = table(&run, &cells, at(80));
     assert!(short.contains("statements/s") && !short.contains("knee"), "{short}");
     let page = html(&run, &cells);

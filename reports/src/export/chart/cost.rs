@@ -17,7 +17,7 @@ const FIGURE: f64 = 156.0;
 
 /// The picture in SVG: the level of each driver and of floor, with the interval of its ratio to the reference, in so many runs.
 pub fn cost_chart(analysis: &Analysis, runs: usize) -> String {
-    let (run, faces) = (analysis.run(), Faces::of(analysis.run()));
+    let (run, faces) = (analysis.run, Faces::of(analysis.run));
     let contenders: Vec<&Contender> =
         run.contenders.iter().filter(|one| one.role != Role::Noop && !one.control).collect();
     let group = ROW * contenders.len() as f64 + GAP;
@@ -25,7 +25,7 @@ pub fn cost_chart(analysis: &Analysis, runs: usize) -> String {
     let top = |scenario: usize, place: usize| HEAD + group * scenario as f64 + ROW * (place as f64 + 0.5);
     let figures = |place: Place, one: &Contender| {
         let row = analysis.row(place, one, CPU_PER_STATEMENT)?;
-        let base = analysis.reference().and_then(|one| analysis.row(place, one, CPU_PER_STATEMENT)?.level);
+        let base = analysis.reference.and_then(|one| analysis.row(place, one, CPU_PER_STATEMENT)?.level);
         let ends = row.interval.zip(base).map(|(interval, base)| interval.map(|end| end * base));
         Some((row, ends, ends.map(|[_, high]| high).into_iter().chain(row.level).fold(0.0, f64::max)))
     };

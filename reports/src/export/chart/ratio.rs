@@ -15,11 +15,11 @@ impl Here<'_> {
         let is_here = |row: &&SummaryRow| {
             row.meter == meter
                 && row.is_in(self.place)
-                && view.analysis.run().contender(&row.contender).is_some_and(|one| one.role == Role::Driver)
+                && view.analysis.run.contender(&row.contender).is_some_and(|one| one.role == Role::Driver)
         };
         let shown: Vec<(&SummaryRow, f64, [f64; 2])> = view
             .analysis
-            .rows()
+            .rows
             .iter()
             .filter(is_here)
             .filter_map(|row| Some((row, row.ratio?, row.interval?)))
@@ -55,8 +55,8 @@ impl Here<'_> {
             Picture::rows(shown.len(), ROW, Scale::linear(left, right), self.with_titles(), |x| format!("{x:.2}"));
         let end = shown.len() as f64;
         for (nth, (row, ..)) in shown.iter().enumerate() {
-            let run = view.analysis.run();
-            let both = run.contender(&row.contender).zip(view.analysis.reference());
+            let run = view.analysis.run;
+            let both = run.contender(&row.contender).zip(view.analysis.reference);
             let same = both.map_or(BAND, |(one, base)| between(run, &row.arrangement, one, base));
             let (top, below) = (nth as f64, nth as f64 + 1.0);
             picture.bar([((1.0 - same).max(left), top), ((1.0 + same).min(right), below)], "band", None);

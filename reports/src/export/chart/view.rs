@@ -22,7 +22,7 @@ pub struct View<'a> {
 
 impl<'a> View<'a> {
     pub fn of(analysis: &'a Analysis<'a>) -> View<'a> {
-        View { name: analysis.reference().map(|one| short(analysis.run(), one)).unwrap_or_default(), analysis }
+        View { name: analysis.reference.map(|one| short(analysis.run, one)).unwrap_or_default(), analysis }
     }
 }
 

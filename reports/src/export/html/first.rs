@@ -68,9 +68,9 @@ pub fn fields(view: &View, notes: &mut Notes, all: &mut Fields) {
     let analysis = view.analysis;
     for (l, lens) in LENSES.iter().enumerate() {
         for (p, place) in analysis.places().enumerate() {
-            for (c, contender) in analysis.run().contenders.iter().enumerate() {
+            for (c, contender) in analysis.run.contenders.iter().enumerate() {
                 let row = analysis.row(place, contender, lens.meter);
-                let is_reference = analysis.reference().is_some_and(|one| one.id == contender.id);
+                let is_reference = analysis.reference.is_some_and(|one| one.id == contender.id);
                 all.insert(format!("o-{l}-{p}-{c}"), figure(lens, row));
                 all.insert(format!("r-{l}-{p}-{c}"), comparison(row, is_reference, notes));
             }
@@ -111,8 +111,7 @@ fn comparison(row: Option<&SummaryRow>, is_reference: bool, notes: &mut Notes) -
 pub fn first(view: &View, faces: &Faces, fields: &Fields) -> Markup {
     let analysis = view.analysis;
     let shown = shown(analysis);
-    let has_intervals =
-        |lens: &Lens| analysis.rows().iter().any(|row| row.meter == lens.meter && row.interval.is_some());
+    let has_intervals = |lens: &Lens| analysis.rows.iter().any(|row| row.meter == lens.meter && row.interval.is_some());
     html! {
         section.first aria-labelledby="first" {
             h2 id="first" { "What each driver costs" }
@@ -131,11 +130,11 @@ pub fn first(view: &View, faces: &Faces, fields: &Fields) -> Markup {
                             caption.unseen { (lens.name) " by scenario and contender" }
                             thead.unseen { tr { th scope="col" { "contender" } th scope="col" { "bar" } th scope="col" { (lens.name) } th scope="col" { "ratio" } } }
                             @for (p, place) in analysis.places().enumerate() {
-                                @let s = analysis.run().scenarios.iter().position(|one| one.name == place.scenario.name).unwrap_or(0);
+                                @let s = analysis.run.scenarios.iter().position(|one| one.name == place.scenario.name).unwrap_or(0);
                                 tbody class={ "s-" (s) } {
                                     tr.place { th colspan="4" scope="rowgroup" {
                                         (plain(&place.scenario.name))
-                                        @if analysis.run().plan.arrangements.len() > 1 { span { " on " (plain(&place.arrangement.id)) } }
+                                        @if analysis.run.plan.arrangements.len() > 1 { span { " on " (plain(&place.arrangement.id)) } }
                                     } }
                                     @for one in in_order(&shown, lens, |one| level(place, one)) {
                                         @let c = faces.place(&one.id);

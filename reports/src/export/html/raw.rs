@@ -58,7 +58,7 @@ impl Packed {
             None => None,
             Some(_) => file(TABLE, "one row per measure", |out| Csv.write(analysis, Look::default(), out))?,
         };
-        let (run, cells) = stand_ins(analysis.run(), analysis.every_cell());
+        let (run, cells) = stand_ins(analysis.run, analysis.every_cell);
         let mut results: Vec<_> = whole.into_iter().map(|whole| (whole, None)).collect();
         // Attempts that do not count and large parts of cells leave the summary as it is.
         let less = Whole::of(analysis).with(&run, Each(|| cells.clone()));

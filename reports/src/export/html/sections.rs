@@ -25,7 +25,7 @@ pub fn by_view(views: &[View], content: impl Fn(&View) -> Markup) -> Markup {
 
 pub fn headline(analysis: &Analysis) -> Markup {
     html! {
-        @for (at, finding) in analysis.findings().iter().enumerate() {
+        @for (at, finding) in analysis.findings.iter().enumerate() {
             @if at == 0 { h1 { (finding) } } @else { p.headline { (finding) } }
         }
         @for worth in analysis.worths() { p.headline { (worth) } }
@@ -88,7 +88,7 @@ pub fn main_table(
         }
     };
     let body = |is_driver: bool| {
-        let all = analysis.run().contenders.iter().enumerate();
+        let all = analysis.run.contenders.iter().enumerate();
         let mut rows = all.filter(|(_, one)| (one.role == Role::Driver) == is_driver).peekable();
         html! { @if rows.peek().is_some() { tbody { @for (at, one) in rows { (row(at, one)) } } } }
     };

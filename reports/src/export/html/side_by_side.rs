@@ -23,7 +23,7 @@ pub fn page(named: &[(String, &Recorded)]) -> String {
         header {
             p.brand { "cqldyno" span { (brand) } }
             @match &combined {
-                Some(combined) => (sections::headline(combined.analysis())),
+                Some(combined) => (sections::headline(&combined.analysis)),
                 None => {
                     h1 { (number) " beside each other" }
                     @for remark in &remarks { p.lead { (remark) } }

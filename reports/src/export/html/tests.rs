@@ -355,7 +355,7 @@ fn every_field_for_a_reference_is_what_a_run_with_that_reference_shows() {
         let shown = |field: &Field| (field.text.clone(), field.sub.clone(), field.class.clone(), field.sort);
         let fields = |of: &Fields| of.iter().map(|(id, field)| (id.clone(), shown(field))).collect::<Vec<_>>();
         assert_eq!(fields(&page.fields[at]), fields(&other.fields[0]), "{reference}");
-        assert_eq!(page.views[at].analysis.findings(), other.analysis.findings());
+        assert_eq!(page.views[at].analysis.findings, other.analysis.findings);
         // And that is what the program prints.
         let printed = bare(&markdown(&turned, &cells));
         let ratio = page.fields[at].values().filter(|field| field.class.contains("keep") && !field.sub.is_empty());

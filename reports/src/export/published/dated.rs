@@ -68,14 +68,13 @@ fn tables(shown: &[PublishedRun]) -> String {
 
 fn table(embedded: &PublishedRun, other: &PublishedRun) -> Option<String> {
     let [first, second] = [embedded, other].map(PublishedRun::analysis);
-    let (reference, control) = (first.reference()?, second.reference()?);
-    let is_same =
-        labels(first.run()) == labels(second.run()) && first.run().plan.settings == second.run().plan.settings;
+    let (reference, control) = (first.reference?, second.reference?);
+    let is_same = labels(first.run) == labels(second.run) && first.run.plan.settings == second.run.plan.settings;
     if !is_same || reference.label != control.label {
         return None;
     }
     let carried = first.carried(&second);
-    let (target, over) = (server(second.run()), over(&first, reference));
+    let (target, over) = (server(second.run), over(&first, reference));
     let words = |text: &str| (text.to_owned(), true);
     let heads = vec![
         words("scenario"),
@@ -90,7 +89,7 @@ fn table(embedded: &PublishedRun, other: &PublishedRun) -> Option<String> {
     let mut rows = Vec::new();
     for place in first.places() {
         let Some(there) = same(&second, place) else { continue };
-        for driver in drivers(first.run()) {
+        for driver in drivers(first.run) {
             let apart = match find(&carried, place, &driver.label) {
                 Some(found) => {
                     let [low, high] = found.interval;
@@ -102,7 +101,7 @@ fn table(embedded: &PublishedRun, other: &PublishedRun) -> Option<String> {
             };
             let figures = |row: Option<&SummaryRow>| cost(row).unwrap_or(["n/a".to_owned(), String::new()]);
             let mut fields = vec![escape(&plain(&place.scenario.name)), code(&place.arrangement.id)];
-            fields.push(escape(&short(first.run(), driver)));
+            fields.push(escape(&short(first.run, driver)));
             fields.extend(figures(row_of(&first, place, &driver.label)));
             fields.extend(figures(row_of(&second, there, &driver.label)));
             fields.push(apart);

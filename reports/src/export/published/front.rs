@@ -53,7 +53,7 @@ impl<'a> Front<'a> {
     /// `None` for runs that have no table together.
     fn of_all(plan: &[&'a PublishedRun]) -> Option<Front<'a>> {
         let combined = combined(plan)?;
-        let (analysis, runs) = (combined.analysis().clone(), plan.iter().map(|one| &one.recorded.run).collect());
+        let (analysis, runs) = (combined.analysis.clone(), plan.iter().map(|one| &one.recorded.run).collect());
         Some(Front { analysis, others: Vec::new(), runs, combined: Some(combined) })
     }
 
@@ -72,7 +72,7 @@ impl<'a> Front<'a> {
         let asked = |run: &Run| (run.plan.target.id.clone(), run.plan.settings.clone());
         let key = |one: &PublishedRun| (asked(&one.recorded.run), processor(&one.recorded.run));
         let all: Vec<&PublishedRun> = published.collect();
-        let ours = self.analysis.run();
+        let ours = self.analysis.run;
         let mut known = vec![(asked(ours), processor(ours))];
         let is_one = |one: &&PublishedRun, next: &&PublishedRun| {
             (day(one), one.plan(), key(one)) == (day(next), next.plan(), key(next))
@@ -87,7 +87,7 @@ impl<'a> Front<'a> {
             }
             // A date's README has all runs of a plan.
             let (name, analysis) = match combined(plan) {
-                Some(all) => (String::new(), all.analysis().clone()),
+                Some(all) => (String::new(), all.analysis),
                 None => (format!("/{}", plan[plan.len() - 1].name), plan[plan.len() - 1].analysis()),
             };
             let carried = self.analysis.carried(&analysis);
@@ -103,8 +103,8 @@ impl<'a> Front<'a> {
 
     /// Those that ask the drivers for the same settings.
     fn peers(&self) -> impl Iterator<Item = &Other<'a>> {
-        let settings = &self.analysis.run().plan.settings;
-        self.others.iter().filter(move |one| one.analysis.run().plan.settings == *settings)
+        let settings = &self.analysis.run.plan.settings;
+        self.others.iter().filter(move |one| one.analysis.run.plan.settings == *settings)
     }
 
     /// The picture of CPU time per statement.
@@ -116,7 +116,7 @@ impl<'a> Front<'a> {
     pub fn section(&self, date: &str) -> String {
         let folder = format!("reports/published/{date}");
         let analysis = &self.analysis;
-        let labels: Vec<String> = labels(analysis.run()).into_iter().map(|one| escape(&plain(one))).collect();
+        let labels: Vec<String> = labels(analysis.run).into_iter().map(|one| escape(&plain(one))).collect();
         format!(
             "{}{}{}{}\n{}\n\nCPU us is CPU time per statement: less is better. *Cheaper* and *dearer*: the whole interval lies beyond the band, {} \
              ([how verdicts are read](harness/METHOD.md#what-does-a-verdict-mean)). cassandra-cpp has an I/O thread of its own on both arrangements.{}\n\n\
@@ -138,7 +138,7 @@ impl<'a> Front<'a> {
         let combined = self.combined.as_ref()?;
         Some(format!(
             "## All runs on {} together\n\n{}\n\n{}{}\n{}\n{}\n\n",
-            server(self.analysis.run()),
+            server(self.analysis.run),
             asked(&self.runs, date),
             warnings(&self.analysis),
             findings(&self.analysis),
@@ -153,7 +153,7 @@ impl<'a> Front<'a> {
         if said.is_empty() {
             return String::new();
         }
-        let worth = first.and_then(|place| self.analysis.worth(place)).into_iter().chain(whose(self.analysis.run()));
+        let worth = first.and_then(|place| self.analysis.worth(place)).into_iter().chain(whose(self.analysis.run));
         let more = worth.map(|one| escape(&one)).collect::<Vec<_>>().join(" ");
         format!("**{}**\n\n{more}{}", said.join(" "), if more.is_empty() { "" } else { "\n\n" })
     }
@@ -164,17 +164,17 @@ impl<'a> Front<'a> {
         if self.others.is_empty() {
             return found;
         }
-        let ours = self.analysis.run();
+        let ours = self.analysis.run;
         let on = |run: &Run| run.plan.arrangements.iter().map(|one| code(&one.id)).collect::<Vec<_>>();
         let other = |other: &Other| {
-            let run = other.analysis.run();
+            let run = other.analysis.run;
             let only = if on(run) == on(ours) { String::new() } else { format!(", {}", list(&on(run))) };
             let settings = if run.plan.settings == "default" { ", settings as each driver documents them" } else { "" };
             let where_run = capital(&elsewhere(ours, run));
             format!("- [{where_run}, {}{settings}]({}){only}: {}\n", other.day, other.folder, other.said())
         };
         let others: String = self.others.iter().map(other).collect();
-        format!("On {}:\n\n{found}{others}", on_what(self.analysis.run()))
+        format!("On {}:\n\n{found}{others}", on_what(self.analysis.run))
     }
 
     /// Whether the driver needed the least CPU time alone on every server and processor that it ran on, and no instructions contradict that.
@@ -194,7 +194,7 @@ impl<'a> Front<'a> {
     /// Which driver to choose for what, in sentences, and the first place that they name. Where servers or processors do not agree, a
     /// sentence says so.
     fn choices(&self) -> (Vec<String>, Option<Place<'a>>) {
-        let (analysis, run) = (&self.analysis, self.analysis.run());
+        let (analysis, run) = (&self.analysis, self.analysis.run);
         let on = |place: &Place| code(&place.arrangement.id);
         let name = |place: &Place| escape(&plain(&place.scenario.name));
         let mut chosen: Vec<Place> = Vec::new();
@@ -227,12 +227,12 @@ impl<'a> Front<'a> {
         for arrangement in &run.plan.arrangements {
             let here = || chosen.iter().filter(|place| place.arrangement.id == arrangement.id);
             let lacks = |other: &Other| here().any(|place| same(&other.analysis, *place).is_none());
-            let server = |other: &Other| other.analysis.run().plan.target.id.clone();
+            let server = |other: &Other| other.analysis.run.plan.target.id.clone();
             // Another server may have been asked with another processor.
             let is_tried =
                 |id: &str| id != run.plan.target.id && self.peers().any(|one| server(one) == id && !lacks(one));
             let missing = self.peers().filter(|other| lacks(other) && !is_tried(&server(other)));
-            let mut missing: Vec<String> = missing.map(|other| elsewhere(run, other.analysis.run())).collect();
+            let mut missing: Vec<String> = missing.map(|other| elsewhere(run, other.analysis.run)).collect();
             missing.dedup();
             if !missing.is_empty() {
                 said.push(format!("{} was not tried {}.", code(&arrangement.id), list(&missing)));
@@ -250,8 +250,8 @@ impl<'a> Front<'a> {
     /// One row per scenario and driver, two columns per arrangement: CPU time, and its ratio with the verdict. A
     /// verdict that not all runs gave is followed by how many did.
     fn table(&self) -> String {
-        let (analysis, run) = (&self.analysis, self.analysis.run());
-        let Some(reference) = analysis.reference() else { return String::new() };
+        let (analysis, run) = (&self.analysis, self.analysis.run);
+        let Some(reference) = analysis.reference else { return String::new() };
         let mut heads = vec![("scenario".to_owned(), true), ("driver".to_owned(), true)];
         for arrangement in &run.plan.arrangements {
             let cpu = (format!("{} CPU us", code(&arrangement.id)), false);
@@ -318,20 +318,20 @@ fn winner<'a>(analysis: &Analysis<'a>, place: Place) -> Option<&'a str> {
 /// it is the reference.
 fn is_doubtful(analysis: &Analysis, place: Place) -> bool {
     let [only] = analysis.least(place)[..] else { return false };
-    let is_reference = analysis.reference().is_some_and(|reference| reference.id == only.id);
-    let rows = drivers(analysis.run()).filter(|one| is_reference || one.id == only.id);
+    let is_reference = analysis.reference.is_some_and(|reference| reference.id == only.id);
+    let rows = drivers(analysis.run).filter(|one| is_reference || one.id == only.id);
     rows.filter_map(|one| analysis.row(place, one, CPU_PER_STATEMENT)).any(|row| row.doubtful)
 }
 
 /// Where drivers stand otherwise in the second run than in the first.
 fn apart<'a>(first: &Analysis<'a>, second: &Analysis<'a>, carried: &[Carried]) -> Vec<Apart<'a>> {
-    let Some(reference) = first.reference() else { return Vec::new() };
+    let Some(reference) = first.reference else { return Vec::new() };
     let mut found = Vec::new();
     for place in first.places() {
         let Some(elsewhere) = same(second, place) else { continue };
         let least = [first.least(place), second.least(elsewhere)].concat();
         let is_least = |label: &str| least.iter().any(|one| one.label == label);
-        for driver in drivers(first.run()).filter(|one| is_least(&one.label) || is_least(&reference.label)) {
+        for driver in drivers(first.run).filter(|one| is_least(&one.label) || is_least(&reference.label)) {
             let rows = row_of(first, place, &driver.label).zip(row_of(second, elsewhere, &driver.label));
             let Some((one, two)) = rows.filter(|(one, two)| one.verdict != two.verdict) else { continue };
             let differs = find(carried, place, &driver.label).is_some_and(Carried::differs);
@@ -346,8 +346,8 @@ fn apart<'a>(first: &Analysis<'a>, second: &Analysis<'a>, carried: &[Carried]) -
 impl Other<'_> {
     /// Which ratios are others there, and what has no verdict.
     fn said(&self) -> String {
-        let run = self.analysis.run();
-        let base = self.analysis.reference().map_or(String::new(), |one| escape(&short(run, one)));
+        let run = self.analysis.run;
+        let base = self.analysis.reference.map_or(String::new(), |one| escape(&short(run, one)));
         let on = |place: &Place| code(&place.arrangement.id);
         let name = |place: &Place| escape(&plain(&place.scenario.name));
         let head =
@@ -359,7 +359,7 @@ impl Other<'_> {
         if said.is_empty() {
             said.push("No ratio differs clearly from those here.".to_owned());
         }
-        let rows = || self.analysis.rows().iter().filter(|row| row.is_primary() && !row.control);
+        let rows = || self.analysis.rows.iter().filter(|row| row.is_primary() && !row.control);
         let has_none = |place: &Place| !rows().any(|row| row.is_in(*place) && row.verdict.is_some_and(Verdict::holds));
         let open = grouped(self.analysis.places().filter(has_none).map(|place| (on(&place), name(&place))));
         let open: Vec<String> = open.iter().map(|(on, names)| format!("{} on {on}", list(names))).collect();

@@ -42,7 +42,7 @@ fn ended(plan: &Plan, costs: Costs) -> u32 {
 /// What the report says of why it ended.
 fn said(plan: &Plan, ended: &Ended) -> String {
     let run = Run { ended: Some(jiff::Timestamp::UNIX_EPOCH), cut_short: ended.cut_short, ..sample(plan).1 };
-    Analysis::new(&run, &ended.cells).until().unwrap().to_owned()
+    Analysis::new(&run, &ended.cells).until.unwrap()
 }
 
 #[test]
