@@ -73,4 +73,4 @@ pub use model::run::{
 };
 pub use model::series::Series;
 pub use quantity::{lasting, memory, percent, rate, short_count, three_digits, whole};
-pub use text::{capital, count, cut, escape, grouped, list, pair, plain, sentence, short_hash, width_of, wrap};
+pub use text::{capital, count, cut, escape, grouped, list, pair, plain, sentence, short_hash, unique, width_of, wrap};

@@ -10,6 +10,7 @@ use cqldyno_measure::least_for;
 use crate::measure::{CPU_PER_STATEMENT, STATEMENTS, THROUGHPUT};
 use crate::median;
 use crate::quantity::{rate, three_digits, whole};
+use crate::text::{grouped, unique};
 use crate::{
     Analysis, ArrangementInfo, Contender, Pass, Place, PointInfo, Role, Run, ScenarioInfo, list, plain, short,
 };
@@ -130,9 +131,8 @@ impl<'a> Sweep<'a> {
 
     /// The sweeps of each scenario over statements in flight.
     pub(crate) fn by_scenario<'s>(all: &'s [Sweep<'a>]) -> Vec<(&'s str, Vec<&'s Sweep<'a>>)> {
-        let in_flight = || all.iter().filter(|one| one.axis == Axis::InFlight);
-        let of = |of| (of, in_flight().filter(|one| one.of == of).collect());
-        unique(in_flight().map(|one| one.of.as_str())).into_iter().map(of).collect()
+        let in_flight = all.iter().filter(|one| one.axis == Axis::InFlight);
+        grouped(in_flight.map(|one| (one.of.as_str(), one)))
     }
 
     /// The scenario, and what else tells it from others of the run.
@@ -207,17 +207,6 @@ impl<'a> Sweep<'a> {
         }));
         findings
     }
-}
-
-/// Each once, in their order.
-fn unique<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
-    let mut unique = Vec::new();
-    all.for_each(|one| {
-        if !unique.contains(&one) {
-            unique.push(one);
-        }
-    });
-    unique
 }
 
 fn over(connections: Option<u64>) -> String {

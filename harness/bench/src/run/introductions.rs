@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use cqldyno_builder::{BuildError, Builder, Built, Order, Watch};
 use cqldyno_driver_api::{Capability, DriverInfo};
-use cqldyno_reports::{BuiltOnDemand, Contender as Row, Role, sentence};
+use cqldyno_reports::{BuiltOnDemand, Contender as Row, Role, sentence, unique};
 
 use crate::plan::asked::{left_out, own_concurrency};
 use crate::plan::contender::Contender;
@@ -56,12 +56,8 @@ pub(super) fn introductions(
         let why = fits(plan, one, &driver)?.or_else(|| unable(plan, one, &driver).map(CellFailure::Unavailable));
         *sought = why.map_or_else(|| Sought::Build(instead.take()), |why| Sought::There(Box::new(Err(why))));
     }
-    let mut orders: Vec<&Order> = Vec::new();
-    for (one, sought) in plan.contenders.iter().zip(&sought) {
-        if matches!(sought, Sought::Build(_)) && !orders.contains(&&one.order) {
-            orders.push(&one.order);
-        }
-    }
+    let to_build = plan.contenders.iter().zip(&sought).filter(|(_, sought)| matches!(sought, Sought::Build(_)));
+    let orders = unique(to_build.map(|(one, _)| &one.order));
     let (cached, missing): (Vec<&Order>, Vec<&Order>) =
         orders.into_iter().partition(|order| workshop.builder().is_ok_and(|builder| builder.has_built(order)));
     if missing.len() > 1 {

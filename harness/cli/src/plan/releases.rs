@@ -3,6 +3,7 @@
 use anyhow::Result;
 use cqldyno_bench::Programs;
 use cqldyno_bench::builder::Builder;
+use cqldyno_reports::unique;
 
 use super::contender;
 use crate::outcome::usage;
@@ -36,12 +37,7 @@ pub fn named(asked: &[String], programs: &Programs) -> Result<Named> {
         }
     }
     if found.newest.is_some() {
-        let all = std::mem::take(&mut found.contenders);
-        all.into_iter().for_each(|one| {
-            if !found.contenders.contains(&one) {
-                found.contenders.push(one);
-            }
-        });
+        found.contenders = unique(found.contenders);
     }
     Ok(found)
 }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use cqldyno_reports::measure::{CPU_TIME, Figure, Least};
 use cqldyno_reports::{
-    Analysis, Field, Part, Pass, Run, Sheet, TableRow, Verdict, count, escape, lasting, list, markdown, percent,
-    three_digits, whole, why_passes_left_out,
+    Analysis, Field, Part, Pass, Run, Sheet, TableRow, Verdict, count, escape, grouped, lasting, list, markdown,
+    percent, three_digits, whole, why_passes_left_out,
 };
 use cqldyno_scenarios::Scenario;
 
@@ -129,16 +129,8 @@ impl Comment<'_> {
         if self.explained.is_none() && self.all.iter().any(|one| is_dearer(&one)) {
             notes.push("`--explain` names the functions and system calls that head has more of.".to_owned());
         }
-        let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
-        for one in self.all {
-            let Err(why) = &one.verdict else { continue };
-            match reasons.iter_mut().find(|(known, _)| *known == why.as_str()) {
-                Some((_, all)) => all.push(what(one)),
-                None => reasons.push((why, vec![what(one)])),
-            }
-        }
-        let reasons = reasons.iter().map(|(why, what)| format!("n/a, {}: {}", list(what), escape(why)));
-        notes.extend(reasons);
+        let reasons = grouped(self.all.iter().filter_map(|one| Some((one.verdict.as_ref().err()?, what(one)))));
+        notes.extend(reasons.iter().map(|(why, what)| format!("n/a, {}: {}", list(what), escape(why))));
         notes
     }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Parser;
 use cqldyno_bench::{Contender, Plan, Programs};
-use cqldyno_reports::{MeasureInfo, Pass, Run, count, list};
+use cqldyno_reports::{MeasureInfo, Pass, Run, count, list, unique};
 use cqldyno_scenarios::{Claim, Expected, Trial, suggestion};
 
 use crate::names::drivers;
@@ -123,10 +123,6 @@ pub fn found<'a>(
     spots: &'a [Spot],
     arrangements: &[String],
 ) -> Result<(Vec<&'a Spot>, String), String> {
-    let names = |mut names: Vec<String>| {
-        names.dedup();
-        names
-    };
     let one_of =
         |[what, several, field]: [&str; 3], asked: Option<&String>, all: Vec<String>| match (asked, all.as_slice()) {
             (Some(asked), all) if all.contains(asked) => Ok(asked.clone()),
@@ -138,7 +134,7 @@ pub fn found<'a>(
         };
     let arrangement =
         one_of(["arrangement", "arrangements", "arrangement"], expected.arrangement.as_ref(), arrangements.to_vec())?;
-    let scenarios = names(spots.iter().map(|spot| spot.scenario.clone()).collect());
+    let scenarios = unique(spots.iter().map(|spot| spot.scenario.clone()));
     let scenario = one_of(["scenario", "scenarios", "scenario"], expected.scenario.as_ref(), scenarios)?;
     let here: Vec<&Spot> = spots.iter().filter(|spot| spot.scenario == scenario).collect();
     if let Claim::Growth { .. } = expected.claim {
@@ -162,7 +158,7 @@ pub fn found<'a>(
         _ => Some(one_of(
             ["number in flight", "numbers in flight", "at"],
             asked.as_ref(),
-            names(here.iter().filter_map(in_flight).collect()),
+            unique(here.iter().filter_map(in_flight)),
         )?),
     };
     match here.into_iter().filter(|spot| in_flight(spot) == number).collect::<Vec<_>>() {

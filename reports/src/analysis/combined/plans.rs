@@ -1,7 +1,7 @@
 //! Whether runs have one plan: the same question to the same contenders. Machines may differ.
 
 use crate::conditions::{differing, of_plan};
-use crate::text::{list, plain, short_hash};
+use crate::text::{list, plain, short_hash, unique};
 use crate::{Analysis, Contender, Run};
 
 /// Refuses runs of other plans, and a run that was named twice.
@@ -65,15 +65,8 @@ fn builds(one: &Analysis, other: &Analysis) -> Vec<String> {
 /// A sentence on executables that differ between machines, and on cqldyno's own.
 pub(super) fn other_builds(named: &[(String, Analysis)]) -> Vec<String> {
     let first = named[0].1.run;
-    let mut labels: Vec<String> = Vec::new();
-    for (_, other) in &named[1..] {
-        for (contender, _) in executables(first, other.run) {
-            if !labels.contains(&contender.label) {
-                labels.push(contender.label.clone());
-            }
-        }
-    }
-    let labels: Vec<String> = labels.iter().map(|label| plain(label)).collect();
+    let differing = named[1..].iter().flat_map(|(_, other)| executables(first, other.run));
+    let labels = unique(differing.map(|(contender, _)| plain(&contender.label)));
     let of_workers = (!labels.is_empty()).then(|| {
         format!(
             "The machines have builds of their own of {}, so what changes between runs holds that, too.",

@@ -2,7 +2,7 @@
 
 use crate::ArrangementInfo;
 use crate::conditions::on_cores;
-use crate::text::{plain, short_hash};
+use crate::text::{grouped, plain, short_hash, unique};
 
 use super::{Key, Member, unversioned};
 
@@ -22,26 +22,23 @@ pub(super) struct Variants {
 }
 
 /// A variant and its runs, the newest first.
-struct Known<T> {
-    is: Variant<T>,
-    runs: Vec<String>,
-}
+type Known<T> = (Variant<T>, Vec<String>);
 
 impl Variants {
     /// Of runs in the order of their dates.
     pub fn of(members: &[Member]) -> Variants {
-        let mut all = Variants { scenarios: Vec::new(), arrangements: Vec::new(), contenders: Vec::new() };
-        for Member { name, run, .. } in members.iter().rev() {
-            let scenarios = run.scenarios.iter().map(|one| (one.name.clone(), one.hash.clone()));
-            scenarios.for_each(|found| add(&mut all.scenarios, found, name));
-            run.plan.arrangements.iter().for_each(|found| add(&mut all.arrangements, cores_of(found), name));
-            for contender in run.contenders.iter().map(unversioned) {
-                if !all.contenders.contains(&contender) {
-                    all.contenders.push(contender);
-                }
-            }
+        let newest = || members.iter().rev();
+        let scenarios = newest().flat_map(|Member { name, run, .. }| {
+            run.scenarios.iter().map(|one| ((one.name.clone(), one.hash.clone()), (*name).to_owned()))
+        });
+        let arrangements = newest().flat_map(|Member { name, run, .. }| {
+            run.plan.arrangements.iter().map(|one| (cores_of(one), (*name).to_owned()))
+        });
+        Variants {
+            scenarios: grouped(scenarios),
+            arrangements: grouped(arrangements),
+            contenders: unique(newest().flat_map(|one| &one.run.contenders).map(unversioned)),
         }
-        all
     }
 
     /// The sort key of a panel: variants of one name are neighbours.
@@ -75,14 +72,9 @@ impl Variants {
 }
 
 fn apart<T>(all: &[Known<T>], what: &str, told: impl Fn(&T) -> String) -> impl Iterator<Item = String> {
-    let mut names: Vec<&str> = Vec::new();
-    for known in all {
-        if !names.contains(&known.is.0.as_str()) {
-            names.push(&known.is.0);
-        }
-    }
+    let names = unique(all.iter().map(|((name, _), _)| name.as_str()));
     names.into_iter().filter(|name| of(all, name).count() > 1).map(move |name| {
-        let each = of(all, name).map(|known| format!("{} in {}", told(&known.is.1), runs(&known.runs)));
+        let each = of(all, name).map(|((_, is), names)| format!("{} in {}", told(is), runs(names)));
         format!(
             "{} is not the same {what} in all of these runs ({}), so only the figures of the same one are joined.",
             plain(name),
@@ -91,20 +83,13 @@ fn apart<T>(all: &[Known<T>], what: &str, told: impl Fn(&T) -> String) -> impl I
     })
 }
 
-fn add<T: PartialEq>(all: &mut Vec<Known<T>>, is: Variant<T>, run: &str) {
-    match all.iter_mut().find(|known| known.is == is) {
-        Some(known) => known.runs.push(run.to_owned()),
-        None => all.push(Known { is, runs: vec![run.to_owned()] }),
-    }
-}
-
 fn of<'a, T>(all: &'a [Known<T>], name: &str) -> impl Iterator<Item = &'a Known<T>> {
-    all.iter().filter(move |known| known.is.0 == name)
+    all.iter().filter(move |((known, _), _)| known == name)
 }
 
 /// The place of the name, and then of the variant.
 fn place<T: PartialEq>(all: &[Known<T>], is: &Variant<T>) -> (Option<usize>, Option<usize>) {
-    (all.iter().position(|known| known.is.0 == is.0), all.iter().position(|known| known.is == *is))
+    (all.iter().position(|(known, _)| known.0 == is.0), all.iter().position(|(known, _)| known == is))
 }
 
 fn runs(names: &[String]) -> String {
