@@ -99,7 +99,7 @@ pub fn more_calls(analysis: &Analysis, place: Place, mine: &Contender, theirs: &
 }
 
 /// The mean over the cells; `None` without any.
-fn breakdown(cells: &[&Cell], kind: &str) -> Option<BTreeMap<String, f64>> {
+pub(crate) fn breakdown(cells: &[&Cell], kind: &str) -> Option<BTreeMap<String, f64>> {
     let found: Vec<&BTreeMap<String, f64>> = cells.iter().filter_map(|cell| cell.breakdowns.get(kind)).collect();
     let mut mean = BTreeMap::new();
     for (name, value) in found.iter().flat_map(|one| one.iter()) {

@@ -6,14 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::column::{COLUMNS, Entry};
 use super::document::At;
 use super::part::{Field, Notes, Sheet, TableRow, by_role};
+use crate::explain::breakdown;
 use crate::measure::{ALLOCATIONS_PER_STATEMENT, CALLGRIND_INSTRUCTIONS, SYSCALLS_PER_STATEMENT};
 use crate::quantity::{figure, three_digits};
 use crate::text::plain;
-use crate::{Contender, MeasureInfo, Pass, SummaryRow, Unit};
+use crate::{Cell, Contender, MeasureInfo, Pass, SummaryRow, Unit};
 
-type Breakdowns = BTreeMap<String, BTreeMap<String, f64>>;
-
-type Found<'a> = (&'a Contender, Vec<&'a Breakdowns>);
+type Found<'a> = (&'a Contender, Vec<&'a Cell>);
 
 /// Figures of a breakdown that are below this in every contender are summed up.
 const LEAST: f64 = 0.001;
@@ -75,28 +74,22 @@ impl At<'_> {
     /// A row per name, the greatest first, and a column per contender.
     fn breakdowns(&self, pass: Pass) -> Vec<Sheet> {
         let mine = |one: &'_ Contender| {
-            let cells = self.cells_of(one, pass).into_iter().filter(|cell| cell.counts());
-            cells.map(|cell| &cell.breakdowns).filter(|all| !all.is_empty()).collect::<Vec<_>>()
+            let cells = self.cells_of(one, pass).into_iter();
+            cells.filter(|cell| cell.counts() && !cell.breakdowns.is_empty()).collect::<Vec<_>>()
         };
         let contenders = self.analysis.run.contenders.iter();
         let found: Vec<Found> = contenders.map(|one| (one, mine(one))).filter(|(_, all)| !all.is_empty()).collect();
-        let kinds: BTreeSet<&String> = found.iter().flat_map(|(_, all)| all).flat_map(|one| one.keys()).collect();
-        kinds.into_iter().map(|kind| breakdown(kind, pass, &found)).collect()
+        let kinds: BTreeSet<&String> =
+            found.iter().flat_map(|(_, all)| all).flat_map(|one| one.breakdowns.keys()).collect();
+        kinds.into_iter().map(|kind| of_kind(kind, pass, &found)).collect()
     }
 }
 
-fn breakdown(kind: &str, pass: Pass, found: &[Found]) -> Sheet {
-    // The mean over the contender's cells: a pass of several steps has several.
-    let of = |cells: &[&Breakdowns]| {
-        let mut sums: BTreeMap<String, f64> = BTreeMap::new();
-        let with: Vec<_> = cells.iter().filter_map(|cell| cell.get(kind)).collect();
-        for (name, value) in with.iter().flat_map(|figures| figures.iter()) {
-            *sums.entry(name.clone()).or_default() += value / with.len() as f64;
-        }
-        sums
-    };
-    let columns: Vec<(String, BTreeMap<String, f64>)> =
-        found.iter().map(|(contender, cells)| (plain(&contender.label), of(cells))).collect();
+fn of_kind(kind: &str, pass: Pass, found: &[Found]) -> Sheet {
+    let columns: Vec<(String, BTreeMap<String, f64>)> = found
+        .iter()
+        .map(|(contender, cells)| (plain(&contender.label), breakdown(cells, kind).unwrap_or_default()))
+        .collect();
     let names = greatest_first(columns.iter().flat_map(|(_, figures)| figures).map(|(name, value)| (&**name, *value)));
     let (shown, others): (Vec<_>, Vec<_>) = names.into_iter().partition(|(_, most)| *most >= LEAST);
     let row = |label: &str, value: &dyn Fn(&BTreeMap<String, f64>) -> f64| {
