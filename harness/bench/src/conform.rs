@@ -26,7 +26,7 @@ use crate::process::child::Launch;
 use crate::process::failure::CellFailure;
 use crate::process::programs::Programs;
 use crate::process::transcript::Transcript;
-use crate::process::worker::{Bounds, Worker, WorkerAtGate};
+use crate::process::worker::{Bounds, Worker};
 
 /// Statements of a turn, and before it.
 const COUNT: u64 = 4_000;
@@ -121,13 +121,13 @@ impl<'a> Bench<'a> {
     fn open(&self, title: &str) -> Result<(Worker<'a>, Hello), CellFailure> {
         self.transcript.title(title);
         let launch = Launch::new(&self.programs.cqldyno, &self.tried.program, None);
-        WorkerAtGate::start(launch, self.bounds(Some(self.transcript)))?.open()
+        Worker::at_gate(launch, self.bounds(Some(self.transcript)))?.open()
     }
 
     fn floor(&self, stage: &Stage, mode: Mode) -> Result<cqldyno_protocol::Done, CellFailure> {
         let floor = self.programs.worker(FLOOR).map_err(|error| CellFailure::Unavailable(error.to_string()))?;
         let launch = Launch::new(&self.programs.cqldyno, &floor, None);
-        let (mut floor, _) = WorkerAtGate::start(launch, self.bounds(None))?.open()?;
+        let (mut floor, _) = Worker::at_gate(launch, self.bounds(None))?.open()?;
         floor.job(stage.job(mode, 1), &mut || None)?;
         floor.go(&mut || None, |_| ())?;
         floor.ack()

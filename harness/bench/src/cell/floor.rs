@@ -15,7 +15,7 @@ use super::setup::Setup;
 use crate::judge::ReadBack;
 use crate::process::cancel::Cancel;
 use crate::process::failure::CellFailure;
-use crate::process::worker::{Bounds, Look, WorkerAtGate};
+use crate::process::worker::{Bounds, Look, Worker};
 
 const FLOOR: &str = "floor";
 
@@ -109,7 +109,7 @@ impl Setup<'_> {
     ) -> Result<Floored, CellFailure> {
         let program = self.floors_program()?;
         let (launch, bounds) = self.launch(&program, &format!("-{what}"));
-        let (mut floor, _) = WorkerAtGate::start(launch, Bounds { cancel, ..bounds })?.open()?;
+        let (mut floor, _) = Worker::at_gate(launch, Bounds { cancel, ..bounds })?.open()?;
         floor.job(job, look)?;
         let lasted = Duration::from_nanos(floor.go(look, progress)?.wall_ns);
         let done = floor.ack()?;

@@ -13,7 +13,7 @@ use super::waiting::{Waiting, Whole};
 use crate::plan::pass::Shape;
 use crate::process::child::file_name;
 use crate::process::failure::CellFailure;
-use crate::process::worker::{Worker, WorkerAtGate};
+use crate::process::worker::Worker;
 
 pub(super) struct Loaded<'a> {
     served: Served<'a>,
@@ -64,7 +64,7 @@ type Started<'a> = (Vec<Box<dyn Attachment>>, Worker<'a>, Ready);
 
 fn start<'a>(setup: &'a Setup<'a>, served: &mut Served<'_>, scratch: &Path) -> Result<Started<'a>, CellFailure> {
     let (launch, bounds) = setup.contender(scratch);
-    let gate = WorkerAtGate::start(launch, bounds)?;
+    let gate = Worker::at_gate(launch, bounds)?;
     let subject = Subject {
         worker: gate.pid(),
         server: served.processes(),

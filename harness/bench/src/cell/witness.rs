@@ -11,7 +11,7 @@ use super::setup::Setup;
 use crate::process::child::Launch;
 use crate::process::failure::CellFailure;
 use crate::process::server::Server;
-use crate::process::worker::{Bounds, Worker, WorkerAtGate};
+use crate::process::worker::{Bounds, Worker};
 
 const STATEMENTS: u64 = 5_000;
 const WARMUP: u64 = 5_000;
@@ -52,7 +52,7 @@ impl<'a> Witness<'a> {
         let (launch, bounds) = setup.launch(&program, "-witness");
         let cancel = setup.bench.context.cancel;
         let bounds = Bounds { deadlines: bounds.deadlines, memory_bytes: None, cancel, transcript: None };
-        let (mut worker, _) = WorkerAtGate::start(launch, bounds)?.open()?;
+        let (mut worker, _) = Worker::at_gate(launch, bounds)?.open()?;
         worker.job(measure, &mut || server.ended())?;
         Ok(Witness { worker, server, cpu_ns: 0, statements: 0 })
     }

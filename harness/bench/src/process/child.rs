@@ -84,61 +84,6 @@ pub(crate) enum Silence {
     TooLong(usize),
 }
 
-pub(crate) struct AtGate {
-    process: Process,
-}
-
-impl AtGate {
-    /// Starts the gate.
-    ///
-    /// # Errors
-    /// When the process or its log cannot be made.
-    pub(crate) fn start(launch: Launch<'_>) -> io::Result<AtGate> {
-        let mut command = Command::new(launch.gate);
-        command.arg(gate::SUBCOMMAND);
-        if let Some(cores) = launch.cores {
-            let list: Vec<String> = cores.iter().map(usize::to_string).collect();
-            command.arg("--cores").arg(list.join(","));
-        }
-        if let Some(folder) = &launch.library_folder {
-            command.arg("--library-folder").arg(folder);
-        }
-        for (name, value) in &launch.environment {
-            command.arg("--variable").arg(name).arg(value);
-        }
-        command.args(launch.in_front).arg(launch.program).args(launch.arguments).env_remove(PASSWORD_VARIABLE);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // A group of its own: Ctrl-C on the terminal reaches the supervisor only, which then ends its children in order.
-        command.process_group(0);
-        let mut child = Reaped { child: command.spawn()? };
-        let streams = (child.child.stdin.take(), child.child.stdout.take(), child.child.stderr.take());
-        let (Some(input), Some(output), Some(errors)) = streams else {
-            return Err(io::Error::other("the child has no pipes"));
-        };
-        let log = Log::follow(errors, launch.log.as_deref(), launch.log_prefix, launch.redaction)?;
-        let (sender, lines) = sync_channel(LINES_AHEAD);
-        std::thread::Builder::new().name("lines".to_owned()).spawn(move || read_lines(output, &sender))?;
-        Ok(AtGate {
-            process: Process { child, input: Some(input), lines, log, next_look: Instant::now(), ended_by_us: false },
-        })
-    }
-
-    pub(crate) fn pid(&self) -> i32 {
-        self.process.pid()
-    }
-
-    /// Opens the gate: the process becomes its program.
-    ///
-    /// # Errors
-    /// When the gate is gone: how it ended.
-    pub(crate) fn open(mut self) -> Result<Process, String> {
-        match self.process.send(gate::OPEN) {
-            Ok(()) => Ok(self.process),
-            Err(_) => Err(format!("the gate {}", self.process.last_words(EXIT_WITHIN))),
-        }
-    }
-}
-
 /// A child that is killed and reaped when nobody needs it any more.
 struct Reaped {
     child: Child,
@@ -193,6 +138,49 @@ fn read_lines(output: impl Read, lines: &SyncSender<Received>) {
 }
 
 impl Process {
+    /// Starts the gate; counters may be attached to the process before it is opened.
+    ///
+    /// # Errors
+    /// When the process or its log cannot be made.
+    pub(crate) fn at_gate(launch: Launch<'_>) -> io::Result<Process> {
+        let mut command = Command::new(launch.gate);
+        command.arg(gate::SUBCOMMAND);
+        if let Some(cores) = launch.cores {
+            let list: Vec<String> = cores.iter().map(usize::to_string).collect();
+            command.arg("--cores").arg(list.join(","));
+        }
+        if let Some(folder) = &launch.library_folder {
+            command.arg("--library-folder").arg(folder);
+        }
+        for (name, value) in &launch.environment {
+            command.arg("--variable").arg(name).arg(value);
+        }
+        command.args(launch.in_front).arg(launch.program).args(launch.arguments).env_remove(PASSWORD_VARIABLE);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // A group of its own: Ctrl-C on the terminal reaches the supervisor only, which then ends its children in order.
+        command.process_group(0);
+        let mut child = Reaped { child: command.spawn()? };
+        let streams = (child.child.stdin.take(), child.child.stdout.take(), child.child.stderr.take());
+        let (Some(input), Some(output), Some(errors)) = streams else {
+            return Err(io::Error::other("the child has no pipes"));
+        };
+        let log = Log::follow(errors, launch.log.as_deref(), launch.log_prefix, launch.redaction)?;
+        let (sender, lines) = sync_channel(LINES_AHEAD);
+        std::thread::Builder::new().name("lines".to_owned()).spawn(move || read_lines(output, &sender))?;
+        Ok(Process { child, input: Some(input), lines, log, next_look: Instant::now(), ended_by_us: false })
+    }
+
+    /// Opens the gate: the process becomes its program.
+    ///
+    /// # Errors
+    /// When the gate is gone: how it ended.
+    pub(crate) fn open(mut self) -> Result<Process, String> {
+        match self.send(gate::OPEN) {
+            Ok(()) => Ok(self),
+            Err(_) => Err(format!("the gate {}", self.last_words(EXIT_WITHIN))),
+        }
+    }
+
     pub(crate) fn pid(&self) -> i32 {
         self.child.child.id().cast_signed()
     }

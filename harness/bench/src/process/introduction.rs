@@ -13,7 +13,7 @@ use crate::process::child::{Launch, file_name};
 use crate::process::executable::Executable;
 use crate::process::failure::CellFailure;
 use crate::process::programs::{KNOWN, Programs, WORKER_PREFIX};
-use crate::process::worker::{Bounds, WorkerAtGate};
+use crate::process::worker::{Bounds, Worker};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Introduced {
@@ -188,7 +188,7 @@ impl Reception<'_> {
 
 fn hello(launch: Launch<'_>, deadlines: Deadlines, cancel: &Cancel) -> Result<Hello, CellFailure> {
     let (_worker, hello) =
-        WorkerAtGate::start(launch, Bounds { deadlines, memory_bytes: None, cancel, transcript: None })?.open()?;
+        Worker::at_gate(launch, Bounds { deadlines, memory_bytes: None, cancel, transcript: None })?.open()?;
     Ok(hello)
 }
 

@@ -10,7 +10,7 @@ use cqldyno_script::{Played, Step};
 use serde::de::DeserializeOwned;
 
 use crate::process::cancel::Cancel;
-use crate::process::child::{AtGate, Launch, Process, Silence};
+use crate::process::child::{Launch, Process, Silence};
 use crate::process::failure::CellFailure;
 
 /// How long the server may take to listen: its table is touched beforehand.
@@ -33,9 +33,9 @@ impl Server {
     ) -> Result<Server, CellFailure> {
         let own = ["serve", "--control", "--port", "0", "--expect-rows", &rows.to_string()].map(OsString::from);
         let arguments = own.into_iter().chain(arguments.iter().map(OsString::from)).collect();
-        let process = AtGate::start(Launch { arguments, ..launch })
+        let process = Process::at_gate(Launch { arguments, ..launch })
             .map_err(|error| error.to_string())
-            .and_then(AtGate::open)
+            .and_then(Process::open)
             .map_err(|error| CellFailure::Server(format!("The embedded cluster could not be started: {error}.")))?;
         let mut server = Server { process, nodes: Vec::new() };
         let there: Listening = server.answer(START_WITHIN, "to listen", cancel)?;

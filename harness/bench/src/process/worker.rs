@@ -12,7 +12,7 @@ use cqldyno_reports::sentence;
 use crate::judge::redaction::Redaction;
 use crate::plan::Deadlines;
 use crate::process::cancel::Cancel;
-use crate::process::child::{AtGate, Launch, Process, Silence, file_name};
+use crate::process::child::{Launch, Process, Silence, file_name};
 use crate::process::failure::{CellFailure, Step};
 use crate::process::transcript::Transcript;
 
@@ -31,41 +31,6 @@ pub(crate) struct Bounds<'a> {
     pub transcript: Option<&'a Transcript>,
 }
 
-/// A worker at the gate: counters may be attached to it.
-pub(crate) struct WorkerAtGate<'a> {
-    gate: AtGate,
-    worker: String,
-    redaction: Redaction,
-    bounds: Bounds<'a>,
-}
-
-impl<'a> WorkerAtGate<'a> {
-    pub(crate) fn start(launch: Launch<'_>, bounds: Bounds<'a>) -> Result<WorkerAtGate<'a>, CellFailure> {
-        let (worker, redaction) = (file_name(launch.program), launch.redaction.clone());
-        let gate = AtGate::start(launch).map_err(|error| not_started(&worker, &error))?;
-        Ok(WorkerAtGate { gate, worker, redaction, bounds })
-    }
-
-    pub(crate) fn pid(&self) -> i32 {
-        self.gate.pid()
-    }
-
-    pub(crate) fn open(self) -> Result<(Worker<'a>, Hello), CellFailure> {
-        let WorkerAtGate { gate, worker, redaction, bounds } = self;
-        let process = gate.open().map_err(|error| not_started(&worker, &error))?;
-        let mut worker = Worker { process, name: worker, redaction, bounds };
-        match worker.receive(Step::Hello, &mut || None)? {
-            WorkerMessage::Hello(hello) if hello.protocol == PROTOCOL_VERSION => Ok((worker, *hello)),
-            WorkerMessage::Hello(hello) => Err(CellFailure::Worker(format!(
-                "The worker {} speaks version {} of the worker protocol, and this cqldyno speaks version {PROTOCOL_VERSION}; build \
-                 both from one source.",
-                worker.name, hello.protocol
-            ))),
-            other => Err(worker.unexpected(Step::Hello, other)),
-        }
-    }
-}
-
 fn not_started(worker: &str, error: &dyn std::fmt::Display) -> CellFailure {
     CellFailure::Worker(format!("The worker {worker} could not be started: {error}."))
 }
@@ -76,7 +41,7 @@ fn after(time: Duration) -> Instant {
     Instant::now() + time.min(CENTURY)
 }
 
-/// A worker that has said `hello`. Dropping it kills the process.
+/// A worker: at the gate, where counters may be attached to it, and after its `hello`. Dropping it kills the process.
 pub(crate) struct Worker<'a> {
     process: Process,
     name: String,
@@ -87,7 +52,28 @@ pub(crate) struct Worker<'a> {
 /// Looks at what a worker depends on: why waiting for it is pointless, if it is.
 pub(crate) type Look<'a> = &'a mut dyn FnMut() -> Option<CellFailure>;
 
-impl Worker<'_> {
+impl<'a> Worker<'a> {
+    pub(crate) fn at_gate(launch: Launch<'_>, bounds: Bounds<'a>) -> Result<Worker<'a>, CellFailure> {
+        let (name, redaction) = (file_name(launch.program), launch.redaction.clone());
+        let process = Process::at_gate(launch).map_err(|error| not_started(&name, &error))?;
+        Ok(Worker { process, name, redaction, bounds })
+    }
+
+    /// Opens the gate and waits for `hello`.
+    pub(crate) fn open(self) -> Result<(Worker<'a>, Hello), CellFailure> {
+        let process = self.process.open().map_err(|error| not_started(&self.name, &error))?;
+        let mut worker = Worker { process, ..self };
+        match worker.receive(Step::Hello, &mut || None)? {
+            WorkerMessage::Hello(hello) if hello.protocol == PROTOCOL_VERSION => Ok((worker, *hello)),
+            WorkerMessage::Hello(hello) => Err(CellFailure::Worker(format!(
+                "The worker {} speaks version {} of the worker protocol, and this cqldyno speaks version {PROTOCOL_VERSION}; build \
+                 both from one source.",
+                worker.name, hello.protocol
+            ))),
+            other => Err(worker.unexpected(Step::Hello, other)),
+        }
+    }
+
     pub(crate) fn pid(&self) -> i32 {
         self.process.pid()
     }
