@@ -22,7 +22,8 @@ pub struct Contender {
     pub own: Own,
     /// Options of the adapter.
     pub options: BTreeMap<String, String>,
-    written: BTreeMap<String, String>,
+    /// All that it has after its version, as it is written.
+    pub(crate) written: BTreeMap<String, String>,
 }
 
 /// What the harness sets for every driver, where a contender has a value of its own.
@@ -231,10 +232,6 @@ impl Contender {
     /// The driver's name: its worker is `cqldyno-driver-NAME`.
     pub fn name(&self) -> &str {
         &self.order.driver
-    }
-
-    pub(crate) fn written(&self) -> &BTreeMap<String, String> {
-        &self.written
     }
 
     /// Takes a key by what it means; an error says what it takes.

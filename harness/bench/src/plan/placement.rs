@@ -138,7 +138,7 @@ fn place_one(
     own_server: bool,
 ) -> Result<Placement, PlacementError> {
     let all = topology.cores();
-    let physical = topology.physical().len();
+    let physical = topology.physical.len();
     let shared = |note: Option<String>| {
         let arrangement = Arrangement { pinned: false, ..arrangement };
         Ok(Placement { arrangement, worker: all.clone(), server: all.clone(), note })
@@ -167,7 +167,7 @@ fn place_one(
 }
 
 fn divide(arrangement: Arrangement, topology: &Topology) -> Result<Placement, PlacementError> {
-    let physical = topology.physical();
+    let physical = &topology.physical[..];
     let (server, worker, note) = match physical {
         [] => (Vec::new(), Vec::new(), None),
         // One physical core has nothing better to divide than its hardware threads.
@@ -201,7 +201,7 @@ fn check(worker: &[usize], server: &[usize], topology: &Topology) -> Result<(), 
     let both = |threads: &&Vec<usize>| {
         threads.iter().any(|core| worker.contains(core)) && threads.iter().any(|core| server.contains(core))
     };
-    match topology.physical().iter().find(both) {
+    match topology.physical.iter().find(both) {
         None => Ok(()),
         Some(threads) => Err(PlacementError::Shared(threads[0], write_list(threads))),
     }

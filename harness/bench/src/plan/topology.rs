@@ -12,7 +12,8 @@ const CROWDED: f64 = 1.3;
 /// The cores that this program may use, grouped by the physical core that they belong to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Topology {
-    physical: Vec<Vec<usize>>,
+    /// Each physical core with its hyperthreads.
+    pub(crate) physical: Vec<Vec<usize>>,
 }
 
 impl Topology {
@@ -33,11 +34,6 @@ impl Topology {
             physical.entry(first).or_default().push(*core);
         }
         Topology { physical: physical.into_values().collect() }
-    }
-
-    /// Each physical core with its hyperthreads.
-    pub(crate) fn physical(&self) -> &[Vec<usize>] {
-        &self.physical
     }
 
     /// That two of `cores` are or may be one core, as a sentence. `crowding` is how many times as long a loop takes on all of them at once
@@ -107,12 +103,12 @@ mod tests {
 
     #[test]
     fn hyperthreads_are_one_physical_core() {
-        assert_eq!(Topology::sample(2, 2).physical(), [vec![0, 2], vec![1, 3]]);
+        assert_eq!(Topology::sample(2, 2).physical, [vec![0, 2], vec![1, 3]]);
         assert_eq!(Topology::sample(2, 2).cores(), [0, 1, 2, 3]);
         let unknown = Topology::of(&[0, 5], |_| None);
-        assert_eq!(unknown.physical(), [vec![0], vec![5]]);
+        assert_eq!(unknown.physical, [vec![0], vec![5]]);
         let part = Topology::of(&[1, 2, 3], |core| Some(vec![core % 2, core % 2 + 2]));
-        assert_eq!(part.physical(), [vec![2], vec![1, 3]], "a sibling that may not be used is left out");
+        assert_eq!(part.physical, [vec![2], vec![1, 3]], "a sibling that may not be used is left out");
     }
 
     #[test]

@@ -241,7 +241,7 @@ fn label(hello: &Hello, contender: &Contender, built: Option<&Built>) -> String 
     if !driver.variant.is_empty() {
         label += &format!("+{}", driver.variant);
     }
-    let written = contender.written().iter().filter(|(key, _)| !spoken_of(key));
+    let written = contender.written.iter().filter(|(key, _)| !spoken_of(key));
     label + &written.map(|(key, value)| format!("+{key}={value}")).collect::<String>()
 }
 

@@ -61,8 +61,8 @@ impl Course<'_> {
     ) -> Ended {
         let is_left = |block: &&Block| self.next_attempt(&there, block).is_some();
         let mut left: Vec<Block> = self.schedule.blocks().iter().filter(is_left).copied().collect();
-        let pace = Estimate::new(self.schedule);
-        let mut limit = Limit::new(self.plan.within(), self.clock, pace, self.lap());
+        let (within, clock, lap) = (self.plan.within(), self.clock, self.lap());
+        let mut limit = Limit { within, clock, pace: Estimate::new(self.schedule), lap };
         let of_blocks = |limit: &Limit<'_>, blocks: &[Block]| limit.pace.of(self.schedule.first_attempts(blocks));
         // A lap under way is finished first, so that all tables have as many generations.
         let mut cut_short = None;

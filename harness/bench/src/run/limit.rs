@@ -25,23 +25,14 @@ impl Clock for Instant {
 }
 
 pub(crate) struct Limit<'a> {
-    within: Option<Duration>,
-    clock: &'a dyn Clock,
+    pub within: Option<Duration>,
+    pub clock: &'a dyn Clock,
     /// How long cells take; it learns from those that ended.
     pub pace: Estimate<'a>,
-    lap: Vec<PlannedCell>,
+    pub lap: Vec<PlannedCell>,
 }
 
-impl<'a> Limit<'a> {
-    pub(crate) fn new(
-        within: Option<Duration>,
-        clock: &'a dyn Clock,
-        pace: Estimate<'a>,
-        lap: Vec<PlannedCell>,
-    ) -> Limit<'a> {
-        Limit { within, clock, pace, lap }
-    }
-
+impl Limit<'_> {
     /// Whether the run ends in time when all of `cells` still run.
     pub(crate) fn allows(&self, cells: impl IntoIterator<Item = PlannedCell>) -> bool {
         let Some(within) = self.within else { return true };

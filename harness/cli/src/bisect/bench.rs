@@ -41,7 +41,7 @@ impl Bench<'_> {
         if let Err(error) = self.workshop.builder()?.check(&order) {
             return Ok(Err(sentence(&error.to_string())));
         }
-        let built = self.workshop.build(&order, (log.folder().join(&name), name), &mut *self.progress, self.cancel);
+        let built = self.workshop.build(&order, (log.folder.join(&name), name), &mut *self.progress, self.cancel);
         self.goes_on()?;
         match built {
             Ok(_) => Ok(Ok(())),
@@ -128,7 +128,7 @@ fn plan(log: &Log, places: &[usize], names: usize, runs: &str) -> Result<Plan> {
     plan.arrangements = vec![asked.arrangement.parse().map_err(usage)?];
     (plan.counting_count, plan.concurrency) = (asked.count, asked.concurrency);
     (plan.passes, plan.noise_share) = (asked.meter.pass().into_iter().collect(), Some(NOISE_SHARE));
-    (plan.reference, plan.out) = (reference, Some(log.folder().join(Path::new(runs))));
+    (plan.reference, plan.out) = (reference, Some(log.folder.join(Path::new(runs))));
     Ok(plan.with_blocks(1, asked.count))
 }
 

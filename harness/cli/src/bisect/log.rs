@@ -101,7 +101,7 @@ enum Entry {
 }
 
 pub struct Log {
-    folder: PathBuf,
+    pub folder: PathBuf,
     file: File,
     pub asked: Asked,
     pub range: Versions,
@@ -165,10 +165,6 @@ impl Log {
         self.write(&Entry::Step(step.clone()))?;
         self.steps.push(step);
         Ok(())
-    }
-
-    pub fn folder(&self) -> &Path {
-        &self.folder
     }
 
     /// A name for the runs of the next step, which no folder has: that of an interrupted one stays as it is.

@@ -75,7 +75,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
         });
     if matches!(&ended, Err(error) if matches!(error.downcast_ref(), Some(BenchError::Ended))) {
         if let Some(log) = log {
-            let shown = log.folder().display();
+            let shown = log.folder.display();
             terminal::say(&format!("Continue the search with `cqldyno bisect --resume {shown}`."));
         }
         return Ok(Outcome::Interrupted);
@@ -86,7 +86,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let sentences = std::iter::once(answer(&log, &by)).chain(explained).map(Part::Text);
     terminal::print_parts(&sentences.chain(steps).collect::<Vec<_>>())?;
     if !arguments.quiet {
-        terminal::say(&format!("The search and its runs are kept in {}.", log.folder().display()));
+        terminal::say(&format!("The search and its runs are kept in {}.", log.folder.display()));
     }
     Ok(match by {
         Answer::Found(..) => Outcome::Done,
