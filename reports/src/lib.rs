@@ -53,7 +53,7 @@ pub use analysis::ranking::whose;
 pub use analysis::rounds::CountedRounds;
 pub use analysis::row::{Place, SummaryRow, Verdict, reference, references};
 pub use analysis::servers::Carried;
-pub use analysis::short_label::short;
+pub use analysis::short_label::{is_key, options_at, short};
 pub use analysis::sweep::{Axis, Sweep, Swept, SweptFigures, SweptPoint};
 
 pub use cqldyno_statistics::{Growth, LEAST_BLOCKS, growth, median};

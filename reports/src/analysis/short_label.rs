@@ -12,10 +12,8 @@ struct Parts<'a> {
 
 impl Parts<'_> {
     fn of(label: &str) -> Parts<'_> {
-        let begins = |at: &usize| label[at + 1..].split_once('=').is_some_and(|(key, _)| is_key(key));
         let label = label.rsplit_once('#').filter(|(_, mark)| is_mark(mark)).map_or(label, |(label, _)| label);
-        // A path may have a `+` of its own.
-        let begins_at: Vec<usize> = label.match_indices('+').map(|(at, _)| at).filter(begins).collect();
+        let begins_at = options_at(label);
         let head = &label[..begins_at.first().copied().unwrap_or(label.len())];
         let ends = begins_at.iter().skip(1).copied().chain([label.len()]);
         let options = begins_at.iter().zip(ends).map(|(begin, end)| &label[*begin..end]).collect();
@@ -24,7 +22,14 @@ impl Parts<'_> {
     }
 }
 
-fn is_key(text: &str) -> bool {
+/// Where each `+KEY=VALUE` of a contender begins: a path may have a `+` of its own.
+pub fn options_at(label: &str) -> Vec<usize> {
+    let begins = |at: &usize| label[at + 1..].split_once('=').is_some_and(|(key, _)| is_key(key));
+    label.match_indices('+').map(|(at, _)| at).filter(begins).collect()
+}
+
+/// Whether `text` can be the key of an option.
+pub fn is_key(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_')
 }
 

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::iter::once;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use cqldyno_builder::{ALLOCATORS, LTO, Order, Version};
 use cqldyno_driver_api::{Capability, DriverInfo, DriverOption, Settings};
 use cqldyno_protocol::Hello;
-use cqldyno_reports::Role;
+use cqldyno_reports::{Role, is_key, options_at};
 use cqldyno_scenarios::{Scenario, suggestion};
 
 use crate::plan::Plan;
@@ -128,7 +129,7 @@ impl FromStr for Contender {
     type Err = ContenderError;
 
     fn from_str(text: &str) -> Result<Contender, ContenderError> {
-        let (head, tail) = split(text);
+        let (head, options) = split(text);
         let (name, version) = head.split_once('@').map_or((head, None), |(name, version)| (name, Some(version)));
         let unreadable = |what: String| ContenderError::Unreadable(text.to_owned(), what);
         let wrong = |what: &str| Err(unreadable(what.to_owned()));
@@ -154,7 +155,7 @@ impl FromStr for Contender {
             options: BTreeMap::new(),
             written: BTreeMap::new(),
         };
-        for option in tail.map(split_options).unwrap_or_default() {
+        for option in options {
             let Some((key, value)) = option.split_once('=').filter(|(key, value)| is_key(key) && !value.is_empty())
             else {
                 return wrong(&format!(
@@ -170,33 +171,17 @@ impl FromStr for Contender {
     }
 }
 
-/// Divides before the first `+`, or, because a path or an address may have one, before the first that begins KEY=VALUE.
-fn split(text: &str) -> (&str, Option<&str>) {
+/// What comes before the first `+` and the options after it. Because a path or an address may have a `+`, those of a version that has one
+/// come after the first `+` that begins KEY=VALUE.
+fn split(text: &str) -> (&str, Vec<&str>) {
     let has_place =
         text.split_once('@').is_some_and(|(_, version)| version.starts_with("path:") || version.starts_with("git:"));
-    let begins = |tail: &str| tail.split_once('=').is_some_and(|(key, _)| is_key(key));
-    let at = text.match_indices('+').map(|(at, _)| at).find(|at| !has_place || begins(&text[at + 1..]));
-    at.map_or((text, None), |at| (&text[..at], Some(&text[at + 1..])))
-}
-
-fn is_key(text: &str) -> bool {
-    !text.is_empty() && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_')
-}
-
-/// Divides at each `+` that begins another KEY=VALUE: a path may have a `+` of its own.
-fn split_options(tail: &str) -> Vec<String> {
-    let mut options: Vec<String> = Vec::new();
-    for part in tail.split('+') {
-        let begins = part.split_once('=').is_some_and(|(key, _)| is_key(key));
-        match options.last_mut() {
-            Some(before) if !begins => {
-                before.push('+');
-                before.push_str(part);
-            }
-            _ => options.push(part.to_owned()),
-        }
-    }
-    options
+    let begin = options_at(text);
+    let first = if has_place { begin.first().copied() } else { text.find('+') };
+    let Some(first) = first else { return (text, Vec::new()) };
+    let begin: Vec<usize> = once(first).chain(begin.into_iter().filter(|at| *at > first)).collect();
+    let ends = begin.iter().skip(1).copied().chain([text.len()]);
+    (&text[..first], begin.iter().zip(ends).map(|(at, end)| &text[at + 1..end]).collect())
 }
 
 /// What is wrong with a key that neither the `driver`, which has the options `known`, nor the harness has.
