@@ -213,7 +213,7 @@ impl<'a> Price<'a> {
     /// A count of the base, or how others differ from it.
     fn count_field(&self, at: usize, is_base: bool, notes: &mut Notes) -> Field {
         match &self.counts[at] {
-            Ok([_, own]) if is_base => Field::of(figure(*own)),
+            Ok([_, own]) if is_base => Field::of(three_digits(*own)),
             Ok([base, own]) => Field::of(difference(own - base, *base)),
             Err(why) => Field::missing(notes.number(why)),
         }
@@ -223,11 +223,6 @@ impl<'a> Price<'a> {
 /// What distinguishes the contender from the one as it is.
 fn setting(contender: &Contender, base: &Contender) -> String {
     contender.id.strip_prefix(&base.id).map_or(contender.id.clone(), |rest| rest.trim_start_matches('+').to_owned())
-}
-
-/// A count as it is shown.
-pub fn figure(count: f64) -> String {
-    if count >= 1_000.0 { whole(count) } else { three_digits(count) }
 }
 
 /// With a sign, and as many digits as the figure that it is taken from.

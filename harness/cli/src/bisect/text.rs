@@ -1,10 +1,9 @@
 //! A search on a terminal: what a step found, the answer, and the steps as a table.
 
-use cqldyno_reports::{Field, Part, Sheet, TableRow, plain};
+use cqldyno_reports::{Field, Part, Sheet, TableRow, plain, three_digits};
 
 use super::log::{Log, Step};
 use super::search::Seen;
-use crate::prices::figure;
 
 /// The longest name of a version in the table.
 const LONGEST: usize = 40;
@@ -45,14 +44,14 @@ pub fn found(log: &Log, step: &Step) -> String {
         (Some(beside), both @ [_, _]) => {
             format!("{} and {here} {}: {}", name(log, beside), differ(step), change(both))
         }
-        (_, [.., last]) => format!("{here}: {}, {like}", figure(*last)),
+        (_, [.., last]) => format!("{here}: {}, {like}", three_digits(*last)),
         _ => format!("{here}: {like}"),
     }
 }
 
 /// Figures one after the other.
 fn change(figures: &[f64]) -> String {
-    figures.iter().map(|one| figure(*one)).collect::<Vec<_>>().join(" -> ")
+    figures.iter().map(|one| three_digits(*one)).collect::<Vec<_>>().join(" -> ")
 }
 
 /// Whether two versions that were measured beside each other differ.
@@ -156,7 +155,7 @@ pub fn table(log: &Log) -> Vec<Part> {
     let row = |(number, step): (usize, &Step)| {
         let (figures, like) = match (step.beside, step.figures.last()) {
             (_, None) => ("n/a".to_owned(), like(log, step.seen)),
-            (None, Some(here)) => (figure(*here), like(log, step.seen)),
+            (None, Some(here)) => (three_digits(*here), like(log, step.seen)),
             (Some(_), Some(_)) => (change(&step.figures), format!("they {}", differ(step))),
         };
         let fields = [names_of(log, step), figures, like, step.runs.clone().unwrap_or_default()];
