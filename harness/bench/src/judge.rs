@@ -9,9 +9,10 @@ pub(crate) mod script;
 
 use cqldyno_protocol::Done;
 use cqldyno_reports::{Measure, Unit, whole};
-use cqldyno_scenarios::{Scenario, Workload};
+use cqldyno_scenarios::{Operation, Scenario, Workload};
 
 use self::agreement::{Counted, connection_void, may_idle, node_void, rows_not_counted, voids};
+use self::due::sessions;
 use self::latency::not_paced;
 use crate::plan::pass::{Load, Shape};
 
@@ -27,17 +28,15 @@ pub(crate) struct Evidence<'a> {
     pub wall_ns: u64,
     /// The server's account, if it is ours.
     pub counted: Option<&'a Counted>,
-    /// Connections that carried the statements, those asked for per node, nodes, and whether some statements use the worker's own;
-    /// `None` where they are unknown or the driver's choice.
-    pub connections: Option<(u64, u64, u64, bool)>,
-    /// Sessions that were made for one statement each.
-    pub sessions: u64,
+    /// Connections that carried the statements, those asked for per node, and nodes; `None` where they are unknown or the driver's choice.
+    pub connections: Option<(u64, u64, u64)>,
 }
 
 impl Evidence<'_> {
     /// Sentences that void the window's figures.
     pub(crate) fn voids(&self) -> Vec<String> {
-        let Evidence { scenario, done, sessions, .. } = *self;
+        let Evidence { scenario, done, .. } = *self;
+        let sessions = sessions(scenario, done);
         let played = self.counted.map_or(&[][..], |counted| &counted.played);
         let mut reasons = voids(&script::without_expected(&scenario.script, played, done), self.asked);
         reasons.extend(not_paced(done, self.load.shape));
@@ -54,14 +53,15 @@ impl Evidence<'_> {
             Shape::AtRate(_) => 1,
             _ => scenario.in_flight(self.load.concurrency) as u64,
         };
-        let idle = |(found, asked, nodes, _): &_| sessions == 0 && may_idle(*found, *asked, *nodes, in_flight);
+        let idle = |(found, asked, nodes): &_| sessions == 0 && may_idle(*found, *asked, *nodes, in_flight);
         // Those that a script closed may be opened again.
-        let is_again = |(found, asked, nodes, _): &(u64, u64, u64, bool)| {
-            script::may_be(&scenario.script, played, *found, asked * nodes)
-        };
-        if let Some((found, asked, nodes, has_own)) = self.connections.filter(|one| !is_again(one) && !idle(one)) {
+        let is_again =
+            |(found, asked, nodes): &(u64, u64, u64)| script::may_be(&scenario.script, played, *found, asked * nodes);
+        if let Some((found, asked, nodes)) = self.connections.filter(|one| !is_again(one) && !idle(one)) {
             let ready = self.counted.filter(|_| sessions == 0).map(|counted| counted.ready_by_node(asked));
             let is_ready = ready.as_ref().is_some_and(|ready| ready.values().sum::<u64>() == asked * nodes);
+            // Some statements use the worker's own.
+            let has_own = scenario.statements.iter().any(|one| one.operation != Operation::Connect);
             let of_all = || connection_void(found, asked, nodes, sessions, has_own).filter(|_| !is_ready);
             let of_node = || ready.as_ref().and_then(|ready| node_void(ready, asked, nodes));
             reasons.extend(of_all().or_else(of_node));
@@ -72,7 +72,7 @@ impl Evidence<'_> {
     /// Sentences about what is no fault of the driver and explains its figures.
     pub(crate) fn findings(&self) -> Vec<String> {
         let Some(counted) = self.counted else { return Vec::new() };
-        let hot = self.connections.and_then(|(_, asked, nodes, _)| counted.hot_node(asked, nodes));
+        let hot = self.connections.and_then(|(_, asked, nodes)| counted.hot_node(asked, nodes));
         hot.into_iter().chain(rows_not_counted(self.scenario)).collect()
     }
 }

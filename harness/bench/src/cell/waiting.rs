@@ -7,7 +7,6 @@ use cqldyno_driver_api::Settings;
 use cqldyno_meter::{Asleep, Attachment, Outcome, Seen, Window, cpu_disagreement, process_cpu_ns};
 use cqldyno_protocol::{Done, End, Ready, Steady};
 use cqldyno_reports::{Cell, Pass, Series, Setting, sentence};
-use cqldyno_scenarios::Operation;
 use cqldyno_script::Played;
 use tempfile::TempDir;
 
@@ -15,7 +14,7 @@ use super::Stage;
 use super::served::{Edge, Served, between};
 use super::setup::Setup;
 use crate::judge::agreement::Counted;
-use crate::judge::due::{rows, sessions};
+use crate::judge::due::rows;
 use crate::judge::latency::Latencies;
 use crate::judge::readings::{
     below_concurrency, errors, measure, read, reads, routes, utilisation, window_of, worked_asleep, worked_beside,
@@ -304,7 +303,6 @@ impl Setup<'_> {
         let nodes = served.nodes().len().max(1) as u64;
         let due = ready.connections.unwrap_or(own.connections) as u64;
         let connecting = self.load.shape == Shape::Connecting;
-        let has_own = self.scenario.statements.iter().any(|one| one.operation != Operation::Connect);
         let is_asked = own.settings == Settings::Equal && !connecting;
         Evidence {
             scenario: &self.scenario,
@@ -314,8 +312,7 @@ impl Setup<'_> {
             done,
             wall_ns,
             counted: counted.as_ref().ok(),
-            connections: connections.as_ref().ok().filter(|_| is_asked).map(|found| (*found, due, nodes, has_own)),
-            sessions: sessions(&self.scenario, done),
+            connections: connections.as_ref().ok().filter(|_| is_asked).map(|found| (*found, due, nodes)),
         }
     }
 

@@ -10,7 +10,6 @@ use cqldyno_scenarios::{Scenario, Workload};
 
 use crate::judge::Evidence;
 use crate::judge::agreement::Counted;
-use crate::judge::due::sessions;
 use crate::judge::latency::read;
 use crate::plan::pass::{Load, Shape};
 use crate::process::failure::CellFailure;
@@ -107,7 +106,6 @@ impl Stage {
         counted: Option<&Counted>,
         due: usize,
     ) -> Vec<String> {
-        let has_own = self.scenario.statements.iter().any(|one| one.operation != cqldyno_scenarios::Operation::Connect);
         let evidence = Evidence {
             scenario: &self.scenario,
             workload: &self.workload,
@@ -116,8 +114,7 @@ impl Stage {
             done,
             wall_ns,
             counted,
-            connections: counted.map(|counted| (counted.connections, due as u64, 1, has_own)),
-            sessions: sessions(&self.scenario, done),
+            connections: counted.map(|counted| (counted.connections, due as u64, 1)),
         };
         evidence.voids().into_iter().chain(histogram(done)).collect()
     }
