@@ -54,7 +54,7 @@ pub(super) fn draw(
 fn own(folder: &RunFolder, stem: &str, cell: &Cell) -> Drawn {
     let title = format!("{}, {}, {}", cell.label, cell.scenario, cell.arrangement);
     let bytes = picture(&stacks(folder, cell)?, &title)?;
-    Ok(folder.write_artifact(stem, &Artifact { kind: PICTURE, extension: "svg", bytes })?)
+    Ok(folder.keep_artifact(Some(stem), &Artifact { kind: PICTURE, extension: "svg", bytes })?)
 }
 
 /// The picture of how `cell` differs from the reference's cell; its name in the run folder.
@@ -63,7 +63,7 @@ fn difference(folder: &RunFolder, reference: &Cell, cell: &Cell) -> Drawn {
     let bytes = differential(&stacks(folder, reference)?, &stacks(folder, cell)?, &title)?;
     let parts = [&cell.scenario, &cell.arrangement, &cell.contender].map(|part| file_stem(part));
     let name = format!("{}-against-{}", parts.join("-"), file_stem(&reference.contender));
-    Ok(folder.write_artifact(&name, &Artifact { kind: PICTURE, extension: "svg", bytes })?)
+    Ok(folder.keep_artifact(Some(&name), &Artifact { kind: PICTURE, extension: "svg", bytes })?)
 }
 
 fn stacks(folder: &RunFolder, cell: &Cell) -> Drawn {
@@ -77,7 +77,8 @@ mod tests {
 
     fn cell(folder: &RunFolder, contender: &str) -> Cell {
         let bytes = format!("worker;main;{contender} 3\n").into_bytes();
-        let name = folder.write_artifact(contender, &Artifact { kind: STACKS, extension: "folded", bytes }).unwrap();
+        let name =
+            folder.keep_artifact(Some(contender), &Artifact { kind: STACKS, extension: "folded", bytes }).unwrap();
         let (scenario, arrangement) = ("writes".to_owned(), "current".to_owned());
         let (contender, label) = (contender.to_owned(), format!("{contender}<1>"));
         let files = [(STACKS.to_owned(), name)].into();

@@ -352,11 +352,7 @@ impl Setup<'_> {
             cell.findings.extend(below_concurrency(&done, self.load.concurrency));
         }
         for artifact in outcome.files {
-            let written = match cell.round {
-                None => folder.write_artifact(&self.stem, &artifact),
-                Some(_) => folder.append_artifact(&artifact),
-            };
-            match written {
+            match folder.keep_artifact(cell.round.is_none().then_some(&*self.stem), &artifact) {
                 Ok(name) => drop(cell.files.insert(artifact.kind.to_owned(), name)),
                 Err(error) => cell.findings.push(sentence(&error.to_string())),
             }

@@ -136,34 +136,18 @@ impl RunFolder {
         cut.map_err(|error| FolderError::Io(self.path.join(CELLS), error))
     }
 
-    /// Keeps a meter's file as `KIND/NAME.EXTENSION` and waits until it is on the disk, so that the cell's line never lacks it. Returns
-    /// its name in results.
-    pub fn write_artifact(&self, name: &str, artifact: &Artifact) -> Result<String, FolderError> {
-        let relative = format!("{}/{name}.{}", artifact.kind, artifact.extension);
+    /// Keeps a meter's file as `KIND/NAME.EXTENSION`, or without a name at the end of `KIND/turns.EXTENSION`, in which all turns are, and
+    /// waits until it is on the disk, so that the cell's line never lacks it. Returns its name in results.
+    pub(crate) fn keep_artifact(&self, name: Option<&str>, artifact: &Artifact) -> Result<String, FolderError> {
+        let relative = format!("{}/{}.{}", artifact.kind, name.unwrap_or("turns"), artifact.extension);
         let (folder, path) = (self.path.join(artifact.kind), self.path.join(&relative));
-        let write = || -> io::Result<()> {
+        let keep = || -> io::Result<()> {
             fs::create_dir_all(&folder)?;
-            let mut file = File::create(&path)?;
-            file.write_all(&artifact.bytes)?;
-            file.sync_data()?;
-            sync_folder(&folder)
-        };
-        write().map_err(|error| FolderError::Io(path.clone(), error))?;
-        Ok(relative)
-    }
-
-    /// Appends a meter's file to `KIND/turns.EXTENSION`, in which all turns are, and waits until it is on the disk. Returns its name in
-    /// results.
-    pub(crate) fn append_artifact(&self, artifact: &Artifact) -> Result<String, FolderError> {
-        let relative = format!("{}/turns.{}", artifact.kind, artifact.extension);
-        let path = self.path.join(&relative);
-        let write = || -> io::Result<()> {
-            let folder = self.path.join(artifact.kind);
-            fs::create_dir_all(&folder)?;
-            let file = OpenOptions::new().create(true).append(true).open(&path)?;
+            let mut options = OpenOptions::new();
+            let file = options.create(true).write(true).append(name.is_none()).truncate(name.is_some()).open(&path)?;
             if append(&file, &artifact.bytes)? == 0 { sync_folder(&folder) } else { Ok(()) }
         };
-        write().map(|()| relative).map_err(|error| FolderError::Io(path.clone(), error))
+        keep().map(|()| relative).map_err(|error| FolderError::Io(path.clone(), error))
     }
 
     /// Keeps a copy of a worker's lock file. Returns its name in results.
@@ -298,11 +282,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let folder = RunFolder::create(Some(dir.path()), jiff::Timestamp::UNIX_EPOCH).unwrap();
         let artifact = Artifact { kind: "hdr", extension: "hlog", bytes: b"HIST".to_vec() };
-        assert_eq!(folder.write_artifact("001-writes", &artifact).unwrap(), "hdr/001-writes.hlog");
+        assert_eq!(folder.keep_artifact(Some("001-writes"), &artifact).unwrap(), "hdr/001-writes.hlog");
         assert_eq!(fs::read(dir.path().join("hdr/001-writes.hlog")).unwrap(), b"HIST");
         fs::remove_dir_all(dir.path().join("hdr")).unwrap();
         fs::write(dir.path().join("hdr"), "a file").unwrap();
-        let error = folder.write_artifact("002", &artifact).unwrap_err().to_string();
+        let error = folder.keep_artifact(Some("002"), &artifact).unwrap_err().to_string();
         assert!(error.contains("hdr/002.hlog"), "{error}");
     }
 
