@@ -38,6 +38,7 @@ pub use process::gate;
 pub use process::introduction::{DriverListing, drivers};
 pub use process::programs::{COMPARED, KNOWN, Programs, WORKERS_VARIABLE};
 pub use record::folder::{DEFAULT_PARENT, FolderError};
+pub use record::kept::scenario_info;
 pub use run::introductions::Workshop;
 pub use run::observer::{Building, CellStart, Observer, Outlook, Silent, SoFar};
 pub use run::{BenchError, Finished, resume, run};

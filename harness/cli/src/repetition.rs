@@ -120,10 +120,10 @@ fn passes(plan: &PlanInfo) -> String {
 
 /// The scenario as `--scenario` takes it: a name, or a file if it is not built in, and how it was submitted.
 fn scenario(info: &ScenarioInfo) -> String {
-    let name = info.point.as_ref().map_or(&info.name, |point| &point.of);
+    let name = info.kind();
     let Some(asked) = info.definition.as_ref().and_then(|all| serde_json::from_value::<Scenario>(all.clone()).ok())
     else {
-        return name.clone();
+        return name.to_owned();
     };
     // Flags set these, so they say nothing of the file.
     let bare = |one: Scenario| {
@@ -131,7 +131,7 @@ fn scenario(info: &ScenarioInfo) -> String {
         Scenario { about, point, page_size, submit: Submit::default(), ..one }
     };
     match builtin(&asked.name).is_some_and(|own| bare(own) == bare(asked.clone())) {
-        true => name.clone(),
+        true => name.to_owned(),
         false => name.replacen(&asked.name, &format!("{}.json", asked.name), 1),
     }
 }

@@ -37,9 +37,7 @@ use crate::Place;
 use crate::measure::CPU_PER_STATEMENT;
 use crate::quantity::whole;
 use crate::text::{count, unique};
-use crate::{
-    Analysis, Axis, Contender, History, Recorded, Role, Run, ScenarioInfo, Sweep, plain, references, why_cut_short,
-};
+use crate::{Analysis, Axis, Contender, History, Recorded, Role, Run, Sweep, plain, references, why_cut_short};
 
 const SCRIPT: &str = include_str!("html/page.js");
 
@@ -234,8 +232,7 @@ impl<'a> Page<'a> {
         let plan = &self.run.plan;
         let is_asked = |one: &&Contender| one.role == Role::Driver && !one.control && one.unavailable.is_none();
         let drivers = self.run.contenders.iter().filter(is_asked).count();
-        let scenario = |one: &ScenarioInfo| plain(one.point.as_ref().map_or(&one.name, |point| &point.of));
-        let scenarios = unique(self.run.scenarios.iter().map(scenario));
+        let scenarios = unique(self.run.scenarios.iter().map(|one| plain(one.kind())));
         let target = match plan.target.started() {
             Some(started) => plain(started),
             None if plan.target.embedded => "the embedded cluster".to_owned(),

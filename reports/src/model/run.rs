@@ -545,6 +545,11 @@ pub struct ScenarioInfo {
 }
 
 impl ScenarioInfo {
+    /// What all of its points have in common; its own name if it is of no sweep.
+    pub fn kind(&self) -> &str {
+        self.point.as_ref().map_or(&self.name, |point| &point.of)
+    }
+
     /// Statements of one of its cells if `asked` are asked for: its own limit may be lower.
     pub fn count(&self, asked: u64) -> u64 {
         self.limited("count", asked)

@@ -120,7 +120,8 @@ fn placement(info: &ArrangementInfo, own_server: bool) -> Option<Placement> {
     Some(Placement { arrangement: info.id.parse().ok()?, worker, server, note: info.note.clone() })
 }
 
-pub(crate) fn scenario_info(scenario: &Scenario) -> ScenarioInfo {
+/// The scenario as a run holds it.
+pub fn scenario_info(scenario: &Scenario) -> ScenarioInfo {
     ScenarioInfo {
         name: scenario.label(),
         about: scenario.about.clone(),

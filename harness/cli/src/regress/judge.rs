@@ -1,10 +1,10 @@
 //! What a run says of each expectation, and of the regression.
 
 use cqldyno_reports::measure::SYSCALLS_BY_NAME;
-use cqldyno_reports::{Analysis, Contender, Pass, Place, Verdict, growth, judged, list, three_digits};
+use cqldyno_reports::{Analysis, Contender, Pass, Place, ScenarioInfo, Verdict, growth, judged, list, three_digits};
 use cqldyno_scenarios::{Claim, Expected};
 
-use super::plan::{Spot, call, found, id, is_exact};
+use super::plan::{call, found, id, in_flight, is_exact};
 use crate::outcome::Outcome;
 
 /// What was found for one expectation.
@@ -34,9 +34,8 @@ pub fn outcome<'a>(judgements: impl IntoIterator<Item = &'a Judgement>) -> Outco
 }
 
 pub fn judge(expected: &Expected, analysis: &Analysis) -> Judgement {
-    let spots = Spot::of_run(analysis.run);
     let arrangements: Vec<String> = analysis.run.plan.arrangements.iter().map(|one| one.id.clone()).collect();
-    let run = Measured { expected, spots: found(expected, &spots, &arrangements), analysis };
+    let run = Measured { expected, scenarios: found(expected, &analysis.run.scenarios, &arrangements), analysis };
     let names = expected.claim.contenders();
     let figures = names.iter().map(|name| ((*name).to_owned(), run.shown(name))).collect();
     let found = run.found();
@@ -60,7 +59,7 @@ fn holds(interval: [f64; 2], bounds: [f64; 2]) -> Result<bool, String> {
 struct Measured<'a> {
     expected: &'a Expected,
     /// Where it is measured, and the arrangement.
-    spots: Result<(Vec<&'a Spot>, String), String>,
+    scenarios: Result<(Vec<&'a ScenarioInfo>, String), String>,
     analysis: &'a Analysis<'a>,
 }
 
@@ -79,39 +78,39 @@ impl Measured<'_> {
         if let Some(doubt) = self.analysis.doubts.first().filter(|_| !exact) {
             return Err(doubt.clone());
         }
-        let spots = self.spots()?;
+        let here = self.scenarios()?;
         match &self.expected.claim {
-            Claim::Change { from, to, .. } => match (self.figure(from, spots[0])?, self.figure(to, spots[0])?) {
+            Claim::Change { from, to, .. } => match (self.figure(from, here[0])?, self.figure(to, here[0])?) {
                 (0.0, _) => Err(format!("The figure of {from} is 0, so there is no ratio to it.")),
                 (before, after) if exact => Ok((after / before, None)),
-                _ => self.ratio(from, to, spots[0]),
+                _ => self.ratio(from, to, here[0]),
             },
-            Claim::Figure { of, .. } if exact => Ok((self.figure(of, spots[0])?, None)),
+            Claim::Figure { of, .. } if exact => Ok((self.figure(of, here[0])?, None)),
             Claim::Figure { .. } => Err(ONLY_RATIOS.to_owned()),
             Claim::Growth { of, .. } => {
-                let cost = |spot: &&Spot| {
-                    let number = spot.in_flight.unwrap_or_default() as f64;
-                    Ok((number, self.figure(of, spot)? * number))
+                let cost = |point: &&ScenarioInfo| {
+                    let number = in_flight(point).unwrap_or_default() as f64;
+                    Ok((number, self.figure(of, point)? * number))
                 };
-                let points = spots.iter().map(cost).collect::<Result<Vec<_>, String>>()?;
+                let points = here.iter().map(cost).collect::<Result<Vec<_>, String>>()?;
                 let fitted = growth(&points).ok_or("A figure is 0, so nothing can be fitted.")?;
                 Ok((fitted.exponent, Some(fitted.interval)))
             }
         }
     }
 
-    fn spots(&self) -> Result<&[&Spot], String> {
+    fn scenarios(&self) -> Result<&[&ScenarioInfo], String> {
         let why = |why: &String| format!("This is no run of that regression: {why}.");
-        self.spots.as_ref().map(|(spots, _)| spots.as_slice()).map_err(why)
+        self.scenarios.as_ref().map(|(here, _)| here.as_slice()).map_err(why)
     }
 
     /// The figure that is shown for a contender; of an exponent, that of the most in flight.
     fn shown(&self, contender: &str) -> Option<f64> {
-        self.figure(contender, self.spots().ok()?.iter().max_by_key(|spot| spot.in_flight)?).ok()
+        self.figure(contender, self.scenarios().ok()?.iter().max_by_key(|one| in_flight(one))?).ok()
     }
 
-    fn figure(&self, contender: &str, spot: &Spot) -> Result<f64, String> {
-        let (here, who) = self.find(contender, spot)?;
+    fn figure(&self, contender: &str, scenario: &ScenarioInfo) -> Result<f64, String> {
+        let (here, who) = self.find(contender, scenario)?;
         let meter = &self.expected.meter;
         if let Some(name) = call(meter) {
             let cells = self.analysis.cells_of(here, who, Pass::Syscalls);
@@ -128,8 +127,8 @@ impl Measured<'_> {
     }
 
     /// The ratio of a time, against the contender before, with its interval.
-    fn ratio(&self, from: &str, to: &str, spot: &Spot) -> Found {
-        let (here, who) = self.find(to, spot)?;
+    fn ratio(&self, from: &str, to: &str, scenario: &ScenarioInfo) -> Found {
+        let (here, who) = self.find(to, scenario)?;
         let turned = self.analysis.turned(&id(from));
         let row = turned.row(here, who, &self.expected.meter).ok_or("The run has no such figure.")?;
         match (row.ratio, row.interval) {
@@ -140,12 +139,11 @@ impl Measured<'_> {
         }
     }
 
-    fn find(&self, contender: &str, spot: &Spot) -> Result<(Place<'_>, &Contender), String> {
+    fn find<'s>(&'s self, contender: &str, scenario: &'s ScenarioInfo) -> Result<(Place<'s>, &'s Contender), String> {
         let run = self.analysis.run;
-        let arrangement = self.spots.as_ref().map_or("", |(_, arrangement)| arrangement);
-        let here = run.scenarios.iter().find(|one| one.name == spot.label);
-        let here = here.zip(run.plan.arrangements.iter().find(|one| one.id == arrangement));
-        let (scenario, arrangement) = here.ok_or("The run has other scenarios than this regression.")?;
+        let arrangement = self.scenarios.as_ref().map_or("", |(_, arrangement)| arrangement);
+        let arrangement = run.plan.arrangements.iter().find(|one| one.id == arrangement);
+        let arrangement = arrangement.ok_or("The run has other arrangements than this regression.")?;
         let who = run.contender(&id(contender)).ok_or_else(|| {
             let there: Vec<String> = run.contenders.iter().map(|one| one.id.clone()).collect();
             format!("The run has no contender {contender}, but {}.", list(&there))
@@ -156,7 +154,7 @@ impl Measured<'_> {
 
 #[cfg(test)]
 mod tests {
-    use cqldyno_reports::{Cell, Measure, PointInfo, Run, ScenarioInfo, Unit};
+    use cqldyno_reports::{Cell, Measure, PointInfo, Run, Unit};
     use cqldyno_scenarios::{Direction, Regression};
 
     use super::*;

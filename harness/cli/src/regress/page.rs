@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use cqldyno_reports::{
-    Analysis, ArrangementInfo, Contender, Curve, Field, Growth, Part, Pass, Place, Recorded, Sheet, TableRow, escape,
-    growth, growth_chart, list, markdown, whole,
+    Analysis, ArrangementInfo, Contender, Curve, Field, Growth, Part, Pass, Place, Recorded, ScenarioInfo, Sheet,
+    TableRow, escape, growth, growth_chart, list, markdown, whole,
 };
 use cqldyno_scenarios::{Expected, Regression, Trial};
 
 use super::judge::Judgement;
-use super::plan::{Spot, declared};
+use super::plan::{declared, in_flight};
 use super::text::{asked, bounds, figures, found, meter, number, verdict, word};
 use crate::outcome::usage;
 
@@ -120,25 +120,23 @@ fn contenders(all: &[Contender]) -> String {
 fn growths(one: &Found) -> Vec<(String, String, String)> {
     let run = &one.recorded.run;
     let analysis = Analysis::new(run, &one.recorded.cells);
-    let spots = Spot::of_run(run);
-    let numbers: BTreeSet<u64> = spots.iter().filter_map(|spot| spot.in_flight).collect();
-    let scenarios: BTreeSet<&String> = spots.iter().map(|spot| &spot.scenario).collect();
+    let numbers: BTreeSet<u64> = run.scenarios.iter().filter_map(in_flight).collect();
+    let kinds: BTreeSet<&str> = run.scenarios.iter().map(ScenarioInfo::kind).collect();
     // Each once, and where it is expected.
     let expected = one.judgements.iter().map(|(expected, _)| (expected.meter.as_str(), expected.arrangement.as_ref()));
     let meters: BTreeSet<(&str, Option<&String>)> = expected.collect();
     let of = |(meter, asked): (&str, Option<&String>)| {
         let mut lines = Vec::new();
-        for kind in &scenarios {
+        for kind in &kinds {
             for who in run.contenders.iter().filter(|one| !one.control) {
-                let point = |spot: &Spot| {
-                    let scenario = run.scenarios.iter().find(|one| one.name == spot.label)?;
+                let point = |scenario: &ScenarioInfo| {
                     let is_asked = |one: &&ArrangementInfo| asked.is_none_or(|asked| one.id == *asked);
                     let arrangement = run.plan.arrangements.iter().find(is_asked)?;
                     let level = analysis.row(Place { scenario, arrangement }, who, meter)?.level?;
-                    Some((spot.in_flight? as f64, level))
+                    Some((in_flight(scenario)? as f64, level))
                 };
-                let points = spots.iter().filter(|spot| spot.scenario == **kind).filter_map(point).collect();
-                let label = if scenarios.len() > 1 { format!("{}, {kind}", who.id) } else { who.id.clone() };
+                let points = run.scenarios.iter().filter(|one| one.kind() == *kind).filter_map(point).collect();
+                let label = if kinds.len() > 1 { format!("{}, {kind}", who.id) } else { who.id.clone() };
                 lines.push(Curve { label, points });
             }
         }

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Parser;
-use cqldyno_bench::{Contender, Plan, Programs};
-use cqldyno_reports::{MeasureInfo, Pass, Run, count, list, unique};
+use cqldyno_bench::{Contender, Plan, Programs, scenario_info};
+use cqldyno_reports::{MeasureInfo, Pass, ScenarioInfo, count, list, unique};
 use cqldyno_scenarios::{Claim, Expected, Trial, suggestion};
 
 use crate::names::drivers;
@@ -45,7 +45,7 @@ pub fn plan(trial: &Trial, exact: bool, out: PathBuf, programs: &Programs) -> Re
     let contenders = if contender.is_empty() { drivers::compared() } else { contender };
     let mut plan = asked.plan(&contenders, &trial.scenarios, &conditions, programs)?;
     let ids: Vec<String> = plan.contenders.iter().map(ToString::to_string).collect();
-    let spots = Spot::of_plan(&plan);
+    let scenarios: Vec<ScenarioInfo> = plan.scenarios.iter().map(scenario_info).collect();
     let arrangements: Vec<String> = plan.arrangements.iter().map(ToString::to_string).collect();
     for expected in &trial.expectations {
         if let Some(other) = expected.claim.contenders().into_iter().find(|text| !ids.contains(&id(text))) {
@@ -54,7 +54,7 @@ pub fn plan(trial: &Trial, exact: bool, out: PathBuf, programs: &Programs) -> Re
                 list(&ids)
             )));
         }
-        found(expected, &spots, &arrangements)
+        found(expected, &scenarios, &arrangements)
             .map_err(|why| refused(format!("has an expectation of {}: {why}", expected.meter)))?;
     }
     let meters: Vec<&String> = trial.expectations.iter().map(|expected| &expected.meter).collect();
@@ -87,42 +87,17 @@ pub fn id(text: &str) -> String {
     text.parse::<Contender>().map_or_else(|_| text.to_owned(), |contender| contender.to_string())
 }
 
-/// A scenario of a run at one number of statements in flight.
-pub struct Spot {
-    /// As the run calls it.
-    pub label: String,
-    /// The scenario and its way of submitting.
-    pub scenario: String,
-    /// Absent if the run has one number for all.
-    pub in_flight: Option<u64>,
+/// The statements in flight of a point of a sweep.
+pub fn in_flight(scenario: &ScenarioInfo) -> Option<u64> {
+    scenario.point.as_ref().map(|point| point.in_flight)
 }
 
-impl Spot {
-    fn of_plan(plan: &Plan) -> Vec<Spot> {
-        let spot = |one: &cqldyno_scenarios::Scenario| Spot {
-            label: one.label(),
-            scenario: one.kind(),
-            in_flight: one.point.map(|point| point.in_flight),
-        };
-        plan.scenarios.iter().map(spot).collect()
-    }
-
-    pub fn of_run(run: &Run) -> Vec<Spot> {
-        let spot = |one: &cqldyno_reports::ScenarioInfo| Spot {
-            label: one.name.clone(),
-            scenario: one.point.as_ref().map_or(&one.name, |point| &point.of).clone(),
-            in_flight: one.point.as_ref().map(|point| point.in_flight),
-        };
-        run.scenarios.iter().map(spot).collect()
-    }
-}
-
-/// The spots in which an expectation looks, several for an exponent and else one, and the arrangement; or what the file must say.
+/// The scenarios in which an expectation looks, several points for an exponent and else one, and the arrangement; or what the file must say.
 pub fn found<'a>(
     expected: &Expected,
-    spots: &'a [Spot],
+    all: &'a [ScenarioInfo],
     arrangements: &[String],
-) -> Result<(Vec<&'a Spot>, String), String> {
+) -> Result<(Vec<&'a ScenarioInfo>, String), String> {
     let one_of =
         |[what, several, field]: [&str; 3], asked: Option<&String>, all: Vec<String>| match (asked, all.as_slice()) {
             (Some(asked), all) if all.contains(asked) => Ok(asked.clone()),
@@ -134,11 +109,11 @@ pub fn found<'a>(
         };
     let arrangement =
         one_of(["arrangement", "arrangements", "arrangement"], expected.arrangement.as_ref(), arrangements.to_vec())?;
-    let scenarios = unique(spots.iter().map(|spot| spot.scenario.clone()));
+    let scenarios = unique(all.iter().map(|one| one.kind().to_owned()));
     let scenario = one_of(["scenario", "scenarios", "scenario"], expected.scenario.as_ref(), scenarios)?;
-    let here: Vec<&Spot> = spots.iter().filter(|spot| spot.scenario == scenario).collect();
+    let here: Vec<&ScenarioInfo> = all.iter().filter(|one| one.kind() == scenario).collect();
     if let Claim::Growth { .. } = expected.claim {
-        let points = here.iter().filter_map(|spot| spot.in_flight).collect::<BTreeSet<u64>>().len();
+        let points = here.iter().filter_map(|one| in_flight(one)).collect::<BTreeSet<u64>>().len();
         return if points < here.len() && points >= LEAST_POINTS {
             Err(ONE_NUMBER.to_owned())
         } else if points < LEAST_POINTS {
@@ -151,18 +126,18 @@ pub fn found<'a>(
             Ok((here, arrangement))
         };
     }
-    let in_flight = |spot: &&Spot| spot.in_flight.map(|number| number.to_string());
+    let number_of = |one: &&ScenarioInfo| in_flight(one).map(|number| number.to_string());
     let asked = expected.at.map(|at| at.to_string());
     let number = match here.as_slice() {
-        [only] if asked.is_none() => in_flight(only),
+        [only] if asked.is_none() => number_of(only),
         _ => Some(one_of(
             ["number in flight", "numbers in flight", "at"],
             asked.as_ref(),
-            unique(here.iter().filter_map(in_flight)),
+            unique(here.iter().filter_map(number_of)),
         )?),
     };
-    match here.into_iter().filter(|spot| in_flight(spot) == number).collect::<Vec<_>>() {
-        spots if spots.len() == 1 => Ok((spots, arrangement)),
+    match here.into_iter().filter(|one| number_of(one) == number).collect::<Vec<_>>() {
+        here if here.len() == 1 => Ok((here, arrangement)),
         _ => Err(ONE_NUMBER.to_owned()),
     }
 }
