@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"cqldyno/drivers/gocql/release"
 	"cqldyno/drivers/gocql/worker"
@@ -10,12 +11,26 @@ import (
 // gocql is the driver, at the release that it was built with.
 type gocql struct{}
 
+// version is its release; a fork's has a hyphen and the owner at its end.
+var version, versionError = worker.VersionOf(release.Module)
+
+// isFork says whether this is ScyllaDB's.
+var isFork = strings.HasSuffix(version, "-scylladb")
+
+// either is the first default, or that of the fork.
+func either(own, fork string) string {
+	if isFork {
+		return fork
+	}
+	return own
+}
+
 var options = []worker.Option{
 	{Name: "coalescing", Values: "off|MICROSECONDS", Default: "200", Tried: "50",
 		About: "How long it waits for further requests before it writes, or that each is written at once."},
 	{Name: "routing", Values: "token-aware|round-robin", Default: "token-aware",
 		About: "Sends each statement to a replica of its row, or to each node in turn."},
-	{Name: "metadata", Values: "cached|each", Default: "cached",
+	{Name: "metadata", Values: "cached|each", Default: either("cached", "each"),
 		About: "Keeps the columns' names and types of its PREPARE, or asks for them with every SELECT."},
 	{Name: "timestamps", Values: "server|client", Default: "server",
 		About: "Leaves the time of a write to the server, or sends one of the client's own with every statement."},
@@ -23,8 +38,17 @@ var options = []worker.Option{
 		About: "How much the heap grows before Go collects garbage, as the environment variable GOGC says."},
 }
 
+// The module before Apache's knows one replica without a keyspace of the session, and the fork always shuffles.
+func init() {
+	if !release.IsFirst {
+		options = append(options, worker.Option{
+			Name: "shuffle", Values: "off|on", Default: "off",
+			About: "Sends each statement to the first of its row's replicas in the ring's order, or to one by chance.",
+		})
+	}
+}
+
 func (gocql) Describe() (worker.Info, error) {
-	version, err := worker.VersionOf(release.Module)
 	info := worker.Info{
 		Name:      "gocql",
 		Version:   version,
@@ -39,7 +63,10 @@ func (gocql) Describe() (worker.Info, error) {
 				"that wait in system calls, and one that watches.",
 			"It takes values as `any`: binding a number, text or blob allocates once each.",
 			"It waits up to 200 us for further requests before it writes, unless `coalescing` is set.",
-			"It skips the result's metadata unless `metadata=each` is set, so its answers to a SELECT are shorter.",
+			either(
+				"It skips the result's metadata unless `metadata=each` is set, so its answers to a SELECT are shorter.",
+				"It asks for the result's metadata with every SELECT unless `metadata=cached` is set, so its answers are longer.",
+			),
 			"It has no call for preparing alone: it prepares what it executes, and keeps 1,000 statements. So unprepared statements are " +
 				"prepared, too, and the scenario prepare is not possible.",
 			"It sends OPTIONS on each connection every five seconds, which cannot be set.",
@@ -52,10 +79,17 @@ func (gocql) Describe() (worker.Info, error) {
 	info.LacksTypes = []string{"tuple"}
 	if release.IsFirst {
 		info.LacksTypes = append(info.LacksTypes, "vector")
+	}
+	switch {
+	case isFork:
+		info.Caveats = append(info.Caveats, "It takes a row's replicas in a random order.")
+	case !release.IsFirst:
+		info.Caveats = append(info.Caveats, "It takes a row's replicas in the ring's order unless `shuffle=on` is set.")
+	default:
 		info.Caveats = append(info.Caveats,
 			"For a keyspace that the session does not name, it routes to the first replica of the token alone.")
 	}
-	return info, err
+	return info, versionError
 }
 
 func (gocql) Settings(of *worker.Options) []worker.Setting {

@@ -90,10 +90,18 @@ func cluster(of *worker.Options) (*release.ClusterConfig, error) {
 		// 0 is no limit.
 		cluster.Timeout = of.RequestTimeout
 		cluster.DefaultTimestamp = false
-		cluster.PoolConfig.HostSelectionPolicy = release.TokenAwareHostPolicy(inTurn(of))
+		cluster.PoolConfig.HostSelectionPolicy = tokenAware(of)
 		cluster.Dialer = &net.Dialer{Timeout: cluster.ConnectTimeout, KeepAlive: -1}
 	}
 	return cluster, apply(of, cluster)
+}
+
+// tokenAware takes a statement's replicas first.
+func tokenAware(of *worker.Options) release.HostSelectionPolicy {
+	if of.Own["shuffle"] == "on" {
+		return release.TokenAwareHostPolicy(inTurn(of), release.ShuffleReplicas())
+	}
+	return release.TokenAwareHostPolicy(inTurn(of))
 }
 
 // inTurn takes the nodes of the datacenter, or of all, in turn.
@@ -117,7 +125,7 @@ func apply(of *worker.Options, cluster *release.ClusterConfig) error {
 	case "round-robin":
 		cluster.PoolConfig.HostSelectionPolicy = inTurn(of)
 	case "token-aware":
-		cluster.PoolConfig.HostSelectionPolicy = release.TokenAwareHostPolicy(inTurn(of))
+		cluster.PoolConfig.HostSelectionPolicy = tokenAware(of)
 	}
 	if how, asked := of.Own["metadata"]; asked {
 		cluster.DisableSkipMetadata = how == "each"

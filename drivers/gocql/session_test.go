@@ -52,6 +52,9 @@ func TestTheEqualSettingsAreSetAndEveryOptionMovesItsOwn(t *testing.T) {
 	if of(with("routing", "round-robin")) == of(equal) {
 		t.Error("routing")
 	}
+	if !release.IsFirst && of(with("shuffle", "on")) != of(equal) {
+		t.Error("shuffle")
+	}
 	byDefault, _ := cluster(&worker.Options{Target: []string{"127.0.0.1"}, Default: true})
 	if byDefault.NumConns != 2 || !byDefault.DefaultTimestamp || byDefault.Timeout == 0 || byDefault.PoolConfig.HostSelectionPolicy != nil {
 		t.Errorf("%+v", byDefault)

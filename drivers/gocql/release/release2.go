@@ -68,6 +68,7 @@ var (
 	Marshal              = gocql.Marshal
 	NewCluster           = gocql.NewCluster
 	ParseConsistency     = gocql.ParseConsistencyWrapper
+	ShuffleReplicas      = gocql.ShuffleReplicas
 	RoundRobinHostPolicy = gocql.RoundRobinHostPolicy
 	TokenAwareHostPolicy = gocql.TokenAwareHostPolicy
 	Unmarshal            = gocql.Unmarshal

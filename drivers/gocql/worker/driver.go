@@ -4,6 +4,7 @@ package worker
 import (
 	"errors"
 	"fmt"
+	"path"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -182,12 +183,16 @@ func kindOf(err error) string {
 	return "other"
 }
 
-// VersionOf is the version of a module in this executable, as the build recorded it.
+// VersionOf is the version of a module in this executable, as the build recorded it; that of a fork ends with its owner, as 1.19.0-owner.
 func VersionOf(module string) (string, error) {
 	build, _ := debug.ReadBuildInfo()
 	if build != nil {
 		for _, one := range build.Deps {
 			if one.Path == module {
+				if fork := one.Replace; fork != nil && fork.Version != "" {
+					// Its owner tells a fork's releases from the module's own.
+					return strings.TrimPrefix(fork.Version, "v") + "-" + path.Base(path.Dir(fork.Path)), nil
+				}
 				return strings.TrimPrefix(one.Version, "v"), nil
 			}
 		}

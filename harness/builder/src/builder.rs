@@ -17,6 +17,7 @@ use crate::error::BuildError;
 use crate::family::{Choice, Family, choose, releases};
 use crate::inputs::{Inputs, listed};
 use crate::key::{flags, key, sources};
+use crate::native::native_release;
 use crate::order::Order;
 use crate::package::Package;
 use crate::sources::Sources;
@@ -170,7 +171,18 @@ impl Builder {
     /// # Errors
     /// When there is no adapter, or the driver is one of ours.
     pub fn releases(&self, driver: &str) -> Result<Vec<semver::Version>, BuildError> {
-        releases(&self.families(driver)?)
+        releases(&self.any_families(driver)?)
+    }
+
+    /// Those that cargo builds, or those of an adapter that builds its releases itself.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn any_families(&self, driver: &str) -> Result<Vec<Family>, BuildError> {
+        match self.native_families(driver)? {
+            none if none.is_empty() => self.families(driver),
+            native => Ok(native),
+        }
     }
 
     /// Whether the cache has a worker of this order; other sources or dependencies may ask for another one.
@@ -187,7 +199,10 @@ impl Builder {
     /// # Errors
     /// [`BuildError::is_refusal`] tells one from a manifest that cannot be read.
     pub fn check(&self, order: &Order) -> Result<(), BuildError> {
-        choose(&self.families(&order.driver)?, order.version.as_ref(), None).map(drop)
+        match self.native_families(&order.driver)? {
+            none if none.is_empty() => choose(&self.families(&order.driver)?, order.version.as_ref(), None).map(drop),
+            native => native_release(&native, order).map(drop),
+        }
     }
 
     /// The capabilities, by their names in the worker protocol, and the types that what is ordered lacks, as far as the adapter's
@@ -196,7 +211,7 @@ impl Builder {
     /// # Errors
     /// When no adapter speaks it.
     pub fn lacks(&self, order: &Order) -> Result<BTreeSet<String>, BuildError> {
-        let families = self.families(&order.driver)?;
+        let families = self.any_families(&order.driver)?;
         let family = &families[choose(&families, order.version.as_ref(), None)?.family];
         Ok(match &order.version {
             None => family.lacks(family.tested.last()),
@@ -241,6 +256,10 @@ impl Builder {
     /// # Errors
     /// When it cannot be built, or the user ends it.
     pub fn build<'a>(&'a self, order: &Order, watch: &mut Watch<'a>) -> Result<Built, BuildError> {
+        let native = self.native_families(&order.driver)?;
+        if !native.is_empty() {
+            return self.build_native(order, &native, watch);
+        }
         let prepared = self.prepare(order, false, watch)?;
         if let Some(built) = prepared.locked(order).and_then(|lock| self.found(order, &prepared, &lock)) {
             return Ok(built);
@@ -634,7 +653,7 @@ pub(crate) fn packages(lock: &str) -> Vec<Locked> {
     lock.get("package").and_then(|packages| packages.clone().try_into().ok()).unwrap_or_default()
 }
 
-fn worker_name(order: &Order) -> String {
+pub(crate) fn worker_name(order: &Order) -> String {
     format!("cqldyno-driver-{}", order.driver)
 }
 

@@ -37,12 +37,14 @@ pub struct Family {
     lacks: BTreeMap<String, VersionReq>,
     /// CQL types that all of its releases lack, by name.
     lacks_types: Vec<String>,
+    /// Whose releases they are, if a fork's: what follows the `-` of each.
+    fork: Option<String>,
 }
 
-/// What a manifest says of its family, in `[package.metadata.cqldyno]`.
+/// What a manifest says of its family, in `[package.metadata.cqldyno]`, or `releases.toml` of each.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Own {
+pub(crate) struct Own {
     #[serde(rename = "crate")]
     library: Option<String>,
     versions: Option<String>,
@@ -52,6 +54,7 @@ struct Own {
     unspoken: BTreeMap<semver::Version, String>,
     lacks: BTreeMap<String, VersionReq>,
     lacks_types: Vec<String>,
+    fork: Option<String>,
 }
 
 /// What a family is asked for: cargo chooses by the requirement; `None` leaves the dependency as the manifest has it.
@@ -95,17 +98,27 @@ impl Family {
         }
         let own = package.and_then(|package| package.get("metadata")?.get("cqldyno")).cloned();
         let own = own.map_or_else(|| Ok(Own::default()), Value::try_into).map_err(|error| wrong(&error))?;
-        let Own { library, versions, mut tested, calls, shares, unspoken, lacks, lacks_types } = own;
-        let library = library.or_else(|| declared(sources, &manifest, driver).map(|_| driver.to_owned()));
+        let mut own: Own = own;
+        own.library = own.library.or_else(|| declared(sources, &manifest, driver).map(|_| driver.to_owned()));
         // Without a table of its own a family speaks the release that it depends on.
-        let depends_on = library.as_deref().and_then(|library| declared(sources, &manifest, library));
-        let versions = versions.or(depends_on).unwrap_or_else(|| "*".to_owned());
-        let requirement = VersionReq::parse(&versions).map_err(|error| wrong(&error))?;
+        let depends_on = own.library.as_deref().and_then(|library| declared(sources, &manifest, library));
+        own.versions = own.versions.or(depends_on);
+        Family::of(own, driver, folder, manifest).map(Some).map_err(|error| wrong(&error))
+    }
+
+    /// The family in `folder` that says this of itself.
+    pub(crate) fn of(own: Own, driver: &str, folder: &Path, manifest: Table) -> Result<Family, semver::Error> {
+        let Own { library, versions, mut tested, calls, shares, unspoken, lacks, lacks_types, fork } = own;
+        let mut versions = versions.unwrap_or_else(|| "*".to_owned());
+        let requirement = VersionReq::parse(&versions)?;
         if tested.is_empty() {
             tested.extend(semver::Version::parse(versions.trim_start_matches('=')));
         }
+        if let Some(fork) = &fork {
+            versions += &format!(" of {fork}, written with -{fork}");
+        }
         let (folder, driver) = (folder.to_path_buf(), driver.to_owned());
-        Ok(Some(Family {
+        Ok(Family {
             folder,
             driver,
             library,
@@ -118,18 +131,22 @@ impl Family {
             requirement,
             lacks,
             lacks_types,
-        }))
+            fork,
+        })
     }
 
     /// Whether it speaks this release.
     pub fn speaks(&self, version: &semver::Version) -> bool {
-        self.requirement.matches(version) || self.tested.contains(version)
+        match &self.fork {
+            Some(fork) => version.pre.as_str() == fork && self.requirement.matches(&without_word(version)),
+            None => self.requirement.matches(version) || self.tested.contains(version),
+        }
     }
 
     /// The capabilities and types that `release` lacks; those that all of its releases lack if it is not known.
     pub(crate) fn lacks(&self, release: Option<&semver::Version>) -> BTreeSet<String> {
         // A requirement takes no pre-release.
-        let release = release.map(|release| semver::Version { pre: semver::Prerelease::EMPTY, ..release.clone() });
+        let release = release.map(without_word);
         let is_lacked = |of: &VersionReq| match &release {
             Some(release) => of.matches(release),
             None => *of == VersionReq::STAR,
@@ -142,6 +159,11 @@ impl Family {
     pub fn name(&self, sources: &Sources) -> String {
         self.folder.strip_prefix(sources.folder()).unwrap_or(&self.folder).display().to_string()
     }
+}
+
+/// The release without what follows its `-`.
+fn without_word(release: &semver::Version) -> semver::Version {
+    semver::Version { pre: semver::Prerelease::EMPTY, ..release.clone() }
 }
 
 /// The newest release of each minor one that the families were tested on, the oldest first.
@@ -188,9 +210,7 @@ pub(crate) fn choose(
     let first = |wanted: &semver::Version| families.iter().position(|family| family.speaks(wanted));
     let family = match (version, found) {
         // What comes after a release is spoken as that release.
-        (_, Some(found)) => {
-            first(found).or_else(|| first(&semver::Version { pre: semver::Prerelease::EMPTY, ..found.clone() }))
-        }
+        (_, Some(found)) => first(found).or_else(|| first(&without_word(found))),
         (Version::Release(release), None) => first(release),
         (Version::Begins(beginning), None) => {
             let most = 999_999;

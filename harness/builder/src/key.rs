@@ -34,7 +34,7 @@ const VARIABLES: [&str; 15] = [
 ];
 
 /// Folders that no worker is built from.
-const WITHOUT: [&str; 3] = ["tests", "examples", "benches"];
+pub(crate) const WITHOUT: [&str; 3] = ["tests", "examples", "benches"];
 
 /// A digest of named parts, in their order.
 pub(crate) fn key(parts: &[(&str, &str)]) -> String {

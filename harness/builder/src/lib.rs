@@ -4,7 +4,7 @@
 //! into the cache, lets cargo lock and build it, and keeps the worker beside its lock file. What was built once is found again.
 //!
 //! Files go from an order to a worker in this order: `order`, `version`, `sources`, `family`, `checkout`, `package`, `key`, `cargo`,
-//! `inputs`, `builder`. `range` lists what can be ordered between two versions.
+//! `inputs`, `builder`. What cargo does not build takes `native` instead. `range` lists what can be ordered between two versions.
 #![deny(missing_docs)]
 
 mod builder;
@@ -14,6 +14,7 @@ mod error;
 mod family;
 mod inputs;
 mod key;
+mod native;
 mod order;
 mod package;
 mod range;

@@ -305,7 +305,7 @@ impl Contender {
         self.written.keys().find(is_of_the_builder).map_or(Ok(()), |key| {
             let name = self.name();
             Err(self.unfit(&format!(
-                "has the key `{key}`, which a worker is built with, and cqldyno has no adapter to build one of {name} from; leave `{key}` out"
+                "has the key `{key}`, which cargo builds a worker with, and it builds none of {name}; leave `{key}` out"
             )))
         })
     }
@@ -523,7 +523,7 @@ mod tests {
             ("a+tokio=1.44.2", "tokio"),
         ] {
             let error = parse(text).check_not_built().unwrap_err().to_string();
-            let expected = format!("has the key `{key}`, which a worker is built with, and cqldyno has no adapter");
+            let expected = format!("has the key `{key}`, which cargo builds a worker with, and it builds none of a; ");
             assert!(error.contains(&expected) && error.ends_with(&format!("leave `{key}` out")), "{error}");
         }
         assert_eq!(parse("a@1.9.0+connections=2+form=ready").check_not_built(), Ok(()));

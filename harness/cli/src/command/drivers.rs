@@ -48,7 +48,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let builder = Builder::find(&programs.cqldyno);
     let listed = drivers(&programs, &Cancel::new());
     let families =
-        |name: &str| builder.as_ref().ok().and_then(|builder| builder.families(name).ok()).unwrap_or_default();
+        |name: &str| builder.as_ref().ok().and_then(|builder| builder.any_families(name).ok()).unwrap_or_default();
     let known = |name: &String| listed.iter().any(|driver| driver.name == *name) || !families(name).is_empty();
     if let Some(unknown) = arguments.name.iter().find(|name| !known(name)) {
         return Err(drivers::no_driver(unknown, &programs));
@@ -77,7 +77,8 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
                 let sources = builder.as_ref().ok().map(Builder::sources);
                 let families = families(name);
                 let families = sources.filter(|_| !families.is_empty()).map(|sources| releases(&families, sources));
-                let text = list(described_in_full(label, info, families), WIDE_COLUMN, width);
+                let by_cargo = builder.as_ref().is_ok_and(|builder| builder.families(name).is_ok());
+                let text = list(described_in_full(label, info, families, by_cargo), WIDE_COLUMN, width);
                 let why = builder.as_ref().err().map(|why| format!("No other release can be built: {why}.\n"));
                 text + &why.unwrap_or_default()
             })
@@ -102,6 +103,7 @@ fn described_in_full(
     label: String,
     driver: Option<&DriverInfo>,
     releases: Option<Vec<(String, String)>>,
+    by_cargo: bool,
 ) -> Vec<(String, String)> {
     let title = |text: &str| (String::new(), text.to_owned());
     let key = |name: &str, values: &str, default: &str, about: &str| {
@@ -118,11 +120,16 @@ fn described_in_full(
     lines.push(title("Options of the harness"));
     lines.extend(driver.map_or(COMMON_KEYS.to_vec(), |driver| common_keys(driver).collect()).into_iter().map(common));
     let Some(releases) = releases else { return lines };
-    lines.push(title("Options of the build"));
-    lines.extend(BUILDER_KEYS.map(common));
-    if !releases.is_empty() {
+    let is_ours = releases.is_empty();
+    if by_cargo {
+        lines.push(title("Options of the build"));
+        lines.extend(BUILDER_KEYS.map(common));
+    }
+    if !is_ours {
         lines.push(title("Releases that are built on demand, such as NAME@1.2.3, NAME@1.2, NAME@newest"));
         lines.extend(releases);
+    }
+    if by_cargo && !is_ours {
         lines.push(("@path:DIR".to_owned(), "A folder with the driver's sources.".to_owned()));
         lines.push(("@git:URL#REV".to_owned(), "A commit, tag or branch.".to_owned()));
     }

@@ -1,0 +1,121 @@
+//! Releases that the executable `native` in the driver's folder builds: those of drivers which cargo does not know.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+
+use serde::Deserialize;
+use toml::Table;
+
+use crate::builder::{Builder, Built, Watch, worker_name};
+use crate::cargo::{Cargo, Progress};
+use crate::checkout::digest;
+use crate::error::BuildError;
+use crate::family::{Family, Own, choose};
+use crate::key::{WITHOUT, key};
+use crate::order::Order;
+use crate::version::Version;
+
+/// Where the driver's folder lists them.
+const LIST: &str = "releases.toml";
+
+/// The families, the newest first.
+#[derive(Deserialize)]
+struct Listed {
+    family: Vec<Own>,
+}
+
+impl Builder {
+    /// The families of `driver` that its own `native` builds, the newest first; none if cargo builds them.
+    ///
+    /// # Errors
+    /// When their list cannot be used.
+    pub fn native_families(&self, driver: &str) -> Result<Vec<Family>, BuildError> {
+        let folder = self.sources().folder().join("drivers").join(driver);
+        let path = folder.join(LIST);
+        let Ok(text) = fs::read_to_string(&path) else { return Ok(Vec::new()) };
+        let wrong = |why: String| BuildError::Manifest(path.clone(), why);
+        let listed: Listed = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+        let family = |own| Family::of(own, driver, &folder, Table::new()).map_err(|error| wrong(error.to_string()));
+        listed.family.into_iter().map(family).collect()
+    }
+
+    /// The release that is ordered: from the cache, or built.
+    pub(crate) fn build_native<'a>(
+        &'a self,
+        order: &Order,
+        families: &[Family],
+        watch: &mut Watch<'a>,
+    ) -> Result<Built, BuildError> {
+        let (family, release) = native_release(families, order)?;
+        (watch.progress)(Progress::Preparing);
+        let program = family.folder.join("native");
+        let native = Cargo { program: &program, ..self.bare(watch.log, watch.cancelled) };
+        let toolchain = hear(&native, [OsStr::new("--toolchain")])?.trim().to_owned();
+        let own = digest(&family.folder, &WITHOUT).map_err(self.failed())?;
+        let release = release.to_string();
+        let key = key(&[("release", &release), ("sources", &own), ("toolchain", &toolchain)]);
+        let folder = self.cache().join("workers").join(&key);
+        let built = Built {
+            worker: folder.join(worker_name(order)),
+            lock_file: folder.join("lock"),
+            adapter: family.name(self.sources()),
+            order: order.to_string(),
+            toolchain,
+            ..Built { key, ..Built::default() }
+        };
+        let is_there = || built.worker.is_file() && built.lock_file.is_file();
+        if is_there() {
+            return Ok(built);
+        }
+        let _lock = self.lock(&self.cache().join("packages").join(&built.key), watch)?;
+        if is_there() {
+            return Ok(built);
+        }
+        (watch.progress)(Progress::Compiling { done: 0, of: 0 });
+        let part = folder.with_extension("part");
+        let _ = fs::remove_dir_all(&part);
+        fs::create_dir_all(&part).map_err(self.failed())?;
+        if let Err(error) = hear(&native, [part.as_os_str(), OsStr::new(&release)]) {
+            let _ = fs::remove_dir_all(&part);
+            return Err(error);
+        }
+        let keep = || -> io::Result<()> {
+            fs::write(part.join("built.json"), serde_json::to_string_pretty(&built)?)?;
+            let _ = fs::remove_dir_all(&folder);
+            fs::rename(&part, &folder)
+        };
+        keep().map_err(self.failed())?;
+        match is_there() {
+            true => Ok(built),
+            false => Err(BuildError::Failed(format!("{} left no worker and no `lock`", program.display()))),
+        }
+    }
+}
+
+/// What `native` prints; its last line is why it failed.
+fn hear<'a>(native: &Cargo<'_>, arguments: impl IntoIterator<Item = &'a OsStr>) -> Result<String, BuildError> {
+    let said = native.hear(arguments, &mut |_| ())?;
+    match said.success {
+        true => Ok(said.out),
+        false => Err(BuildError::Failed(said.errors.last().cloned().unwrap_or_default())),
+    }
+}
+
+/// The release that is ordered, with its family. A beginning means the newest that is listed; nothing else of an order can be built.
+pub(crate) fn native_release<'a>(
+    families: &'a [Family],
+    order: &Order,
+) -> Result<(&'a Family, semver::Version), BuildError> {
+    let plain = Order { version: order.version.clone(), ..Order { driver: order.driver.clone(), ..Order::default() } };
+    let no_adapter = || BuildError::NoAdapter(order.driver.clone(), "crates alone".to_owned());
+    let Some(version) = order.version.as_ref().filter(|_| plain == *order) else { return Err(no_adapter()) };
+    let family = &families[choose(families, Some(version), None)?.family];
+    let newest = || family.tested.iter().rev().find(|tested| version.takes(tested)).cloned();
+    let release = match version {
+        Version::Release(release) => Some(release.clone()),
+        Version::Begins(_) | Version::Newest => newest(),
+        Version::Path(_) | Version::Git { .. } => None,
+    };
+    release.map(|release| (family, release)).ok_or_else(no_adapter)
+}
