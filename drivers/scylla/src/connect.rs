@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cqldyno_driver_api::{ConnectOptions, DriverError, Settings};
+#[cfg(since = "1.9")]
+use scylla::cluster::metadata::PeriodicFetchMode;
 #[cfg(since = "1.0")]
 use scylla::policies::timestamp_generator::MonotonicTimestampGenerator;
 
@@ -49,6 +51,8 @@ pub(crate) async fn connect(options: &ConnectOptions) -> Result<ScyllaSession, D
             ("schema", value) => builder = builder.fetch_schema_metadata(value == "fetched"),
             #[cfg(since = "0.9")]
             ("coalescing", value) => builder = builder.write_coalescing(value == "on"),
+            #[cfg(since = "1.9")]
+            ("refresh-mode", "full") => builder = builder.periodic_metadata_fetch_mode(PeriodicFetchMode::FullMetadata),
             #[cfg(since = "1.0")]
             ("timestamps", "client") => {
                 builder = builder.timestamp_generator(Arc::new(MonotonicTimestampGenerator::new()));

@@ -137,7 +137,7 @@ fn caveats() -> Vec<String> {
         (
             true,
             "The adapter allocates once per batch (twice before 0.11), per page of an unprepared statement, and per answer of \
-             several pages; never for an EXECUTE with one page.",
+             several pages; never for an EXECUTE with one page. With `api=pager` it allocates once per SELECT and copies each row.",
         ),
         (
             cfg!(since = "0.9"),

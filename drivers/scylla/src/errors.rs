@@ -1,9 +1,10 @@
 //! The driver's errors, by kind.
 
 use cqldyno_driver_api::{DriverError, ErrorKind};
+use scylla::client::pager::{NextPageError, NextRowError};
 use scylla::errors::{
     ConnectionError, ConnectionPoolError, ConnectionSetupRequestErrorKind, ExecutionError, MetadataError,
-    NewSessionError, PrepareError, RequestAttemptError,
+    NewSessionError, PagerExecutionError, PrepareError, RequestAttemptError, RequestError,
 };
 
 use crate::driver::server_kind;
@@ -35,6 +36,42 @@ pub(crate) fn execution(error: ExecutionError) -> DriverError {
         _ => ErrorKind::Other,
     };
     DriverError::new(kind, error)
+}
+
+/// An error of `Session::execute_iter`.
+#[cold]
+pub(crate) fn pager(error: PagerExecutionError) -> DriverError {
+    let kind = match &error {
+        PagerExecutionError::PrepareError(error) => prepare_kind(error),
+        PagerExecutionError::SerializationError(_) => ErrorKind::Codec,
+        PagerExecutionError::NextPageError(error) => page_kind(error),
+        _ => ErrorKind::Other,
+    };
+    DriverError::new(kind, error)
+}
+
+/// An error of the stream of rows.
+#[cold]
+pub(crate) fn next_row(error: NextRowError) -> DriverError {
+    let kind = match &error {
+        NextRowError::NextPageError(error) => page_kind(error),
+        NextRowError::RowDeserializationError(_) => ErrorKind::Codec,
+        _ => ErrorKind::Other,
+    };
+    DriverError::new(kind, error)
+}
+
+fn page_kind(error: &NextPageError) -> ErrorKind {
+    match error {
+        NextPageError::RequestFailure(RequestError::EmptyPlan) => ErrorKind::ConnectionLost,
+        NextPageError::RequestFailure(RequestError::ConnectionPoolError(error)) => {
+            pool_kind(error, ErrorKind::ConnectionLost)
+        }
+        NextPageError::RequestFailure(RequestError::RequestTimeout(_)) => ErrorKind::RequestTimeout,
+        NextPageError::RequestFailure(RequestError::LastAttemptError(error)) => attempt_kind(error),
+        NextPageError::PartitionKeyError(_) | NextPageError::ResultMetadataParseError(_) => ErrorKind::Codec,
+        _ => ErrorKind::Other,
+    }
 }
 
 fn prepare_kind(error: &PrepareError) -> ErrorKind {

@@ -17,6 +17,7 @@ mod driver;
 mod errors;
 mod names;
 mod options;
+mod pager;
 #[cfg(since = "0.14")]
 mod pages;
 #[cfg(since = "0.15")]

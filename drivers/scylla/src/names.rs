@@ -13,7 +13,7 @@ pub(crate) use scylla::{
     client::session_builder::SessionBuilder,
     client::{Compression, PoolSize},
     cluster::metadata::{ColumnType, NativeType},
-    deserialize::value::DeserializeValue,
+    deserialize::{row::DeserializeRow, value::DeserializeValue},
     policies::load_balancing::{DefaultPolicy, LoadBalancingPolicy},
     policies::retry::FallthroughRetryPolicy,
     response::query_result::QueryResult,
@@ -48,7 +48,10 @@ pub(crate) use scylla::frame::{response::result::ColumnType, value::CqlTimestamp
 pub(crate) use scylla::statement::{PagingState, PagingStateResponse};
 
 #[cfg(all(since = "0.15", before = "1.0"))]
-pub(crate) use scylla::{deserialize::DeserializeValue, frame::response::result::ColumnType as NativeType};
+pub(crate) use scylla::{
+    deserialize::{DeserializeRow, DeserializeValue},
+    frame::response::result::ColumnType as NativeType,
+};
 
 #[cfg(all(since = "0.11", before = "0.14"))]
 pub(crate) use scylla::serialize::value::SerializeCql as SerializeValue;

@@ -16,6 +16,12 @@ pub(crate) const OPTIONS: &[DriverOption] = &[
         "none",
         "Compresses frames in both directions; refused if the server does not offer it.",
     ),
+    DriverOption::new(
+        "api",
+        "page|pager",
+        "page",
+        "Reads rows page by page, or as the stream of the driver's pager (`execute_iter`), which its documentation recommends.",
+    ),
     #[cfg(since = "0.4")]
     DriverOption::new(
         "schema",
@@ -35,7 +41,14 @@ pub(crate) const OPTIONS: &[DriverOption] = &[
         "refresh",
         "SECONDS",
         "60",
-        "Reads the cluster's metadata again every so many seconds; from 1.9 on, only keyspaces that changed.",
+        "Reads the cluster's metadata again every so many seconds; from 1.9 on, see `refresh-mode`.",
+    ),
+    #[cfg(since = "1.9")]
+    DriverOption::new(
+        "refresh-mode",
+        "affected|full",
+        "affected",
+        "Reads with each refresh only the keyspaces that changed, or all metadata.",
     ),
     #[cfg(since = "0.13")]
     DriverOption::new(

@@ -5,6 +5,7 @@ use cqldyno_driver_api::{DriverError, Rows, Value};
 use crate::bound::Bound;
 use crate::errors;
 use crate::names::{PagingState, PagingStateResponse, QueryResult, Statement};
+use crate::pager;
 use crate::rows::decode;
 use crate::session::{Aside, ScyllaSession, ScyllaStatement};
 
@@ -22,6 +23,9 @@ pub(crate) fn execute(
     rows: &mut Rows,
 ) -> impl Future<Output = Result<(), DriverError>> + Send {
     async move {
+        if session.has_pager && statement.has_rows {
+            return pager::execute(session, statement, values, rows).await;
+        }
         if !statement.has_rows {
             return match session.session.execute_unpaged(&statement.prepared, Bound(values)).await {
                 // A lightweight transaction's PREPARED announces no columns, and its answer has a row.

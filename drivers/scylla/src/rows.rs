@@ -1,10 +1,16 @@
 //! Rows out, through the driver's own typed deserialisation.
 
 use cqldyno_driver_api::{DriverError, ErrorKind, Rows};
+#[cfg(since = "1.0")]
+use scylla::client::pager::{QueryPager, TypedRowStream};
 use scylla::deserialize::row::{ColumnIterator, RawColumn};
+use scylla::deserialize::{DeserializationError, TypeCheckError};
+use scylla::frame::response::result::ColumnSpec;
+#[cfg(before = "1.0")]
+use scylla::transport::iterator::{QueryPager, TypedRowStream};
 use uuid::Uuid;
 
-use crate::names::{CqlTimestamp, DeserializeValue, NativeType, QueryResult};
+use crate::names::{CqlTimestamp, DeserializeRow, DeserializeValue, NativeType, QueryResult};
 #[cfg(since = "1.0")]
 use crate::{names::ColumnType, types};
 
@@ -16,12 +22,48 @@ pub(crate) fn decode(page: QueryResult, rows: &mut Rows) -> Result<(), DriverErr
     }
     let page = page.into_rows_result().map_err(codec)?;
     for row in page.rows::<ColumnIterator>().map_err(codec)? {
-        for column in row.map_err(codec)? {
-            decode_column(column.map_err(codec)?, rows)?;
-        }
-        rows.end_row();
+        decode_row(row.map_err(codec)?, rows)?;
     }
     rows.end_page();
+    Ok(())
+}
+
+#[inline]
+fn decode_row(row: ColumnIterator<'_, '_>, rows: &mut Rows) -> Result<(), DriverError> {
+    for column in row {
+        decode_column(column.map_err(codec)?, rows)?;
+    }
+    rows.end_row();
+    Ok(())
+}
+
+/// One row of a stream, which takes types that own what they decode.
+pub(crate) struct Owned(Rows);
+
+impl<'frame, 'metadata> DeserializeRow<'frame, 'metadata> for Owned {
+    fn type_check(_: &[ColumnSpec<'_>]) -> Result<(), TypeCheckError> {
+        // Each column is checked as it is decoded.
+        Ok(())
+    }
+
+    fn deserialize(row: ColumnIterator<'frame, 'metadata>) -> Result<Owned, DeserializationError> {
+        let mut own = Rows::new();
+        decode_row(row, &mut own).map_err(DeserializationError::new)?;
+        Ok(Owned(own))
+    }
+}
+
+pub(crate) fn stream(pager: QueryPager) -> Result<TypedRowStream<Owned>, DriverError> {
+    pager.rows_stream().map_err(codec)
+}
+
+/// Copies a row of a stream.
+pub(crate) fn take(Owned(mut row): Owned, rows: &mut Rows) -> Result<(), DriverError> {
+    if let Some(only) = row.only() {
+        (0..only.len()).filter_map(|column| only.get(column)).for_each(|value| rows.push(value));
+    }
+    rows.end_row();
+    row.clear();
     Ok(())
 }
 

@@ -22,6 +22,8 @@ pub struct ScyllaSession {
     pub(crate) session: names::Session,
     /// Rows per page, or `None` for the driver's own default.
     pub(crate) page_size: Option<i32>,
+    /// Whether rows come from the driver's pager.
+    pub(crate) has_pager: bool,
     /// Of each statement: the session has no setting for it.
     #[cfg(before = "0.3")]
     pub(crate) consistency: Option<scylla::statement::Consistency>,
@@ -37,7 +39,6 @@ pub struct ScyllaSession {
 pub struct ScyllaStatement {
     pub(crate) prepared: PreparedStatement,
     /// Whether its answers have rows.
-    #[cfg(since = "0.14")]
     pub(crate) has_rows: bool,
     /// The first batch made of it, with its number of rows. A batch holds no values, so that it is made once and reused.
     batch: OnceLock<(usize, Batch)>,
@@ -60,11 +61,11 @@ macro_rules! set_consistency {
 pub(crate) use set_consistency;
 
 impl ScyllaSession {
-    #[cfg_attr(all(since = "0.8", before = "0.13"), expect(unused_variables, reason = "the session has it all"))]
     pub(crate) fn new(session: names::Session, options: &ConnectOptions, page_size: Option<i32>) -> ScyllaSession {
         ScyllaSession {
             session,
             page_size,
+            has_pager: options.option("api") == Some("pager"),
             #[cfg(before = "0.3")]
             consistency: (options.settings == Settings::Equal).then(|| crate::consistency::level(options.consistency)),
             #[cfg(all(since = "0.3", before = "0.8"))]
@@ -123,6 +124,8 @@ impl Session for ScyllaSession {
         Ok(ScyllaStatement {
             #[cfg(since = "0.14")]
             has_rows: has_rows(&prepared),
+            #[cfg(before = "0.14")]
+            has_rows: pages::is_select(cql),
             prepared,
             batch: OnceLock::new(),
         })

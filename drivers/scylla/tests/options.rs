@@ -94,6 +94,51 @@ async fn metadata_is_read_again_after_as_many_seconds_as_asked() -> Result<(), F
     Ok(())
 }
 
+/// Without any change of the schema.
+#[tokio::test]
+async fn a_full_refresh_reads_the_schema_again_each_time() -> Result<(), Failure> {
+    let tap = Tap::start().await?;
+    let mut options = ConnectOptions::new(vec![tap.address()]);
+    options.options.extend([("refresh", "1"), ("refresh-mode", "full")].map(|(a, b)| (a.to_owned(), b.to_owned())));
+    let _session = Scylla.connect(&options).await?;
+    let (requests, since) = (tap.requests().len(), Instant::now());
+    while tap.requests().len() < requests + 8 {
+        assert!(since.elapsed() < Duration::from_secs(20), "the metadata was not read again");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_pager_gives_every_row_of_every_page_in_their_order() -> Result<(), Failure> {
+    let tap = Tap::start().await?;
+    let mut options = ConnectOptions { page_size: 2, ..ConnectOptions::new(vec![tap.address()]) };
+    options.options.insert("api".to_owned(), "pager".to_owned());
+    let session = Scylla.connect(&options).await?;
+    session.query("CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}").await?;
+    session.query("CREATE TABLE k.t (pk text, ck bigint, v text, w list<int>, PRIMARY KEY (pk, ck))").await?;
+    let insert = session.prepare("INSERT INTO k.t (pk, ck, v) VALUES (?, ?, ?)").await?;
+    let select = session.prepare("SELECT ck, v, w FROM k.t WHERE pk = ?").await?;
+    let mut rows = Rows::new();
+    for ck in 0..5 {
+        session.execute(&insert, &[Value::Text("a key"), Value::Bigint(ck), Value::Text("v")], &mut rows).await?;
+    }
+    assert!(rows.is_empty(), "an insert has no pager");
+    tap.forget();
+    session.execute(&select, &[Value::Text("a key")], &mut rows).await?;
+    let found: Vec<_> = rows.iter().map(|row| [row.get(0), row.get(1), row.get(2)]).collect();
+    let expected = |ck| [Value::Bigint(ck), Value::Text("v"), Value::Null].map(Some);
+    assert_eq!(found, (0..5).map(expected).collect::<Vec<_>>());
+    let is_page = |one: &&Request| one.opcode == opcode::EXECUTE && one.has(b"a key");
+    assert_eq!(tap.requests().iter().filter(is_page).count(), 3);
+    rows.clear();
+    session.execute(&select, &[Value::Text("another key")], &mut rows).await?;
+    assert!(rows.is_empty());
+    let refused = session.execute(&select, &[Value::Bigint(1)], &mut rows).await.unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Codec);
+    Ok(())
+}
+
 #[tokio::test]
 async fn a_compression_is_asked_for_and_statements_run_with_it() -> Result<(), Failure> {
     for algorithm in ["lz4", "snappy"] {

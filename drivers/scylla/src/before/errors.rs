@@ -21,6 +21,10 @@ pub(crate) fn prepare(error: QueryError) -> DriverError {
     execution(error)
 }
 
+/// An error of `Session::execute_iter`, or of its rows.
+pub(crate) use execution as pager;
+pub(crate) use execution as next_row;
+
 /// An error of any request.
 #[cold]
 pub(crate) fn execution(error: QueryError) -> DriverError {

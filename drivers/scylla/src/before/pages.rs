@@ -5,13 +5,18 @@ use cqldyno_driver_api::{DriverError, Rows, Value};
 use crate::bound::Bound;
 use crate::errors;
 use crate::names::Statement;
+use crate::pager;
 use crate::rows::decode;
 use crate::session::{Aside, ScyllaSession, ScyllaStatement, set_consistency};
 
 /// Rows per page of a statement of this text: these releases announce no columns when they prepare.
 pub(crate) fn size(session: &ScyllaSession, cql: &str) -> Option<i32> {
-    let is_select = cql.trim_start().get(..6).is_some_and(|verb| verb.eq_ignore_ascii_case("select"));
-    session.page_size.filter(|_| is_select)
+    session.page_size.filter(|_| is_select(cql))
+}
+
+/// Whether answers to the text have rows.
+pub(crate) fn is_select(cql: &str) -> bool {
+    cql.trim_start().get(..6).is_some_and(|verb| verb.eq_ignore_ascii_case("select"))
 }
 
 #[inline]
@@ -23,6 +28,9 @@ pub(crate) fn execute(
     rows: &mut Rows,
 ) -> impl Future<Output = Result<(), DriverError>> + Send {
     async move {
+        if session.has_pager && statement.has_rows {
+            return pager::execute(session, statement, values, rows).await;
+        }
         let mut next = None;
         loop {
             match session.session.execute_paged(&statement.prepared, Bound(values), next).await {
