@@ -32,6 +32,8 @@ const MOST_TURNS: usize = 20;
 const NOT_DECLARED: &str = "not declared: ";
 /// Tells the worker's build script which lock file is in force.
 const LOCK_FILE_VARIABLE: &str = "CQLDYNO_LOCK_FILE";
+/// The first tokio with the alternative timer.
+const FIRST_TIMER: semver::Version = semver::Version::new(1, 49, 0);
 const BUILD_FOLDER_VARIABLE: &str = "CARGO_BUILD_BUILD_DIR";
 
 /// Builds workers into a cache.
@@ -469,6 +471,8 @@ impl Builder {
         let base = fs::read_to_string(self.base_lock()).map_err(self.failed())?;
         let driver = checkout.as_ref().map_or(String::new(), Checkout::state);
         let native_text: String = native.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
+        let told = compiler_flags(order).map(|(name, flags)| format!("{name}={flags}"));
+        let arguments = link_arguments(order).concat() + &told.unwrap_or_default();
         let pins: String = order.pins.iter().map(|(name, version)| format!("{name} {version}\n")).collect();
         let ask = key(&[
             ("manifest", &package.manifest),
@@ -478,7 +482,7 @@ impl Builder {
             ("base", &base),
             ("pins", &pins),
             ("toolchain", &toolchain),
-            ("flags", &(flags(&self.sources, env::vars_os()) + &link_arguments(order).concat())),
+            ("flags", &(flags(&self.sources, env::vars_os()) + &arguments)),
             ("native", &native_text),
         ]);
         let folder = self.cache.join("packages").join(&ask);
@@ -492,7 +496,7 @@ impl Builder {
             ..Built::default()
         };
         let build_folder = (BUILD_FOLDER_VARIABLE.to_owned(), self.target().display().to_string());
-        let environment = native.into_iter().chain([lock_file, build_folder]).collect();
+        let environment = native.into_iter().chain([lock_file, build_folder]).chain(compiler_flags(order)).collect();
         let place = checkout.as_ref().map_or(String::new(), |checkout| checkout.package.display().to_string());
         let compiled =
             self.target().join(format!("compiled-{}", key(&[("adapter", &built.adapter), ("driver", &place)])));
@@ -591,6 +595,12 @@ impl Builder {
             let why = format!("{name} cannot be had at {version}: another dependency needs another version of it");
             return Err(BuildError::Failed(why));
         }
+        if let Some(tokio) = without_timer(order, &text) {
+            return Err(BuildError::Failed(format!(
+                "tokio's alternative timer was asked for, and the worker has tokio {tokio}, which has none before {FIRST_TIMER}; leave \
+                 `timer` out, or ask for a later tokio"
+            )));
+        }
         fs::write(&is_locked, "").map_err(&failed)?;
         Ok(text)
     }
@@ -661,6 +671,24 @@ pub(crate) fn worker_name(order: &Order) -> String {
 /// does not know the argument and fails.
 fn link_arguments(order: &Order) -> Vec<String> {
     order.layout.iter().map(|seed| format!("-Clink-arg=-Wl,--shuffle-sections=.text*={seed}")).collect()
+}
+
+/// The version of tokio in the lock file, if it lacks the timer that is ordered.
+fn without_timer(order: &Order, lock: &str) -> Option<String> {
+    let tokio = packages(lock).into_iter().find(|package| package.name == "tokio" && order.has_alternative_timer())?;
+    let lacks = semver::Version::parse(&tokio.version).is_ok_and(|version| version < FIRST_TIMER);
+    lacks.then_some(tokio.version)
+}
+
+/// The variable that tells the compiler of the timer, after the flags that hold anyway: cargo heeds one variable of the three alone.
+fn compiler_flags(order: &Order) -> Option<(String, String)> {
+    let own = ["--cfg", "tokio_unstable", "--cfg", "cqldyno_alternative_timer"];
+    let (name, between) = [("CARGO_ENCODED_RUSTFLAGS", "\x1f"), ("RUSTFLAGS", " "), ("CARGO_BUILD_RUSTFLAGS", " ")]
+        .into_iter()
+        .find(|(name, _)| *name == "CARGO_BUILD_RUSTFLAGS" || env::var_os(name).is_some())?;
+    let before = env::var(name).ok().filter(|flags| !flags.is_empty());
+    let all = before.iter().map(String::as_str).chain(own).collect::<Vec<_>>().join(between);
+    order.has_alternative_timer().then(|| (name.to_owned(), all))
 }
 
 #[cfg(test)]

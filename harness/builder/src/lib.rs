@@ -25,7 +25,7 @@ pub use builder::{Builder, Built, CACHE_VARIABLE, Watch, cache};
 pub use cargo::Progress;
 pub use error::BuildError;
 pub use family::Family;
-pub use order::{ALLOCATORS, LTO, Order};
+pub use order::{ALLOCATORS, LTO, Order, TIMERS};
 pub use range::{Point, Range};
 pub use sources::{SOURCES_FOLDER, SOURCES_VARIABLE, Sources};
 pub use version::Version;

@@ -10,6 +10,9 @@ pub const ALLOCATORS: [&str; 3] = ["system", "jemalloc", "mimalloc"];
 /// What `+lto=` takes; the first is what a worker has without it.
 pub const LTO: [&str; 3] = ["off", "thin", "fat"];
 
+/// What `+timer=` takes, tokio's own and its alternative one; the first is what a worker has without it.
+pub const TIMERS: [&str; 2] = ["own", "alternative"];
+
 /// A worker that is wanted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Order {
@@ -23,6 +26,8 @@ pub struct Order {
     pub allocator: Option<String>,
     /// One of [`LTO`]; `None` for the first.
     pub lto: Option<String>,
+    /// One of [`TIMERS`]; `None` for the first.
+    pub timer: Option<String>,
     /// The seed of the order in which the linker lays out functions, from 1 on; `None` for the compiler's own order.
     pub layout: Option<u32>,
 }
@@ -49,6 +54,11 @@ impl Order {
     pub fn own_allocator(&self) -> Option<&str> {
         self.allocator.as_deref().filter(|allocator| *allocator != ALLOCATORS[0])
     }
+
+    /// Whether tokio's alternative timer is wanted.
+    pub(crate) fn has_alternative_timer(&self) -> bool {
+        self.timer.as_deref() == Some(TIMERS[1])
+    }
 }
 
 /// As a contender is written.
@@ -59,7 +69,7 @@ impl fmt::Display for Order {
             write!(out, "@{version}")?;
         }
         let layout = self.layout.map(|seed| seed.to_string());
-        let keys = [("allocator", &self.allocator), ("layout", &layout), ("lto", &self.lto)];
+        let keys = [("allocator", &self.allocator), ("layout", &layout), ("lto", &self.lto), ("timer", &self.timer)];
         let keys = keys.into_iter().filter_map(|(key, value)| Some((key, value.as_ref()?)));
         let pins = self.pins.iter().map(|(name, version)| (name.as_str(), version));
         pins.chain(keys).try_for_each(|(key, value)| write!(out, "+{key}={value}"))

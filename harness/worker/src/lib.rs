@@ -126,7 +126,13 @@ fn work<D: Driver>(link: &Arc<Link>) -> Result<(), Failed> {
 fn runtime(job: &Job) -> io::Result<tokio::runtime::Runtime> {
     match job.runtime {
         Runtime::Current => Builder::new_current_thread().enable_all().build(),
-        Runtime::Multi { workers } => Builder::new_multi_thread().worker_threads(workers).enable_all().build(),
+        Runtime::Multi { workers } => {
+            let mut builder = Builder::new_multi_thread();
+            builder.worker_threads(workers).enable_all();
+            #[cfg(cqldyno_alternative_timer)]
+            builder.enable_alt_timer();
+            builder.build()
+        }
     }
 }
 

@@ -267,12 +267,24 @@ fn contender() -> impl Strategy<Value = Contender> {
 }
 
 fn built() -> impl Strategy<Value = BuiltOnDemand> {
-    let asked = [option::of(text()), option::of(text()), option::of(text()), option::of(text())];
+    let asked = std::array::from_fn(|_| option::of(text()));
     let layout = option::of(any::<u32>());
     ([text(), text(), text()], asked, layout, any::<bool>(), map(text())).prop_map(
         |(words, asked, layout, dirty, dependencies)| {
-            let ([adapter, key, lock_file], [version, revision, allocator, lto]) = (words, asked);
-            BuiltOnDemand { adapter, version, revision, dirty, dependencies, allocator, lto, layout, key, lock_file }
+            let ([adapter, key, lock_file], [version, revision, allocator, lto, timer]) = (words, asked);
+            BuiltOnDemand {
+                adapter,
+                version,
+                revision,
+                dirty,
+                dependencies,
+                allocator,
+                lto,
+                timer,
+                layout,
+                key,
+                lock_file,
+            }
         },
     )
 }

@@ -482,6 +482,9 @@ pub struct BuiltOnDemand {
     /// The link-time optimisation that was asked for; absent if none was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lto: Option<String>,
+    /// The timer of tokio that was asked for; absent if none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timer: Option<String>,
     /// The order of functions that was asked for, from 1 on; absent if none was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<u32>,

@@ -6,7 +6,7 @@ use std::iter::once;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use cqldyno_builder::{ALLOCATORS, LTO, Order, Version};
+use cqldyno_builder::{ALLOCATORS, LTO, Order, TIMERS, Version};
 use cqldyno_driver_api::{Capability, DriverInfo, DriverOption, Settings};
 use cqldyno_protocol::Hello;
 use cqldyno_reports::{Role, is_key, options_at};
@@ -94,7 +94,7 @@ const LIBRARY: &str = "lib";
 type Key = (&'static str, &'static str, &'static str, &'static str);
 
 /// The keys that a worker is built with, for a driver with an adapter of ours.
-pub const BUILDER_KEYS: [Key; 4] = [
+pub const BUILDER_KEYS: [Key; 5] = [
     (
         "CRATE",
         "X.Y.Z",
@@ -104,6 +104,12 @@ pub const BUILDER_KEYS: [Key; 4] = [
     ("allocator", "system|jemalloc|mimalloc", "system", "Builds the worker with this allocator."),
     ("layout", "N", "the compiler's", "Builds the worker with its functions in another order, which N chooses."),
     ("lto", "off|thin|fat", "off", "Builds the worker with link-time optimisation."),
+    (
+        "timer",
+        "own|alternative",
+        "own",
+        "Builds the worker with tokio's unstable alternative timer, which `multi:N` has.",
+    ),
 ];
 
 /// The keys that the harness takes for every driver.
@@ -229,6 +235,7 @@ impl Contender {
                 self.order.layout = Some(seed.ok_or("a number from 1 on")?);
             }
             "lto" => self.order.lto = Some(one_of(&LTO).ok_or("off, thin or fat")?),
+            "timer" => self.order.timer = Some(one_of(&TIMERS).ok_or("own or alternative")?),
             "settings" => {
                 self.own.settings = Some(match value {
                     "equal" => Settings::Equal,
@@ -324,13 +331,14 @@ impl Contender {
     }
 
     pub(crate) fn is_served_by(&self, hello: &Hello) -> bool {
-        let Order { version, pins, allocator, lto, layout, .. } = &self.order;
+        let Order { version, pins, allocator, lto, timer, layout, .. } = &self.order;
         let is_version = match version {
             None => true,
             Some(Version::Release(release)) => hello.driver.version == release.to_string(),
             Some(_) => false,
         };
-        is_version && pins.is_empty() && allocator.is_none() && lto.is_none() && layout.is_none()
+        let is_plain = allocator.is_none() && lto.is_none() && timer.is_none() && layout.is_none();
+        is_version && pins.is_empty() && is_plain
     }
 
     /// The folder in which the dynamic loader is to look first: that of `+lib=PATH`.
@@ -420,6 +428,7 @@ mod tests {
             "a@1.9.0+lto=fat",
             "a+layout=1",
             "a+allocator=system",
+            "a+timer=own",
         ] {
             assert!(!parse(text).is_served_by(&hello), "{text}");
         }
@@ -438,6 +447,7 @@ mod tests {
         assert!(error("scylla@fast").contains("has the version \"fast\"; write a release such as 1.9.0"));
         assert!(error("scylla+allocator=none").ends_with("has allocator=none; write system, jemalloc or mimalloc"));
         assert!(error("scylla+lto=on").ends_with("has lto=on; write off, thin or fat"));
+        assert!(error("scylla+timer=fast").ends_with("has timer=fast; write own or alternative"));
         assert!(error("scylla+layout=0").ends_with("has layout=0; write a number from 1 on"));
         assert!(error("scylla+settings=fast").ends_with("write equal or default"));
         assert!(error("scylla+connections=0").ends_with("write a number from 1 on"));
@@ -520,6 +530,7 @@ mod tests {
             ("a+lto=fat", "lto"),
             ("a+allocator=system", "allocator"),
             ("a+layout=2", "layout"),
+            ("a+timer=alternative", "timer"),
             ("a+tokio=1.44.2", "tokio"),
         ] {
             let error = parse(text).check_not_built().unwrap_err().to_string();

@@ -234,6 +234,7 @@ fn on_demand(order: &Order, built: &Built, lock_file: String) -> BuiltOnDemand {
         dependencies: order.pins.clone(),
         allocator: order.allocator.clone(),
         lto: order.lto.clone(),
+        timer: order.timer.clone(),
         layout: order.layout,
         key: built.key.clone(),
         lock_file,

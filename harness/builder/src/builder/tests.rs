@@ -49,6 +49,7 @@ rustc)
     fi
     printf '    Building [=> ] 1/2: a\r' >&2
     echo "$CQLDYNO_LOCK_FILE" > "$here/worker"
+    echo "$CARGO_ENCODED_RUSTFLAGS $RUSTFLAGS $CARGO_BUILD_RUSTFLAGS" | tr '\037' ' ' > "$here/flags"
     echo "$here/worker: $(cat "$here/compiles" 2>/dev/null)" > "$here/worker.d"
     if [ -f "$here/meddles" ]; then touch $(cat "$here/meddles"); fi
     echo "{\"reason\":\"compiler-artifact\",\"executable\":\"$here/worker\"}"
@@ -272,6 +273,27 @@ fn progress_is_heard_until_the_last_crate() {
     workshop.builder.build(&order("1.2.0"), &mut watch).unwrap();
     let compiling = |done, of| Progress::Compiling { done, of };
     assert_eq!(heard, [Progress::Preparing, Progress::Locking, compiling(0, 0), compiling(1, 2)]);
+}
+
+#[test]
+fn tokios_alternative_timer_is_a_flag_of_the_compiler_and_another_worker_and_refused_before_tokio_has_it() {
+    let workshop = Workshop::new();
+    let with = |timer: Option<&str>, tokio: &str| {
+        let pins = BTreeMap::from([("tokio".to_owned(), tokio.to_owned())]);
+        workshop.build(&Order { timer: timer.map(str::to_owned), pins, ..order("1.2.0") })
+    };
+    let plain = with(None, "1.49.0").unwrap();
+    let flags = || fs::read_to_string(workshop.dir.path().join("flags")).unwrap();
+    assert!(!flags().contains("cqldyno_alternative_timer"), "{}", flags());
+    let other = with(Some("alternative"), "1.49.0").unwrap();
+    assert!(flags().trim().ends_with("--cfg tokio_unstable --cfg cqldyno_alternative_timer"), "{}", flags());
+    assert!(plain.key != other.key && other.order.ends_with("+timer=alternative"), "{other:?}");
+    assert_eq!(
+        with(Some("alternative"), "1.44.2").unwrap_err(),
+        "it could not be built: tokio's alternative timer was asked for, and the worker has tokio 1.44.2, which has none before 1.49.0; \
+         leave `timer` out, or ask for a later tokio"
+    );
+    with(Some("own"), "1.44.2").unwrap();
 }
 
 /// Builds what is asked for, but for 1.2.3.
