@@ -159,6 +159,7 @@ const FILES: &[(&str, &str)] = files! {
     "event-queue"
     "forgotten-ids"
     "cluster-data"
+    "token-ring"
 };
 
 /// The built-in regressions, in the order in which they are listed.
