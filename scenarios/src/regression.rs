@@ -160,6 +160,7 @@ const FILES: &[(&str, &str)] = files! {
     "forgotten-ids"
     "cluster-data"
     "token-ring"
+    "lz4"
 };
 
 /// The built-in regressions, in the order in which they are listed.
