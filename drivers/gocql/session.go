@@ -203,8 +203,12 @@ func (s *statement) Execute(values []any, rows *worker.Rows) error {
 	return known(iter.Close())
 }
 
-func (s *statement) Batch(values [][]any) error {
-	batch := s.session.NewBatch(release.UnloggedBatch)
+func (s *statement) Batch(values [][]any, logged bool) error {
+	kind := release.UnloggedBatch
+	if logged {
+		kind = release.LoggedBatch
+	}
+	batch := s.session.NewBatch(kind)
 	for _, row := range values {
 		batch.Query(s.cql, row...)
 	}

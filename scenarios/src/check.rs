@@ -2,14 +2,15 @@
 
 use cqldyno_script::Step;
 
-use crate::cql::bind_markers;
+use crate::cql::{Uses, bind_markers};
 use crate::fault::Step::{Field, Item};
 use crate::fault::{Fault, ensure};
 use crate::keys::different_elements;
 use crate::operation::MAX_BATCH;
-use crate::scenario::{MAX_EXPONENT, MAX_ROWS, MAX_VALUE_BYTES, MAX_VALUES, MIN_EXPONENT};
+use crate::scenario::{MAX_EXPONENT, MAX_RANGES, MAX_ROWS, MAX_VALUE_BYTES, MAX_VALUES, MIN_EXPONENT};
+use crate::stream::COMPRESSIBLE;
 use crate::workload::MOST;
-use crate::{By, Column, Kind, Operation, Order, RowCheck, Scenario, Statement};
+use crate::{Amount, By, Column, Kind, Operation, Order, RowCheck, Scenario, Statement};
 
 impl Scenario {
     /// The first reason why it cannot run.
@@ -37,7 +38,7 @@ impl Scenario {
                 let is_counted = statement.expect.is_none() && statement.adds.is_some();
                 let has_keys = |one: &Statement| {
                     let has_rows = one.load.is_some() || is_counted;
-                    one.name == *other && one.keys_of.is_none() && one.stored() == statement.stored() && has_rows
+                    one.name == *other && one.keys_of.is_none() && one.amount() == statement.amount() && has_rows
                 };
                 ensure(self.statements.iter().any(has_keys), &[here[0], here[1], Field("keys_of")], || {
                     format!(
@@ -46,6 +47,7 @@ impl Scenario {
                     )
                 })?;
             }
+            self.check_scan(index, statement).map_err(|fault| fault.within(&here))?;
             let is_submitted = self.submit.has_slots() || statement.operation == Operation::Execute;
             ensure(is_submitted, &[Field("submit")], || {
                 format!(
@@ -56,6 +58,49 @@ impl Scenario {
             })?;
         }
         check_script(&self.script)
+    }
+
+    /// Refuses a scan whose rows nobody knows.
+    fn check_scan(&self, index: usize, scan: &Statement) -> Result<(), Fault> {
+        if scan.expect.as_ref().is_none_or(|expect| expect.ranges.is_none()) {
+            return Ok(());
+        }
+        let (here, name) = ([Field("expect"), Field("ranges")], &scan.name);
+        let has_token = |column: &Column| {
+            let is_bytes = matches!(column.kind, Kind::Text { .. } | Kind::Ascii { .. } | Kind::Blob { .. });
+            let is_id = matches!(column.kind, Kind::Uuid { .. } | Kind::Timeuuid { .. } | Kind::Partition { .. });
+            let is_number = matches!(
+                column.kind,
+                Kind::Bigint { .. }
+                    | Kind::Int { .. }
+                    | Kind::Smallint { .. }
+                    | Kind::Tinyint { .. }
+                    | Kind::Timestamp { .. }
+            );
+            is_bytes || is_id || is_number || matches!(column.kind, Kind::Boolean { .. } | Kind::Inet { .. })
+        };
+        let keyed = self.scanned(index);
+        ensure(keyed.is_some_and(|key| key.iter().all(|column| has_token(column))), &here, || {
+            format!(
+                "statement {name} reads ranges of tokens, and those of its rows are not known; load them, or those of keys_of, by an INSERT \
+                 that binds the whole partition key, of text, blob, uuid, timeuuid, inet, boolean, timestamp or whole numbers"
+            )
+        })?;
+        let tables = self.tables();
+        let table = |cql: &str| Uses::of(cql, &tables).map(|uses| uses.table);
+        let (own, source) = (table(&scan.cql), scan.source().unwrap_or(name));
+        let writes = |one: &&Statement| {
+            let loads = one.load.as_ref().is_some_and(|load| table(&load.cql) == own);
+            one.source().unwrap_or(&one.name) != source && (loads || one.writes() && table(&one.cql) == own)
+        };
+        let other = self.statements.iter().find(writes);
+        ensure(other.is_none(), &here, || {
+            format!(
+                "statement {name} reads all rows of a range of its table, and statement {} writes or loads others there; give one of them a \
+                 table of its own",
+                other.map_or("", |other| &other.name)
+            )
+        })
     }
 }
 
@@ -82,34 +127,64 @@ impl Statement {
         ensure(self.adds.is_none() || self.writes(), &[Field("adds")], || {
             format!("statement {name} writes nothing, so it adds no rows; leave adds out")
         })?;
-        if self.operation != Operation::Batch {
-            self.check_by(&self.values, 1).map_err(|fault| fault.within(&[Field("values")]))?;
+        match self.operation {
+            Operation::Batch => check_at(name, &self.values)?,
+            _ => self.check_bound()?,
         }
         if let Some(expect) = &self.expect {
             let here = [Field("expect"), Field("columns")];
             check_length(name, "expects", &expect.columns).map_err(|fault| fault.within(&here))?;
             self.check_by(&expect.columns, self.stored()).map_err(|fault| fault.within(&here))?;
+            if let Some(ranges) = expect.ranges {
+                let is_plain = expect.check != RowCheck::Order && expect.stored.is_none() && !expect.descending;
+                ensure(is_plain && (1..=MAX_RANGES).contains(&ranges), &[Field("expect"), Field("ranges")], || {
+                    format!(
+                        "statement {name} reads all rows of one of {ranges} ranges of tokens, in any order; use 1 to {MAX_RANGES} ranges and \
+                         check = \"content\" or \"count\", and leave stored and descending out"
+                    )
+                })?;
+            }
             ensure((1..=MAX_ROWS).contains(&self.rows()), &[Field("expect"), Field("rows")], || {
                 format!("statement {name} expects {} rows; 1 to {MAX_ROWS} are possible", self.rows())
             })?;
-            let end = expect.from.saturating_add(expect.rows());
-            ensure(end <= expect.stored() && expect.stored() <= MAX_ROWS, &[Field("expect"), Field("stored")], || {
+            let from = expect.from.map_or(0, |from| from.most() as u64);
+            let end = from.saturating_add(expect.rows());
+            // Of a drawn slice as many rows come back as there are.
+            let is_there = end <= expect.stored() || expect.from.is_some_and(Amount::is_drawn);
+            ensure(is_there && expect.stored() <= MAX_ROWS, &[Field("expect"), Field("stored")], || {
                 format!(
-                    "statement {name} expects {} rows from place {} on, and a key has {}; set stored to {end} or more, and to {MAX_ROWS} at \
-                     most",
+                    "statement {name} expects {} rows from place {from} on, and a key has {}; set stored to {end} or more, and to {MAX_ROWS} \
+                     at most",
                     expect.rows(),
-                    expect.from,
                     expect.stored(),
                 )
             })?;
-            let is_all = expect.rows() == expect.stored();
-            ensure(expect.check != RowCheck::Content || is_all, &[Field("expect"), Field("check")], || {
+            ensure(expect.answer().least() > 0, &[Field("expect"), Field("from")], || {
                 format!(
-                    "statement {name} expects some of the rows of its key in any order, and nobody knows which; use check = \"order\" or \
-                     \"count\""
+                    "statement {name} expects rows from place {from} on, and a key may have fewer; set stored or from so that one comes back"
                 )
             })?;
-            ensure(expect.check == RowCheck::Order || expect.stored() > 1, &[Field("expect"), Field("check")], || {
+            let is_part = !expect.last || (expect.stored.is_some() && expect.from.is_none());
+            ensure(is_part, &[Field("expect"), Field("last")], || {
+                format!(
+                    "statement {name} expects the last rows of its key; say with stored how many it has, and leave from out"
+                )
+            })?;
+            let is_all = expect.stored.is_none() || expect.rows == expect.stored && !expect.answer().is_drawn();
+            let is_named =
+                self.values.iter().any(|value| value.at.is_some() || matches!(value.kind, Kind::Each { .. }));
+            ensure(
+                expect.check != RowCheck::Content || is_all || is_named,
+                &[Field("expect"), Field("check")],
+                || {
+                    format!(
+                        "statement {name} expects some of the rows of its key in any order, and nobody knows which; use check = \"order\" or \
+                     \"count\""
+                    )
+                },
+            )?;
+            let has_several = expect.stored() > 1 || expect.ranges.is_some();
+            ensure(expect.check == RowCheck::Order || has_several, &[Field("expect"), Field("check")], || {
                 format!(
                     "statement {name} expects the only row of its key, which is compared value by value; leave check out"
                 )
@@ -158,8 +233,55 @@ impl Statement {
         })
     }
 
+    /// Refuses values that do not follow from the key, nor from the rows that come back for it.
+    fn check_bound(&self) -> Result<(), Fault> {
+        let (name, answer) = (&self.name, self.answer());
+        let of_key: Vec<Column> = self
+            .values
+            .iter()
+            .map(|value| if value.follows_from_rows() { Kind::Null {}.into() } else { value.clone() })
+            .collect();
+        self.check_by(&of_key, 1).map_err(|fault| fault.within(&[Field("values")]))?;
+        for (index, value) in self.values.iter().enumerate().filter(|(_, value)| value.follows_from_rows()) {
+            let here = [Field("values"), Item(index)];
+            let is_range = matches!(value.kind, Kind::Token {});
+            let has_ranges = self.expect.as_ref().is_some_and(|expect| expect.ranges.is_some());
+            ensure(is_range == has_ranges, &here, || match has_ranges {
+                true => format!(
+                    "statement {name} reads a range of tokens, whose rows are not known beforehand; bind values of type token only"
+                ),
+                false => format!("statement {name} binds a token; set ranges in [statement.expect]"),
+            })?;
+            if is_range {
+                let is_end = value.at.is_some_and(|at| at == 0 || at == -1);
+                ensure(is_end, &[here[0], here[1], Field("at")], || {
+                    format!(
+                        "statement {name} binds a token; add at = 0 for that before its range, or at = -1 for the last one"
+                    )
+                })?;
+                continue;
+            }
+            ensure(self.expect.is_some() && answer.most() > 1, &here, || {
+                format!(
+                    "statement {name} binds a value by the rows that come back, and no key has several; set rows in [statement.expect], or \
+                     leave at and by = \"rows\" out"
+                )
+            })?;
+            let (least, at) = (answer.least(), value.at.unwrap_or(0));
+            // That no row comes back is refused with the expectation.
+            let is_there = least == 0 || (at < least.cast_signed() && -at <= least.cast_signed());
+            ensure(is_there, &[here[0], here[1], Field("at")], || {
+                format!(
+                    "statement {name} binds a value of the row at {at} of those that come back, which may be {least} only"
+                )
+            })?;
+        }
+        Ok(())
+    }
+
     /// Refuses `by` if these columns have one row per key.
     fn check_by(&self, columns: &[Column], rows: u64) -> Result<(), Fault> {
+        check_at(&self.name, columns)?;
         let other = columns.iter().position(|column| column.by != By::Row).filter(|_| rows == 1);
         ensure(other.is_none(), &[Item(other.unwrap_or(0)), Field("by")], || {
             let name = &self.name;
@@ -215,7 +337,11 @@ impl Statement {
         ensure(self.size.is_none() || operation == Operation::Batch, &[Field("size")], || {
             format!("statement {name} has a size and is no batch; add operation = \"batch\", or leave the size out")
         })?;
-        ensure((1..=MAX_BATCH).contains(&rows), &[Field("size")], || {
+        ensure(!self.logged || operation == Operation::Batch, &[Field("logged")], || {
+            format!("statement {name} is logged and is no batch; add operation = \"batch\", or leave logged out")
+        })?;
+        let is_size = |size: Amount| size.least() > 0 && size.most() <= MAX_BATCH;
+        ensure(self.size.is_none_or(is_size), &[Field("size")], || {
             format!("statement {name} is a batch of size {rows}; sizes from 1 to {MAX_BATCH} are possible")
         })?;
         let returns = !matches!(operation, Operation::Batch | Operation::Prepare);
@@ -246,7 +372,17 @@ impl Statement {
             format!("statement {name} has IF, so its answer says whether it was applied; {advice}")
         })?;
         check_values(name, "its cql", &self.cql, &self.values)?;
-        let bytes = bytes(&self.values).saturating_mul(usize::try_from(rows).unwrap_or(usize::MAX));
+        let times = |bytes: usize| bytes.saturating_mul(usize::try_from(rows).unwrap_or(usize::MAX));
+        let listed: Vec<Column> =
+            self.values.iter().filter(|value| matches!(value.kind, Kind::Each { .. })).cloned().collect();
+        ensure(times(bytes(&listed)) <= MAX_VALUE_BYTES, &[Field("values")], || {
+            format!(
+                "statement {name} binds a list of {rows} values of {} bytes together; at most {MAX_VALUE_BYTES} fit into a frame: expect \
+                 fewer rows",
+                times(bytes(&listed))
+            )
+        })?;
+        let bytes = if operation == Operation::Batch { times(bytes(&self.values)) } else { 0 };
         ensure(bytes <= MAX_VALUE_BYTES, &[Field("size")], || {
             format!(
                 "statement {name} has batches of {rows} rows with values of {bytes} bytes together; at most \
@@ -254,6 +390,17 @@ impl Statement {
             )
         })
     }
+}
+
+/// Refuses columns that follow from rows that come back where these are not what is asked for.
+fn check_at(name: &str, columns: &[Column]) -> Result<(), Fault> {
+    let other = columns.iter().position(Column::follows_from_rows);
+    ensure(other.is_none(), &[Item(other.unwrap_or(0))], || {
+        format!(
+            "statement {name} has a column with at, by = \"rows\" or type = \"each\", which only the values of a statement that reads have; \
+             use by = \"row\", \"key\" or \"place\""
+        )
+    })
 }
 
 fn is_word(name: &str) -> bool {
@@ -284,6 +431,19 @@ fn check_length(statement: &str, does: &str, columns: &[Column]) -> Result<(), F
     })?;
     for (index, column) in columns.iter().enumerate() {
         check_elements(&column.kind).map_err(|fault| fault.within(&[Item(index)]))?;
+        let compresses = |share: f64| {
+            let is_kind =
+                matches!(column.kind, Kind::Text { unicode: false, .. } | Kind::Ascii { .. } | Kind::Blob { .. });
+            is_kind && COMPRESSIBLE.contains(&share)
+        };
+        ensure(column.compressible.is_none_or(compresses), &[Item(index), Field("compressible")], || {
+            format!(
+                "statement {statement} {does} a {} that compresses; compressible takes {} to {}, for texts without unicode and blobs",
+                column.kind.name(),
+                COMPRESSIBLE.start(),
+                COMPRESSIBLE.end()
+            )
+        })?;
     }
     let bytes = bytes(columns);
     ensure(bytes <= MAX_VALUE_BYTES, &[], || {
@@ -297,26 +457,36 @@ fn check_length(statement: &str, does: &str, columns: &[Column]) -> Result<(), F
 /// Refuses drawn lengths where characters have several bytes, elements that no collection has, and sets and maps whose elements or keys would not all differ.
 fn check_elements(kind: &Kind) -> Result<(), Fault> {
     for one in kind.all() {
-        let is_none = |of: &&&Kind| matches!(of, Kind::Counter { .. } | Kind::Partition { .. } | Kind::Null {});
+        let is_none = |of: &&&Kind| {
+            matches!(
+                of,
+                Kind::Counter { .. } | Kind::Partition { .. } | Kind::Each { .. } | Kind::Token {} | Kind::Null {}
+            )
+        };
         if let Some(other) = one.all().iter().skip(1).find(is_none) {
             let message = format!("a {} cannot be an element of a {}; use another type", other.name(), one.name());
             return Err(Fault::new(&[Field("of")], message));
         }
         if let Kind::Text { length, unicode: true, .. } = one {
-            ensure(length.least() == length.most(), &[Field("length")], || {
+            ensure(!length.is_drawn(), &[Field("length")], || {
                 format!("a text with unicode = true has one length; set a number instead of \"{length}\"")
             })?;
         }
+        let is_empty = |kind: &Kind| kind.elements().is_some_and(|(.., length, _)| length.least() == 0);
+        ensure(!is_empty(one), &[Field("length")], || {
+            format!("a {} of 0 elements is null for the server; use a length of 1 or more", one.name())
+        })?;
         let (what, field, of, length) = match one {
             Kind::Set { of, length } => ("elements", "of", of, *length),
             Kind::Map { keys, length, .. } => ("keys", "keys", keys, *length),
             _ => continue,
         };
         let different = different_elements(of);
-        ensure(different >= u128::from(length.get()), &[Field(field)], || {
+        ensure(different >= length.most() as u128, &[Field(field)], || {
             format!(
-                "a {} of {length} {what} of type {} could have two that are equal, of which the server keeps one; {}",
+                "a {} of {} {what} of type {} could have two that are equal, of which the server keeps one; {}",
                 one.name(),
+                length.most(),
                 of.name(),
                 match different {
                     1 => "use another type".to_owned(),
@@ -604,5 +774,166 @@ columns = [{ type = "counter" }]
         let long = GOOD.replace("name = \"insert\"", "name = \"insert\"\noperation = \"batch\"\nsize = 1000");
         let long = long.replace("length = 3", "length = 20000");
         assert!(error(&long).contains("batches of 1000 rows with values of 20008000 bytes"), "{}", error(&long));
+    }
+
+    const PARTS: &str = r#"
+name = "parts"
+about = "Parts of partitions."
+schema = ["CREATE TABLE ks.t (pk bigint, ck bigint, v text, PRIMARY KEY (pk, ck))", "CREATE TABLE ks.u (pk bigint PRIMARY KEY)"]
+[[statement]]
+name = "some"
+cql = "SELECT ck FROM ks.t WHERE pk = ? AND ck >= ?"
+values = [{ type = "bigint" }, { type = "bigint", at = 0 }]
+[statement.expect]
+rows = "uniform(1..5)"
+columns = [{ type = "bigint" }]
+[statement.load]
+cql = "INSERT INTO ks.t (pk, ck) VALUES (?, ?)"
+values = [{ type = "bigint", by = "key" }, { type = "bigint" }]
+"#;
+
+    fn scan(more: &str) -> String {
+        let scan = PARTS.replace("pk = ? AND ck >= ?", "token(pk) > ? AND token(pk) <= ?");
+        let scan = scan.replace(
+            "{ type = \"bigint\" }, { type = \"bigint\", at = 0 }",
+            "{ type = \"token\", at = 0 }, { type = \"token\", at = -1 }",
+        );
+        scan.replace("rows = \"uniform(1..5)\"", "rows = \"uniform(1..5)\"\nranges = 8\ncheck = \"content\"") + more
+    }
+
+    #[test]
+    fn a_part_of_an_answer_that_cannot_be_is_refused_with_what_to_do() {
+        for good in [PARTS.to_owned(), scan("")] {
+            assert!(Scenario::from_toml(&good, "x").is_ok(), "{}", error(&good));
+        }
+        for (from, to, said) in [
+            ("at = 0", "at = 1", "binds a value of the row at 1 of those that come back, which may be 1 only"),
+            ("at = 0", "at = -2", "binds a value of the row at -2 of those that come back, which may be 1 only"),
+            (
+                "rows = \"uniform(1..5)\"",
+                "",
+                "binds a value by the rows that come back, and no key has several; set rows in [statement.expect]",
+            ),
+            (
+                "columns = [{",
+                "columns = [{ at = 0,",
+                "which only the values of a statement that reads have; use by = \"row\", \"key\" or \"place\"",
+            ),
+            ("by = \"key\"", "by = \"rows\"", "has a column with at, by = \"rows\" or type = \"each\""),
+            (
+                "rows = \"uniform(1..5)\"",
+                "rows = 5\nlast = true",
+                "say with stored how many it has, and leave from out",
+            ),
+            (
+                "rows = \"uniform(1..5)\"",
+                "rows = 5\nstored = 9\nfrom = \"uniform(0..9)\"",
+                "expects rows from place 9 on, and a key may have fewer",
+            ),
+            (
+                "rows = \"uniform(1..5)\"",
+                "rows = \"uniform(0..5)\"",
+                "\"uniform(0..5)\" has numbers that are out of range; use 1 to 1048576",
+            ),
+            (
+                "rows = \"uniform(1..5)\"",
+                "rows = \"uniform(5..1)\"",
+                "and \"uniform(5..1)\" was found; use fixed(N), uniform(LOW..HIGH)",
+            ),
+            (
+                "type = \"bigint\", at = 0",
+                "type = \"token\", at = 0",
+                "binds a token; set ranges in [statement.expect]",
+            ),
+            (
+                "name = \"some\"",
+                "name = \"some\"\nlogged = true",
+                "is logged and is no batch; add operation = \"batch\", or leave logged out",
+            ),
+        ] {
+            assert!(PARTS.contains(from), "{from}");
+            let found = error(&PARTS.replacen(from, to, 1));
+            assert!(found.contains(said), "{to}: {found}");
+        }
+    }
+
+    #[test]
+    fn a_scan_whose_rows_are_not_known_is_refused() {
+        let insert = "[[statement]]\nname = \"more\"\ncql = \"INSERT INTO ks.t (pk, ck) VALUES (?, ?)\"\nvalues = [{ type = \"bigint\" }, { type = \"bigint\" }]\n";
+        assert!(
+            error(&scan(insert))
+                .contains("reads all rows of a range of its table, and statement more writes or loads others there")
+        );
+        assert!(
+            Scenario::from_toml(
+                &scan(
+                    &insert
+                        .replace("ks.t (pk, ck) VALUES (?, ?)", "ks.u (pk) VALUES (?)")
+                        .replace(", { type = \"bigint\" }]", "]")
+                ),
+                "x"
+            )
+            .is_ok()
+        );
+        for (from, to, said) in [
+            ("check = \"content\"", "", "in any order; use 1 to 65536 ranges and check = \"content\" or \"count\""),
+            ("ranges = 8", "ranges = 8\nstored = 9", "leave stored and descending out"),
+            ("ranges = 8", "", "binds a token; set ranges in [statement.expect]"),
+            ("\"token\", at = -1", "\"token\"", "add at = 0 for that before its range, or at = -1 for the last one"),
+            ("{ type = \"token\", at = 0 }", "{ type = \"bigint\", at = 0 }", "bind values of type token only"),
+            (
+                "type = \"bigint\", by = \"key\"",
+                "type = \"double\", by = \"key\"",
+                "load them, or those of keys_of, by an INSERT that binds the whole partition key",
+            ),
+            ("(pk, ck) VALUES (?, ?)", "(ck, v) VALUES (?, ?)", "and those of its rows are not known"),
+        ] {
+            assert!(scan("").contains(from), "{from}");
+            let found = error(&scan("").replacen(from, to, 1));
+            assert!(found.contains(said), "{to}: {found}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_compress_and_collections_of_nothing_are_refused() {
+        let of = |column: &str| error(&GOOD.replace("{ type = \"text\", length = 3 }", column));
+        for (column, said) in [
+            (
+                "{ type = \"text\", length = 30, compressible = 0.01 }",
+                "compressible is 0.01, which is out of its range; it takes a number from 0.05 to 0.95",
+            ),
+            (
+                "{ type = \"text\", length = 30, unicode = true, compressible = 0.5 }",
+                "binds a text that compresses; compressible takes 0.05 to 0.95, for texts without unicode and blobs",
+            ),
+            ("{ type = \"int\", compressible = 0.5 }", "a column of type int has no field compressible"),
+            (
+                "{ type = \"list\", of = { type = \"int\" }, length = \"uniform(0..3)\" }",
+                "\"uniform(0..3)\" has numbers that are out of range; use 1 to 65535",
+            ),
+            (
+                "{ type = \"set\", of = { type = \"boolean\" }, length = \"uniform(1..3)\" }",
+                "a set of 3 elements of type boolean could have two that are equal",
+            ),
+        ] {
+            assert!(of(column).contains(said), "{}", of(column));
+        }
+        let mut scenario = Scenario::from_toml(GOOD, "x").unwrap();
+        scenario.statements[0].values[1].kind = Kind::List { of: Box::new(Kind::Uuid { plus: 0 }), length: 0.into() };
+        let found = scenario.validate("x").unwrap_err().to_string();
+        assert!(found.contains("a list of 0 elements is null for the server; use a length of 1 or more"), "{found}");
+    }
+
+    #[test]
+    fn more_keys_than_their_drawn_rows_can_be_loaded_for_are_refused() {
+        let many = PARTS.replace("name = \"some\"", "name = \"some\"\nkeys = 100000000");
+        let scenario = Scenario::from_toml(&many, "x").unwrap();
+        let found = crate::Workload::new(&scenario, 10, 0, 1).unwrap_err().to_string();
+        assert!(
+            found.contains(
+                "has 100000000 keys with uniform(1..5) rows each; at most 16777216 keys with drawn rows are possible"
+            ),
+            "{found}"
+        );
     }
 }

@@ -6,7 +6,7 @@ use std::num::NonZeroU64;
 use cqldyno_driver_api::{DAY, Nested, Scalar, Value};
 use serde::{Deserialize, Serialize};
 
-use crate::{Length, Texts};
+use crate::{Amount, Blobs, Texts};
 
 /// A column's values, and the number that they follow from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -18,12 +18,19 @@ pub struct Column {
     /// The number.
     #[serde(default, skip_serializing_if = "By::is_row")]
     pub by: By,
+    /// Of a value that a statement binds: the row that it is of, counted from 0 in the order of places among the rows that come back, or
+    /// below 0 from their end. Absent for a value of the key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<i64>,
     /// One number in so many is null: for 4, of 0, 1, 2, 3 it is 3.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub null_every: Option<u64>,
     /// The share of nulls, from 0 to 1, scattered by the number and `plus`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nulls: Option<f64>,
+    /// The share of its bytes that LZ4 leaves, about, of a text of letters or a blob; absent for random ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compressible: Option<f64>,
     /// No two numbers have the same value, as far as type and length allow: a text, blob or uuid of a primary key. Set from the
     /// schema, never in TOML.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -92,9 +99,11 @@ macro_rules! kinds {
             fn plus_if_any(&self) -> Option<i64> {
                 match self {
                     $($(Kind::$number { plus, .. })|*)|* | others_with_plus!(plus) => Some(*plus),
-                    Kind::List { of, .. } | Kind::Set { of, .. } | Kind::Map { of, .. } => of.plus_if_any(),
+                    Kind::List { of, .. } | Kind::Set { of, .. } | Kind::Map { of, .. } | Kind::Each { of } => {
+                        of.plus_if_any()
+                    }
                     Kind::Tuple { of } | Kind::Udt { of } => of.iter().find_map(Kind::plus_if_any),
-                    Kind::Partition { .. } | Kind::Null {} => None,
+                    Kind::Partition { .. } | Kind::Token {} | Kind::Null {} => None,
                 }
             }
 
@@ -102,9 +111,9 @@ macro_rules! kinds {
             fn plus_mut(&mut self) -> Option<&mut i64> {
                 match self {
                     $($(Kind::$number { plus, .. })|*)|* | others_with_plus!(plus) => Some(plus),
-                    Kind::List { of, .. } | Kind::Set { of, .. } | Kind::Map { of, .. } => of.plus_mut(),
+                    Kind::List { of, .. } | Kind::Set { of, .. } | Kind::Map { of, .. } | Kind::Each { of } => of.plus_mut(),
                     Kind::Tuple { of } | Kind::Udt { of } => of.iter_mut().find_map(Kind::plus_mut),
-                    Kind::Partition { .. } | Kind::Null {} => None,
+                    Kind::Partition { .. } | Kind::Token {} | Kind::Null {} => None,
                 }
             }
         }
@@ -134,7 +143,7 @@ kinds! {
         /// `text`: pseudo-random characters ([`crate::Texts`]).
         Text {
             /// Bytes in UTF-8.
-            length: Length,
+            length: Amount,
             /// Seeds another sequence.
             #[serde(default)]
             plus: i64,
@@ -145,7 +154,7 @@ kinds! {
         /// `blob`: pseudo-random bytes ([`crate::Blobs`]).
         Blob {
             /// Bytes.
-            length: Length,
+            length: Amount,
             /// Seeds another sequence.
             #[serde(default)]
             plus: i64,
@@ -207,24 +216,24 @@ kinds! {
         /// `ascii`: pseudo-random lower-case letters, as a text's.
         Ascii {
             /// Characters.
-            length: Length,
+            length: Amount,
             /// Seeds another sequence.
             #[serde(default)]
             plus: i64,
         },
-        /// `list`: element `j` follows from `number * length + j`.
+        /// `list`: element `j` follows from `number * length + j`, with the greatest length if it is drawn.
         List {
             /// Its elements.
             of: Box<Kind>,
-            /// How many.
-            length: NonZeroU64,
+            /// How many; at least 1.
+            length: Amount,
         },
         /// `set`: as a list, with texts and blobs that no two elements share.
         Set {
             /// Its elements.
             of: Box<Kind>,
-            /// How many.
-            length: NonZeroU64,
+            /// How many; at least 1.
+            length: Amount,
         },
         /// `map`: keys as the elements of a set, values as those of a list.
         Map {
@@ -232,8 +241,8 @@ kinds! {
             keys: Box<Kind>,
             /// Its values.
             of: Box<Kind>,
-            /// How many keys.
-            length: NonZeroU64,
+            /// How many keys; at least 1.
+            length: Amount,
         },
         /// `tuple`: each field follows from the number itself.
         Tuple {
@@ -261,6 +270,13 @@ kinds! {
             /// Numbers to a value, at least 1.
             rows: NonZeroU64,
         },
+        /// Of a value that a statement binds: a list of the values that the rows have which come back, for `IN ?`.
+        Each {
+            /// Those.
+            of: Box<Kind>,
+        },
+        /// Of a value that a scan binds: the token at the beginning of its range, or at its end ([`Column::at`] is -1).
+        Token {},
         /// Always null, of whatever type the column has.
         Null {},
     }
@@ -281,6 +297,8 @@ pub enum By {
     Key,
     /// The row's place among the rows of its key.
     Place,
+    /// How many rows come back: of a value that a statement binds, such as that of LIMIT.
+    Rows,
 }
 
 impl By {
@@ -292,7 +310,7 @@ impl By {
     #[inline]
     pub fn number(self, row: u64, rows: NonZeroU64) -> u64 {
         match self {
-            By::Row => row,
+            By::Row | By::Rows => row,
             By::Key => row / rows,
             By::Place => row % rows,
         }
@@ -334,14 +352,19 @@ pub(crate) fn word(seed: u64, n: u64) -> u64 {
 impl From<Kind> for Column {
     /// By the row's own number and never null.
     fn from(kind: Kind) -> Column {
-        Column { kind, by: By::Row, null_every: None, nulls: None, unique: false }
+        Column { kind, by: By::Row, at: None, null_every: None, nulls: None, compressible: None, unique: false }
     }
 }
 
 impl Column {
     /// Whether the value follows from the row's own number and is never a null instead.
     pub fn is_plain(&self) -> bool {
-        self.by == By::Row && self.null_every.is_none() && self.nulls.is_none()
+        self.by == By::Row && self.at.is_none() && self.null_every.is_none() && self.nulls.is_none()
+    }
+
+    /// Whether it is a value that a statement binds and that follows from the rows that come back.
+    pub fn follows_from_rows(&self) -> bool {
+        self.at.is_some() || self.by == By::Rows || matches!(self.kind, Kind::Each { .. } | Kind::Token {})
     }
 
     /// Whether there is a null instead of a value.
@@ -435,10 +458,10 @@ impl Kind {
         ((u128::from((low << 32) | (middle << 16) | high) << 64) | u128::from(node)).to_be_bytes()
     }
 
-    /// The number that element `index` of a value with `length` elements follows from.
+    /// The number that element `index` of a value with at most so many elements follows from.
     #[inline]
-    pub fn element(number: u64, length: NonZeroU64, index: u64) -> u64 {
-        number.wrapping_mul(length.get()).wrapping_add(index)
+    pub fn element(number: u64, most: usize, index: usize) -> u64 {
+        number.wrapping_mul(most as u64).wrapping_add(index as u64)
     }
 
     /// The value of `number`; null for a kind whose values need room: texts, blobs and those with elements.
@@ -470,16 +493,24 @@ impl Kind {
         }
     }
 
+    /// The blobs of a [`Kind::Blob`].
+    pub fn blobs(&self) -> Option<Blobs> {
+        if let Kind::Blob { length, plus } = *self { Some(Blobs::new(length, plus)) } else { None }
+    }
+
     /// What a kind with elements is, how often each of these comes, and they themselves, keys before values; those of a vector are
     /// floats and not among them.
-    pub fn elements(&self) -> Option<(Nested, NonZeroU64, Vec<&Kind>)> {
+    pub fn elements(&self) -> Option<(Nested, Amount, Vec<&Kind>)> {
+        let of_vector = |length: NonZeroU64| usize::try_from(length.get()).unwrap_or(usize::MAX);
         Some(match self {
             Kind::List { of, length } => (Nested::List, *length, vec![of]),
+            // As many as rows come back, which it does not know.
+            Kind::Each { of } => (Nested::List, 1.into(), vec![of]),
             Kind::Set { of, length } => (Nested::Set, *length, vec![of]),
             Kind::Map { keys, of, length } => (Nested::Map, *length, vec![keys, of]),
-            Kind::Tuple { of } => (Nested::Tuple, NonZeroU64::MIN, of.iter().collect()),
-            Kind::Udt { of } => (Nested::Udt, NonZeroU64::MIN, of.iter().collect()),
-            Kind::Vector { length, .. } => (Nested::Vector, *length, Vec::new()),
+            Kind::Tuple { of } => (Nested::Tuple, 1.into(), of.iter().collect()),
+            Kind::Udt { of } => (Nested::Udt, 1.into(), of.iter().collect()),
+            Kind::Vector { length, .. } => (Nested::Vector, of_vector(*length).into(), Vec::new()),
             _ => return None,
         })
     }
@@ -493,7 +524,7 @@ impl Kind {
             Kind::Blob { .. } => Some(Scalar::Blob),
             Kind::Decimal { .. } => Some(Scalar::Decimal),
             Kind::Inet { .. } => Some(Scalar::Inet),
-            Kind::Partition { .. } => Some(Scalar::Bigint),
+            Kind::Partition { .. } | Kind::Token {} => Some(Scalar::Bigint),
             other => other.number_of().map(|(scalar, ..)| scalar),
         }
     }
@@ -515,23 +546,22 @@ impl Kind {
 
     /// See [`Column::length`]; no frame holds what saturates.
     fn length(&self) -> usize {
-        let times = |length: NonZeroU64, bytes: usize| {
-            usize::try_from(length.get()).unwrap_or(usize::MAX).saturating_mul(bytes)
-        };
         match self {
             Kind::Text { length, .. } | Kind::Blob { length, .. } | Kind::Ascii { length, .. } => length.most(),
-            Kind::Vector { length, .. } => times(*length, 4),
             other => match other.elements() {
+                Some((Nested::Vector, length, _)) => length.most().saturating_mul(4),
                 // An element follows its length, which is an int.
                 Some((_, length, of)) => {
-                    times(length, of.iter().fold(0usize, |sum, of| sum.saturating_add(of.length()).saturating_add(4)))
+                    let one = of.iter().fold(0usize, |sum, of| sum.saturating_add(of.length()).saturating_add(4));
+                    length.most().saturating_mul(one)
                 }
                 None => other.scalar().and_then(Scalar::width).unwrap_or(0),
             },
         }
     }
 
-    fn plus(&self) -> i64 {
+    /// The `plus` of the kind itself, or of the first of its elements that has one; else 0.
+    pub fn plus(&self) -> i64 {
         self.plus_if_any().unwrap_or(0)
     }
 }
@@ -598,9 +628,7 @@ mod tests {
 
     #[test]
     fn the_elements_of_values_one_after_the_other_have_numbers_one_after_the_other() {
-        let length = NonZeroU64::new(3).unwrap();
-        let numbers: Vec<u64> =
-            (5..7).flat_map(|number| (0..3).map(move |at| Kind::element(number, length, at))).collect();
+        let numbers: Vec<u64> = (5..7).flat_map(|number| (0..3).map(move |at| Kind::element(number, 3, at))).collect();
         assert_eq!(numbers, [15, 16, 17, 18, 19, 20]);
     }
 

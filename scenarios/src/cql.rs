@@ -247,6 +247,8 @@ pub(crate) fn has_in(cql: &str) -> bool {
 pub(crate) struct Table {
     pub(crate) name: String,
     pub(crate) key: Vec<String>,
+    /// How many of these are the partition key's.
+    pub(crate) partition: usize,
 }
 
 impl fmt::Display for Table {
@@ -272,7 +274,14 @@ impl Table {
             None => (after_word(definition, "primary").is_some_and(|rest| is_word(rest.first(), "key")))
                 .then(|| words(definition.get(..1).unwrap_or_default())),
         });
-        Some(Table { name, key: key.filter(|key| !key.is_empty())? })
+        let key = key.filter(|key| !key.is_empty())?;
+        let definitions = list(rest)?.0;
+        let parts = definitions.into_iter().find_map(|definition| list(after(definition, &["primary", "key"])?));
+        let partition = match parts.as_ref().and_then(|(parts, _)| parts.first()) {
+            Some(first @ [Token::Sign('('), ..]) => words(first).len(),
+            _ => 1,
+        };
+        Some(Table { name, key, partition })
     }
 }
 

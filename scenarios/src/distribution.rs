@@ -16,11 +16,15 @@ words! {
         Uniform = "uniform",
         Gaussian = "gaussian",
         Exponential = "exponential",
+        Zipf = "zipf",
     }
 }
 
-/// Makes lengths independent of the values that have them.
-const LENGTH_SEED: u64 = 0x6c65_6e67_7468;
+/// Makes amounts independent of the values that have them.
+const AMOUNT_SEED: u64 = 0x6c65_6e67_7468;
+
+/// The most draws for one number of a Zipf distribution, each of which is taken with a chance of a half or more.
+const MOST_TRIES: u64 = 64;
 
 /// A number from 0 to below `count`; the upper half of the product, so some are more likely by a 2^64th at most (Lemire 2019).
 #[inline]
@@ -58,16 +62,32 @@ pub(crate) fn exponential(count: u64, words: [u64; 2]) -> u64 {
     (((u128::from(count) * tenths) >> 32) as u64).min(count.saturating_sub(1))
 }
 
-/// How many bytes the texts or blobs of a column have: one length, or a distribution of them.
+/// A number from 0 to below `count`, the `k`th in proportion to `1/k`; `word` has the words that it is drawn from.
+///
+/// An octave of 1, 2 to 3, 4 to 7 and so on, a number of it, and a draw that takes the number `k` with a chance of its octave's first
+/// number over `k`.
+#[inline]
+pub(crate) fn zipf(count: u64, word: impl Fn(u64) -> u64) -> u64 {
+    let octaves = u64::from(u64::BITS - count.leading_zeros());
+    let tried = (0..MOST_TRIES).find_map(|nth| {
+        let [octave, within, taken] = [0, 1, 2].map(|n| word(3 * nth + n));
+        let first = 1 << below(octaves, octave);
+        let k = first + below(first, within);
+        (k <= count && below(k, taken) < first).then_some(k - 1)
+    });
+    tried.unwrap_or(0)
+}
+
+/// How many bytes, elements or rows there are: one number, or a distribution of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "Written")]
-pub struct Length {
+pub struct Amount {
     distribution: Distribution,
     low: usize,
     high: usize,
 }
 
-/// A length as it is written: `20` or `"uniform(10..30)"`.
+/// An amount as it is written: `20` or `"uniform(10..30)"`.
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
@@ -76,7 +96,7 @@ enum Written {
     Text(String),
 }
 
-impl Length {
+impl Amount {
     /// The greatest.
     pub fn most(self) -> usize {
         self.high
@@ -87,49 +107,55 @@ impl Length {
         self.low
     }
 
-    /// How much longer one value may be than another.
+    /// By how much one may exceed another.
     pub fn span(self) -> usize {
         self.high - self.low
     }
 
-    /// That of the value of `number`; `plus` seeds another sequence.
+    /// Whether it differs from number to number.
+    pub fn is_drawn(self) -> bool {
+        self.low != self.high
+    }
+
+    /// That of `number`; `plus` seeds another sequence.
     #[inline]
     pub fn of(self, number: u64, plus: i64) -> usize {
-        if self.low == self.high {
+        if !self.is_drawn() {
             return self.low;
         }
         let seed = seed(number, plus);
-        let [first, second] = [0, 1].map(|n| word(seed, LENGTH_SEED + n));
+        let word = |n| word(seed, AMOUNT_SEED + n);
         let count = (self.high - self.low) as u64 + 1;
         let above = match self.distribution {
             Distribution::Fixed => 0,
-            Distribution::Uniform => below(count, first),
-            Distribution::Gaussian => gaussian(count, [first, second]),
-            Distribution::Exponential => exponential(count, [first, second]),
+            Distribution::Uniform => below(count, word(0)),
+            Distribution::Gaussian => gaussian(count, [word(0), word(1)]),
+            Distribution::Exponential => exponential(count, [word(0), word(1)]),
+            Distribution::Zipf => zipf(count, word),
         };
         self.low + above as usize
     }
 }
 
-impl From<usize> for Length {
-    fn from(length: usize) -> Length {
-        Length { distribution: Distribution::Fixed, low: length, high: length }
+impl From<usize> for Amount {
+    fn from(amount: usize) -> Amount {
+        Amount { distribution: Distribution::Fixed, low: amount, high: amount }
     }
 }
 
-impl fmt::Display for Length {
+impl fmt::Display for Amount {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.low == self.high {
-            true => write!(to, "{}", self.low),
-            false => write!(to, "{}({}..{})", self.distribution.name(), self.low, self.high),
+        match self.is_drawn() {
+            false => write!(to, "{}", self.low),
+            true => write!(to, "{}({}..{})", self.distribution.name(), self.low, self.high),
         }
     }
 }
 
-impl FromStr for Length {
+impl FromStr for Amount {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Length, String> {
+    fn from_str(text: &str) -> Result<Amount, String> {
         let parsed = || {
             let (name, range) = text.strip_suffix(')')?.split_once('(')?;
             let (_, distribution) = Distribution::WORDS.into_iter().find(|(word, _)| *word == name)?;
@@ -138,41 +164,41 @@ impl FromStr for Length {
                 _ => range.split_once("..")?,
             };
             let number = |text: &str| text.parse::<u32>().ok().map(|number| number as usize);
-            Some(Length { distribution, low: number(low)?, high: number(high)? }).filter(|one| one.low <= one.high)
+            Some(Amount { distribution, low: number(low)?, high: number(high)? }).filter(|one| one.low <= one.high)
         };
         parsed().ok_or_else(|| {
             format!(
-                "a length is a number, or a distribution such as \"uniform(10..30)\", and {text:?} was found; use fixed(N), \
-                 uniform(LOW..HIGH), gaussian(LOW..HIGH) or exponential(LOW..HIGH)"
+                "it takes a number, or a distribution such as \"uniform(10..30)\", and {text:?} was found; use fixed(N), \
+                 uniform(LOW..HIGH), gaussian(LOW..HIGH), exponential(LOW..HIGH) or zipf(LOW..HIGH)"
             )
         })
     }
 }
 
-impl TryFrom<Written> for Length {
+impl TryFrom<Written> for Amount {
     type Error = String;
 
-    fn try_from(written: Written) -> Result<Length, String> {
+    fn try_from(written: Written) -> Result<Amount, String> {
         match written {
-            Written::Number(length) => Ok(length.into()),
+            Written::Number(amount) => Ok(amount.into()),
             Written::Text(text) => text.parse(),
         }
     }
 }
 
-impl From<Length> for Written {
-    fn from(length: Length) -> Written {
-        match length.low == length.high {
-            true => Written::Number(length.low),
-            false => Written::Text(length.to_string()),
+impl From<Amount> for Written {
+    fn from(amount: Amount) -> Written {
+        match amount.is_drawn() {
+            false => Written::Number(amount.low),
+            true => Written::Text(amount.to_string()),
         }
     }
 }
 
 #[cfg(feature = "schema")]
-impl schemars::JsonSchema for Length {
+impl schemars::JsonSchema for Amount {
     fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Length".into()
+        "Amount".into()
     }
 
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
@@ -184,19 +210,19 @@ impl schemars::JsonSchema for Length {
 mod tests {
     use super::*;
 
-    /// Mean and standard deviation of 100,000 lengths, and the shares of the least and the greatest one.
+    /// Mean and standard deviation of 100,000 amounts, and the shares of the least and the greatest one.
     fn figures(text: &str) -> (f64, f64, f64, f64) {
-        let length: Length = text.parse().unwrap();
-        let drawn: Vec<f64> = (0..100_000).map(|number| length.of(number, 7) as f64).collect();
+        let amount: Amount = text.parse().unwrap();
+        let drawn: Vec<f64> = (0..100_000).map(|number| amount.of(number, 7) as f64).collect();
         let count = drawn.len() as f64;
         let mean = drawn.iter().sum::<f64>() / count;
         let variance = drawn.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / count;
         let share = |of: usize| drawn.iter().filter(|one| **one == of as f64).count() as f64 / count;
-        (mean, variance.sqrt(), share(length.least()), share(length.most()))
+        (mean, variance.sqrt(), share(amount.least()), share(amount.most()))
     }
 
     #[test]
-    fn lengths_have_the_mean_and_the_deviation_of_their_distribution() {
+    fn amounts_have_the_mean_and_the_deviation_of_their_distribution() {
         let near = |found: f64, due: f64| (found - due).abs() < 0.02 * due;
         let (mean, deviation, least, most) = figures("uniform(100..199)");
         assert!(
@@ -213,6 +239,10 @@ mod tests {
             near(mean, 1_000.0) && near(deviation, 1_000.0) && least < 0.003 && most < 0.001,
             "{mean} {deviation} {least} {most}"
         );
+        // The harmonic number of 100 is 5.187.
+        let (mean, _, least, most) = figures("zipf(1..100)");
+        assert!(near(mean, 100.0 / 5.187) && near(least, 1.0 / 5.187), "{mean} {least}");
+        assert!((0.0014..0.0025).contains(&most), "{most}");
         assert_eq!(figures("fixed(5)"), (5.0, 0.0, 1.0, 1.0));
     }
 
@@ -223,20 +253,20 @@ mod tests {
                 for other in [0, u64::MAX] {
                     assert!(gaussian(count, [word, other]) < count && exponential(count, [word, other]) < count);
                 }
-                assert!(below(count, word) < count);
+                assert!(below(count, word) < count && zipf(count, |n| word.rotate_left(n as u32)) < count);
             }
             assert_eq!([exponential(count, [0, 0]), exponential(count, [u64::MAX; 2])], [count - 1, 0]);
         }
     }
 
     #[test]
-    fn a_length_is_read_as_it_is_written() {
-        for text in ["20", "uniform(10..30)", "gaussian(0..4000000)", "exponential(1..2)"] {
-            let read: Length =
+    fn an_amount_is_read_as_it_is_written() {
+        for text in ["20", "uniform(10..30)", "gaussian(0..4000000)", "exponential(1..2)", "zipf(3..9)"] {
+            let read: Amount =
                 serde_json::from_str(&if text == "20" { text.to_owned() } else { format!("{text:?}") }).unwrap();
             assert_eq!(read.to_string(), text);
         }
-        assert_eq!("fixed(20)".parse(), Ok(Length::from(20)));
+        assert_eq!("fixed(20)".parse(), Ok(Amount::from(20)));
         for wrong in [
             "",
             "20",
@@ -248,7 +278,7 @@ mod tests {
             "uniform(1..2",
             "fixed(1..2)",
         ] {
-            let error = wrong.parse::<Length>().unwrap_err();
+            let error = wrong.parse::<Amount>().unwrap_err();
             assert!(error.contains(&format!("and {wrong:?} was found; use fixed(N), uniform(LOW..HIGH)")), "{error}");
         }
     }

@@ -5,7 +5,7 @@ mod mistake;
 pub(crate) mod regression;
 
 use std::num::NonZeroU64;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use cqldyno_driver_api::Scalar;
 use cqldyno_script::{Action, Answer, Event, Kind as RequestKind, Step as ScriptStep};
@@ -17,13 +17,15 @@ use self::mistake::Mistake;
 use crate::check::check_script;
 use crate::column::{By, Column, Kind};
 use crate::cql::bind_markers;
-use crate::distribution::Length;
+use crate::distribution::Amount;
 use crate::fault::{Fault, Step};
 use crate::operation::{Limits, MAX_BATCH, Operation};
 use crate::order::Order;
 use crate::scenario::{
-    Expectation, Load, MAX_EXPONENT, MAX_ROWS, MIN_EXPONENT, ReadBack, RowCheck, Scenario, ScenarioError, Statement,
+    Expectation, Load, MAX_EXPONENT, MAX_RANGES, MAX_ROWS, MIN_EXPONENT, ReadBack, RowCheck, Scenario, ScenarioError,
+    Statement,
 };
+use crate::stream::COMPRESSIBLE;
 use crate::submit::Submit;
 use crate::workload::MOST;
 
@@ -153,7 +155,8 @@ fn statement(entry: Entry<'_>) -> Result<Statement, Mistake> {
     let statement = Statement {
         weight: fields.optional("weight", |entry| entry.whole(1..=i128::from(u32::MAX)))?.map_or(1, |n| n as u32),
         operation: fields.optional("operation", |entry| entry.word(&Operation::WORDS))?.unwrap_or_default(),
-        size: fields.optional("size", |entry| entry.whole(1..=i128::from(MAX_BATCH)))?.map(|size| size as u64),
+        size: fields.optional("size", |entry| amount(entry, 1..=MAX_BATCH as u64))?,
+        logged: fields.optional("logged", Entry::truth)?.unwrap_or_default(),
         values: fields.required("values", |entry| bound(entry, &cql))?,
         keys: fields.optional("keys", |entry| entry.whole(1..=i128::from(MOST)))?.map(|keys| keys as u64),
         keys_of: fields.optional("keys_of", text)?,
@@ -173,10 +176,10 @@ fn statement(entry: Entry<'_>) -> Result<Statement, Mistake> {
 
 fn expectation(entry: Entry<'_>) -> Result<Expectation, Mistake> {
     let mut fields = entry.fields("[statement.expect]")?;
-    let mut number = |name, least| -> Result<Option<u64>, Mistake> {
-        Ok(fields.optional(name, |entry| entry.whole(least..=i128::from(MAX_ROWS)))?.map(|number| number as u64))
-    };
-    let (rows, stored, from) = (number("rows", 1)?, number("stored", 1)?, number("from", 0)?.unwrap_or_default());
+    let mut number = |name, least| fields.optional(name, |entry| amount(entry, least..=MAX_ROWS));
+    let (rows, stored, from) = (number("rows", 1)?, number("stored", 1)?, number("from", 0)?);
+    let last = fields.optional("last", Entry::truth)?.unwrap_or_default();
+    let ranges = fields.optional("ranges", |entry| entry.whole(1..=MAX_RANGES.into()))?.map(|ranges| ranges as u64);
     let descending = fields.optional("descending", Entry::truth)?.unwrap_or_default();
     let check = fields.optional("check", |entry| entry.word(&RowCheck::WORDS))?.unwrap_or_default();
     let columns = match fields.optional("applied", Entry::truth)? {
@@ -188,7 +191,7 @@ fn expectation(entry: Entry<'_>) -> Result<Expectation, Mistake> {
             std::iter::once(first).chain(others).collect()
         }
     };
-    fields.end(Expectation { rows, stored, from, descending, check, columns })
+    fields.end(Expectation { rows, stored, from, last, ranges, descending, check, columns })
 }
 
 fn load(entry: Entry<'_>) -> Result<Load, Mistake> {
@@ -243,19 +246,23 @@ fn columns(entry: Entry<'_>) -> Result<Vec<Column>, Mistake> {
 
 /// The words for [`Kind`].
 const TYPES: &str = "bigint int double boolean timestamp uuid text varchar ascii blob tinyint smallint float varint decimal date time \
-                     timeuuid inet duration counter list set map tuple udt vector partition null";
+                     timeuuid inet duration counter list set map tuple udt vector partition each token null";
 
-const MOST_ELEMENTS: i128 = 65_535;
+const MOST_ELEMENTS: u64 = 65_535;
 
 const MOST_DEEP: usize = 4;
 
-const BY: [(&str, By); 3] = [("row", By::Row), ("key", By::Key), ("place", By::Place)];
+const BY: [(&str, By); 4] = [("row", By::Row), ("key", By::Key), ("place", By::Place), ("rows", By::Rows)];
 
 fn column(entry: Entry<'_>) -> Result<Column, Mistake> {
     let (mut fields, kind) = with_type(entry, "a column", 0)?;
     let mut column = Column::from(kind);
+    if matches!(column.kind, Kind::Text { .. } | Kind::Ascii { .. } | Kind::Blob { .. }) {
+        column.compressible = fields.optional("compressible", |entry| entry.number(COMPRESSIBLE))?;
+    }
     if !matches!(column.kind, Kind::Partition { .. } | Kind::Null {}) {
         column.by = fields.optional("by", |entry| entry.word(&BY))?.unwrap_or_default();
+        column.at = fields.optional("at", Entry::i64)?;
         let null_every = fields.optional("null_every", |entry| entry.whole(1..=i128::from(i64::MAX)))?;
         column.null_every = null_every.map(|every| every as u64);
         column.nulls = fields.optional("nulls", |entry| entry.number(0.0..=1.0))?;
@@ -287,10 +294,20 @@ fn with_type<'a>(entry: Entry<'a>, what: &str, depth: usize) -> Result<(Fields<'
     Ok((fields, kind))
 }
 
-fn length(entry: Entry<'_>) -> Result<Length, Mistake> {
-    match entry.text() {
-        Ok(text) => text.parse().map_err(|message: String| entry.mistake(message)),
-        Err(_) => entry.whole(0..=i128::from(i64::MAX)).map(|length| Length::from(length as usize)),
+/// A number of `range`, or a distribution of such numbers.
+fn amount(entry: Entry<'_>, range: RangeInclusive<u64>) -> Result<Amount, Mistake> {
+    let Ok(text) = entry.text() else {
+        let range = i128::from(*range.start())..=i128::from(*range.end());
+        return entry.whole(range).map(|number| Amount::from(number as usize));
+    };
+    let drawn: Amount = text.parse().map_err(|message: String| entry.mistake(message))?;
+    match range.contains(&(drawn.least() as u64)) && range.contains(&(drawn.most() as u64)) {
+        true => Ok(drawn),
+        false => Err(entry.mistake(format!(
+            "{text:?} has numbers that are out of range; use {} to {}",
+            range.start(),
+            range.end()
+        ))),
     }
 }
 
@@ -298,14 +315,14 @@ fn kind(name: &str, fields: &mut Fields<'_>, depth: usize) -> Result<Kind, Mista
     let times = |fields: &mut Fields<'_>| fields.optional("times", Entry::i64).map(|times| times.unwrap_or(1));
     let plus = |fields: &mut Fields<'_>| fields.optional("plus", Entry::i64).map(Option::unwrap_or_default);
     let truth = |fields: &mut Fields<'_>, name| fields.optional(name, Entry::truth).map(Option::unwrap_or_default);
-    let length = |fields: &mut Fields<'_>| fields.required("length", length);
+    let length = |fields: &mut Fields<'_>| fields.required("length", |entry| amount(entry, 0..=i64::MAX as u64));
     let of = |fields: &mut Fields<'_>, name| fields.required(name, |entry| element(entry, depth + 1)).map(Box::new);
     let parts = |fields: &mut Fields<'_>| fields.required("of", |entry| entry.list(|entry| element(entry, depth + 1)));
     let some = |fields: &mut Fields<'_>, name, most| {
         let number = fields.required(name, |entry| entry.whole(1..=most))?;
         Ok(NonZeroU64::new(number as u64).unwrap_or(NonZeroU64::MIN))
     };
-    let elements = |fields: &mut Fields<'_>| some(fields, "length", MOST_ELEMENTS);
+    let elements = |fields: &mut Fields<'_>| fields.required("length", |entry| amount(entry, 1..=MOST_ELEMENTS));
     // Fields are asked for in the order in which a mistake lists them.
     Ok(match name {
         "uuid" => Kind::Uuid { plus: plus(fields)? },
@@ -326,7 +343,13 @@ fn kind(name: &str, fields: &mut Fields<'_>, depth: usize) -> Result<Kind, Mista
         "map" => Kind::Map { keys: of(fields, "keys")?, of: of(fields, "of")?, length: elements(fields)? },
         "tuple" => Kind::Tuple { of: parts(fields)? },
         "udt" => Kind::Udt { of: parts(fields)? },
-        "vector" => Kind::Vector { length: elements(fields)?, times: times(fields)?, plus: plus(fields)? },
+        "vector" => Kind::Vector {
+            length: some(fields, "length", MOST_ELEMENTS.into())?,
+            times: times(fields)?,
+            plus: plus(fields)?,
+        },
+        "each" => Kind::Each { of: of(fields, "of")? },
+        "token" => Kind::Token {},
         "partition" => Kind::Partition { rows: some(fields, "rows", i64::MAX.into())? },
         other => match Scalar::ALL.iter().find(|scalar| scalar.name() == other) {
             Some(number) => Kind::of_number(*number, times(fields)?, plus(fields)?).unwrap_or(Kind::Null {}),

@@ -9,7 +9,7 @@ use serde::de::IgnoredAny;
 
 use self::table::{Definition, Table, words, written};
 use crate::cql::{self, Token, Uses, after, after_word, is_word, items};
-use crate::{MAX_ROWS, Scenario, ScenarioError};
+use crate::{MAX_BATCH, MAX_ROWS, Scenario, ScenarioError};
 
 /// A profile as a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,9 +21,16 @@ pub struct Imported {
 }
 
 /// How large values are that the profile says nothing of.
-const SIZE: Spread = Spread { way: Some("uniform"), low: 4, high: 8 };
+const SIZE: Spread = Spread { way: Some("uniform"), low: 4, high: 8, is_exact: true };
+/// The one row of a value of the clustering columns that the profile says nothing of.
+const ONE: Spread = Spread { way: Some("uniform"), low: 1, high: 1, is_exact: true };
+/// A collection has so many elements at most.
+const MOST_ELEMENTS: u64 = 65_535;
 /// With more keys than these each execution has one of its own, because all that are read must be loaded.
 const MOST_KEYS: u64 = 100_000;
+/// A partition that is read has so many rows at most, and all partitions of a statement together ten times as many, because all are
+/// loaded.
+const MOST_ROWS: u64 = 10_000;
 /// Random texts of a primary key have room for so many letters that no two of a run are equal.
 const KEY_SIZE: u64 = 8;
 
@@ -75,13 +82,23 @@ struct Query {
     fields: Option<String>,
 }
 
+/// The rows that an insert of the profile writes together.
+struct Batch {
+    rows: Spread,
+    is_logged: bool,
+    /// Whether they are of one partition.
+    is_together: bool,
+}
+
 /// A distribution by its ends: `uniform(1..10M)`, `fixed(5)`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Spread {
-    /// As scenarios name it; `None` for one that they do not have, or not with this mean.
+    /// As scenarios name it; `None` for one that they do not have.
     way: Option<&'static str>,
     low: u64,
     high: u64,
+    /// Whether scenarios draw as the profile says, not with another mean or deviation.
+    is_exact: bool,
 }
 
 impl Spread {
@@ -94,21 +111,44 @@ impl Spread {
             "seq" => "sequential",
             "gaussian" | "gauss" | "normal" | "norm" => "gaussian",
             "exp" | "exponential" => "exponential",
+            "zipf" => "zipf",
             _ => "",
         };
-        let way = Some(way).filter(|way| !way.is_empty() && more.is_empty());
-        Some(Spread { way, low: number(low)?, high: number(high)? }).filter(|one| one.low <= one.high)
+        let is_exact = !way.is_empty() && more.is_empty();
+        let way = Some(way).filter(|way| !way.is_empty());
+        Some(Spread { way, low: number(low)?, high: number(high)?, is_exact }).filter(|one| one.low <= one.high)
     }
 
-    fn middle(self) -> u64 {
-        self.low.midpoint(self.high)
+    /// No number is below `least` or above `most`.
+    fn within(self, least: u64, most: u64) -> Spread {
+        let [low, high] = [self.low, self.high].map(|end| end.clamp(least, most));
+        Spread { low, high, is_exact: self.is_exact && (low, high) == (self.low, self.high), ..self }
     }
 
-    /// As a `length`: itself, or its middle where no length has it.
-    fn length(self) -> String {
+    /// That of the products, drawn as one number.
+    fn times(self, other: Spread) -> Spread {
+        let (drawn, factor) = if other.low < other.high { (other, self) } else { (self, other) };
+        Spread {
+            low: self.low.saturating_mul(other.low),
+            high: self.high.saturating_mul(other.high),
+            is_exact: drawn.is_exact && (factor.high == 1 || drawn.high == drawn.low),
+            ..drawn
+        }
+    }
+
+    /// A part of it, such as `fixed(1)/10`, and at least 1.
+    fn part(self, ratio: &str) -> Option<Spread> {
+        let (part, of) = ratio.rsplit_once('/')?;
+        let (part, of) = (Spread::parse(part)?, number(of).filter(|of| *of > 0)?);
+        let all = self.times(part);
+        Some(Spread { low: (all.low / of).max(1), high: (all.high / of).max(1), ..all })
+    }
+
+    /// As a scenario has it: itself, or its middle if no scenario has it.
+    fn amount(self) -> String {
         match self.way.filter(|way| *way != "sequential" && self.low < self.high) {
             Some(way) => format!("\"{way}({}..{})\"", self.low, self.high),
-            None => self.middle().to_string(),
+            None => self.low.midpoint(self.high).to_string(),
         }
     }
 }
@@ -122,12 +162,12 @@ fn number(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(unit)
 }
 
-/// The fields of a column of that type. Texts and blobs have `length`, collections its middle, and their elements the usual one.
+/// The fields of a column of that type. Texts, blobs and collections have `length`, and elements of collections the usual one.
 ///
 /// # Errors
 /// The type, if no column has it.
 fn typed(kind: &[Token], length: Spread) -> Result<String, String> {
-    let size = length.middle().max(1);
+    let size = length.within(1, MOST_ELEMENTS).amount();
     let of = |kind: &[Token]| typed(kind, SIZE).map(|fields| format!("{{ {fields} }}"));
     let inside = |kind: &[Token]| match kind {
         [Token::Sign('<'), inner @ .., Token::Sign('>')] => {
@@ -146,7 +186,7 @@ fn typed(kind: &[Token], length: Spread) -> Result<String, String> {
             let all = all.iter().map(|one| of(one)).collect::<Result<Vec<_>, _>>()?;
             Ok(format!("type = \"tuple\", of = [{}]", all.join(", ")))
         }
-        ("text" | "varchar" | "ascii" | "blob", None) => Ok(format!("type = \"{word}\", length = {}", length.length())),
+        ("text" | "varchar" | "ascii" | "blob", None) => Ok(format!("type = \"{word}\", length = {}", length.amount())),
         (
             "bigint" | "int" | "smallint" | "tinyint" | "varint" | "double" | "float" | "timestamp" | "date"
             | "counter" | "decimal" | "time" | "duration" | "inet" | "boolean" | "uuid" | "timeuuid",
@@ -164,6 +204,12 @@ fn rises(kind: &[Token]) -> bool {
 
 /// One profile on its way.
 struct Import {
+    /// Whether rows are inserted and nothing else.
+    is_alone: bool,
+    /// The keys of a statement, if all that the profile has can be loaded.
+    keys: Option<(u64, &'static str)>,
+    /// The keys of the statement at hand, if these are fewer because of its rows.
+    fewer: Option<u64>,
     table: Table,
     specs: BTreeMap<String, Spec>,
     lost: Vec<String>,
@@ -171,9 +217,23 @@ struct Import {
 
 impl Import {
     /// The rows for each value of the clustering columns before these.
-    fn rows<'a>(&self, clustering: impl IntoIterator<Item = &'a String>) -> u64 {
-        let of = |name: &String| Spread::parse(self.specs.get(name)?.cluster.as_deref()?).map(Spread::middle);
-        clustering.into_iter().map(|name| of(name).unwrap_or(1)).fold(1, u64::saturating_mul).clamp(1, MAX_ROWS)
+    fn rows<'a>(&self, clustering: impl IntoIterator<Item = &'a String>) -> Spread {
+        let of = |name: &String| Spread::parse(self.specs.get(name)?.cluster.as_deref()?);
+        let each = clustering.into_iter().map(|name| of(name).unwrap_or(ONE));
+        each.fold(ONE, Spread::times).within(1, MAX_ROWS)
+    }
+
+    /// The rows that are inserted together, if these are several.
+    fn batch(&self, insert: &Insert) -> Option<Batch> {
+        let has_counters = self.table.columns.iter().any(|one| self.counts(&one.name));
+        let partitions = insert.partitions.as_deref().and_then(Spread::parse).unwrap_or(ONE);
+        let all = self.rows(&self.table.clustering);
+        let each = insert.select.as_deref().and_then(|ratio| all.part(ratio)).unwrap_or(all);
+        // Rows of several partitions have the numbers of keys that others read.
+        let rows = if self.is_alone { partitions.times(each) } else { each }.within(1, MAX_BATCH as u64);
+        let is_logged = insert.batchtype.as_deref().is_none_or(|kind| kind.trim().eq_ignore_ascii_case("logged"));
+        let is_batch = rows.high > 1 && !has_counters && insert.condition.is_none();
+        is_batch.then_some(Batch { rows, is_logged, is_together: partitions.high == 1 || !self.is_alone })
     }
 
     /// The column's values as TOML has them, with further fields.
@@ -184,12 +244,12 @@ impl Import {
         let asked = spec.and_then(|spec| spec.size.as_deref());
         let found = asked.map_or(Some(SIZE), Spread::parse);
         let (least, one) = (if is_key { KEY_SIZE } else { 0 }, found.unwrap_or(SIZE));
-        let length = Spread { low: one.low.max(least), high: one.high.max(least), ..one };
+        let length = one.within(least, u64::MAX);
         let fields = typed(&column.kind, length)
             .map_err(|kind| format!("{name} is of the type {kind}, which the import does not support"))?;
-        let (written, own) = (format!("length = {}", length.length()), fields.rsplit_once("length = "));
+        let (written, own) = (format!("length = {}", length.amount()), fields.rsplit_once("length = "));
         let is_same =
-            found == Some(length) && fields.ends_with(&written) && (length.way.is_some() || length.low == length.high);
+            found == Some(length) && fields.ends_with(&written) && (length.is_exact || length.low == length.high);
         if let Some((_, own)) = own.filter(|(_, own)| !is_same && !own.contains('}')) {
             let asked = asked.unwrap_or("no size, so uniform(4..8)");
             self.lose(format!(
@@ -227,15 +287,15 @@ impl Import {
         format!("SELECT {} FROM {} WHERE {}", names.join(", "), self.table.name, by.join(" AND "))
     }
 
-    fn read_back(&mut self, names: &[String]) -> Result<String, String> {
+    fn read_back(&mut self, names: &[String], more: impl Fn(&str) -> &'static str) -> Result<String, String> {
         let key: Vec<String> = self.table.key().cloned().collect();
-        let (values, columns) = (self.values(&key, |_| "")?, self.values(names, |_| "")?);
+        let (values, columns) = (self.values(&key, &more)?, self.values(names, &more)?);
         let cql = self.selected(names, &key);
         Ok(format!("\n[statement.read_back]\ncql = {cql:?}\nvalues = {values}\ncolumns = {columns}\n"))
     }
 
     /// The statement `insert`, without its name.
-    fn insert(&mut self, condition: Option<&str>) -> Result<String, String> {
+    fn insert(&mut self, insert: &Insert) -> Result<String, String> {
         let counters: Vec<String> =
             self.table.columns.iter().map(|one| one.name.clone()).filter(|name| self.counts(name)).collect();
         if !counters.is_empty() {
@@ -247,12 +307,41 @@ impl Import {
             return Ok(format!(
                 "cql = {cql:?}\nvalues = {}\n{}",
                 self.values(&bound, |_| "")?,
-                self.read_back(&counters)?
+                self.read_back(&counters, |_| "")?
             ));
         }
         let all = self.all();
-        let (cql, values, read_back) = (self.inserted(&all), self.values(&all, |_| "")?, self.read_back(&all)?);
-        match condition.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" ").to_uppercase()) {
+        let batch = self.batch(insert);
+        let partition = self.table.partition.clone();
+        let is_together = batch.as_ref().is_some_and(|batch| batch.is_together);
+        let by =
+            |name: &str| if is_together && partition.iter().any(|key| key == name) { ", by = \"key\"" } else { "" };
+        let (cql, values, read_back) = (self.inserted(&all), self.values(&all, by)?, self.read_back(&all, by)?);
+        if let Some(Batch { rows, is_logged, is_together }) = batch {
+            let logged = if is_logged { "logged = true\n" } else { "" };
+            let partitions = insert.partitions.as_deref().filter(|text| !text.trim().eq_ignore_ascii_case("fixed(1)"));
+            match partitions {
+                Some(text) if is_together => self.lose(format!(
+                    "A batch writes one partition, so that none of its rows is one that is read; the profile has partitions: {text}."
+                )),
+                _ if !is_together && self.rows(&self.table.clustering).high > 1 => {
+                    self.lose("Every row of a batch has a partition of its own.".to_owned());
+                }
+                _ => {}
+            }
+            let size = rows.amount();
+            if !rows.is_exact {
+                self.lose(format!("A batch has {} rows, drawn as one number.", size.trim_matches('"')));
+            }
+            return Ok(format!(
+                "operation = \"batch\"\nsize = {size}\n{logged}cql = {cql:?}\nvalues = {values}\n{read_back}"
+            ));
+        }
+        match insert
+            .condition
+            .as_deref()
+            .map(|text| text.split_whitespace().collect::<Vec<_>>().join(" ").to_uppercase())
+        {
             None => Ok(format!("cql = {cql:?}\nvalues = {values}\n{read_back}")),
             Some(text) if text == "IF NOT EXISTS" => {
                 let cql = format!("{cql} {text}");
@@ -304,7 +393,7 @@ impl Import {
         if !written.is_empty() {
             // A row may be gone before it is read.
             let expires = tokens.iter().any(|token| is_word(Some(token), "ttl"));
-            let read_back = if expires { String::new() } else { self.read_back(&written)? };
+            let read_back = if expires { String::new() } else { self.read_back(&written, |_| "")? };
             return Ok(format!("cql = {own:?}\nvalues = {values}\n{read_back}"));
         }
         if self.table.columns.iter().any(|one| self.counts(&one.name)) {
@@ -346,7 +435,7 @@ impl Import {
             return Err("it does not name a partition by its key, so it needs an index or filters".to_owned());
         }
         let further: Vec<String> = self.table.clustering.iter().skip(by.len() - partition).cloned().collect();
-        let limit = after_word(clauses, "limit").and_then(|rest| match rest.first() {
+        let asked = after_word(clauses, "limit").and_then(|rest| match rest.first() {
             Some(Token::Word(word)) => word.parse::<u64>().ok(),
             _ => None,
         });
@@ -362,39 +451,69 @@ impl Import {
             return Err("it takes some rows of each group".to_owned());
         }
         let first = further.first().and_then(|name| self.table.column(name)).map(|first| rises(&first.kind));
-        let asked = if first.is_some() { self.rows(&further) } else { 1 };
-        if asked > 1 {
-            self.lose(format!("Every partition that is read has {asked} rows, the middle of what the profile has."));
+        let all = if first.is_some() { self.rows(&further) } else { ONE };
+        let rows = all.within(1, MOST_ROWS);
+        if !rows.is_exact && all.high > 1 {
+            self.lose(format!("Every partition that is read has {} rows.", rows.amount().trim_matches('"')));
         }
-        let (stored, answered) = (asked, limit.map_or(asked, |limit| limit.clamp(1, asked)));
+        let keys = (10 * MOST_ROWS / rows.high).max(1);
+        if rows.high > 1 && self.keys.is_none_or(|(all, _)| all > keys) {
+            self.fewer = Some(keys);
+            self.lose(format!("Of partitions with {} rows {keys} are read.", rows.amount().trim_matches('"')));
+        }
+        let limit = asked.filter(|limit| *limit < rows.high).map(|limit| limit.max(1));
         let check = match first.unwrap_or(true) {
             true => "order",
-            false if answered == stored => "content",
+            false if limit.is_none() => "content",
             false => "count",
         };
         if check == "count" {
             self.lose("Rows of a part of a partition whose values do not rise with their numbers are counted, and not checked.".to_owned());
         }
-        if by.len() < bound.len() {
+        let slice = further.first().map(|name| (name, sliced(clauses, name)));
+        let is_read = |lower: bool, upper: bool| {
+            usize::from(lower) + usize::from(upper) == bound.len() - by.len() && rows.high > 1 && check == "order"
+        };
+        let is_limited = |descends: bool| descends && limit.is_some();
+        let is_descending = further.first().is_some_and(|name| self.table.descending.contains(name));
+        let descends = check == "order" && turned.unwrap_or(is_descending);
+        let slice = slice.filter(|(_, (lower, upper))| is_read(*lower, *upper) && !is_limited(descends));
+        if by.len() < bound.len() && slice.is_none() {
             self.lose("A slice with bounds asks for the whole partition.".to_owned());
         }
-        let is_several = stored > 1;
+        let slice = slice.map(|(name, ends)| (name.clone(), ends)).filter(|_| by.len() < bound.len());
+        let is_several = rows.high > 1;
         let of_key = |name: &str| if is_several && by.iter().any(|one| one == name) { ", by = \"key\"" } else { "" };
         let all = self.all();
-        let limited = limit.map_or(String::new(), |limit| format!(" LIMIT {limit}"));
+        let limited = asked.map_or(String::new(), |limit| format!(" LIMIT {limit}"));
         let order = turned.zip(further.first()).map_or(String::new(), |(descends, name)| {
             format!(" ORDER BY {name} {}", if descends { "DESC" } else { "ASC" })
         });
-        let cql = format!("{}{order}{limited}", self.selected(&names, &by));
+        let (mut bounds, mut ends, mut from) = (String::new(), String::new(), 0);
+        if let Some((name, (lower, upper))) = &slice {
+            for (is_there, sign, at) in [(*lower, ">=", ", at = 0"), (*upper, "<=", ", at = -1")] {
+                if is_there {
+                    bounds += &format!(" AND {name} {sign} ?");
+                    ends += &format!(", {}", self.value(name, at)?);
+                }
+            }
+            from = if *lower { rows.low - 1 } else { 0 };
+        }
+        let cql = format!("{}{bounds}{order}{limited}", self.selected(&names, &by));
         let (values, columns) = (self.values(&by, |_| "")?, self.values(&names, of_key)?);
+        let values = format!("{}{ends}]", values.trim_end_matches(']'));
         let (load, loaded) = (self.inserted(&all), self.values(&all, of_key)?);
-        let is_descending = further.first().is_some_and(|name| self.table.descending.contains(name));
-        let descends = check == "order" && turned.unwrap_or(is_descending);
+        let answered = match &slice {
+            Some((_, (_, true))) => format!("\"uniform(1..{})\"", limit.unwrap_or(rows.high)),
+            Some(_) => limit.unwrap_or(rows.high).to_string(),
+            None => limit.map_or(rows.amount(), |limit| limit.to_string()),
+        };
         let part = [
             (is_several, format!("rows = {answered}\n")),
-            (answered < stored, format!("stored = {stored}\n")),
-            (answered < stored && descends, format!("from = {}\n", stored - answered)),
-            (answered > 1 && descends, "descending = true\n".to_owned()),
+            (limit.is_some() || slice.is_some(), format!("stored = {}\n", rows.amount())),
+            (from > 0, format!("from = \"uniform(0..{from})\"\n")),
+            (limit.is_some() && descends, "last = true\n".to_owned()),
+            (limit.unwrap_or(rows.high) > 1 && descends, "descending = true\n".to_owned()),
             (is_several && check != "order", format!("check = \"{check}\"\n")),
         ];
         let rows: String = part.into_iter().filter_map(|(is_said, line)| is_said.then_some(line)).collect();
@@ -402,6 +521,20 @@ impl Import {
             "cql = {cql:?}\nvalues = {values}\n\n[statement.expect]\n{rows}columns = {columns}\n\n[statement.load]\ncql = {load:?}\nvalues = {loaded}\n"
         ))
     }
+}
+
+/// Whether bound values are the lower and the upper end of the column's values.
+fn sliced(clauses: &[Token], name: &str) -> (bool, bool) {
+    let has = |sign: char| {
+        let is_it = |token: &[Token]| match token {
+            [Token::Word(word), Token::Sign(found), rest @ ..] if word == name && *found == sign => {
+                matches!(rest, [Token::Marker(_), ..] | [Token::Sign('='), Token::Marker(_), ..])
+            }
+            _ => false,
+        };
+        (0..clauses.len()).any(|at| clauses.get(at..).is_some_and(is_it))
+    };
+    (has('>'), has('<'))
 }
 
 /// Whether the column must equal a bound value.
@@ -451,7 +584,7 @@ pub fn import(profile: &str, origin: &str, name: &str, shares: &[(String, f64)])
     if cql::spans(definition).iter().any(is_quoted) {
         return Err(failed("its table has a name in quotes; use names without".to_owned()));
     }
-    let keys = population(&profile, &table).unwrap_or_default();
+    let keys = population(&profile, &table);
     let mut schema = vec![
         format!(
             "CREATE KEYSPACE IF NOT EXISTS {keyspace} WITH replication = {{'class': 'SimpleStrategy', 'replication_factor': 1}}"
@@ -484,11 +617,22 @@ pub fn import(profile: &str, origin: &str, name: &str, shares: &[(String, f64)])
     lost.extend(others.iter().map(|one| {
         format!("The column {} is left out: the import does not support the type {}.", one.name, written(&one.kind))
     }));
-    let mut import = Import { table, specs, lost };
+    let is_alone = match shares {
+        [] => profile.queries.is_empty(),
+        some => some.iter().all(|(name, _)| name == "insert"),
+    };
+    let mut import = Import { is_alone, keys, fewer: None, table, specs, lost };
     let rows = import.rows(&import.table.clustering);
-    if rows > 1 {
-        import
-            .lose(format!("Every inserted row has a partition of its own; the profile has about {rows} rows in one."));
+    let batch = import.batch(&profile.insert);
+    if batch.is_none() {
+        import.lost.extend(inserted_alone(&profile.insert));
+    }
+    if rows.high > 1 && batch.is_none() {
+        let rows = rows.amount();
+        import.lose(format!(
+            "Every inserted row has a partition of its own; the profile has {} rows in one.",
+            rows.trim_matches('"')
+        ));
     }
     let is_whole = |scale: &f64| shares.iter().all(|(_, share)| (share * scale).fract() == 0.0);
     let scale = [1.0, 10.0, 100.0].into_iter().find(is_whole).unwrap_or(1_000.0);
@@ -516,7 +660,7 @@ pub fn import(profile: &str, origin: &str, name: &str, shares: &[(String, f64)])
             continue;
         }
         let made = match query {
-            None => import.insert(profile.insert.condition.as_deref()),
+            None => import.insert(&profile.insert),
             Some(query) => import.query(&query.cql),
         };
         let mut own = word(name);
@@ -526,7 +670,9 @@ pub fn import(profile: &str, origin: &str, name: &str, shares: &[(String, f64)])
         names.push(own.clone());
         // A row can be inserted IF NOT EXISTS once.
         let is_once = query.is_none() && profile.insert.condition.is_some();
-        let keys = if is_once { "" } else { keys.as_str() };
+        let fewer = import.fewer.take().map(|fewer| (fewer, keys.map_or("uniform", |(_, way)| way)));
+        let keys = fewer.or(keys).filter(|_| !is_once);
+        let keys = keys.map_or(String::new(), |(keys, way)| format!("keys = {keys}\norder = \"{way}\"\n"));
         let text = made.map(|text| format!("\n[[statement]]\nname = {own:?}\nweight = {share}\n{keys}{text}"));
         // What cannot be run with others can often be told of one statement.
         let checked = text.and_then(|text| match Scenario::from_toml(&format!("{head}{text}"), name) {
@@ -560,12 +706,24 @@ pub fn import(profile: &str, origin: &str, name: &str, shares: &[(String, f64)])
 }
 
 /// The keys of the statements, if all that the profile has can be loaded.
-fn population(profile: &Profile, table: &Table) -> Option<String> {
+fn population(profile: &Profile, table: &Table) -> Option<(u64, &'static str)> {
     let [key] = table.partition.as_slice() else { return None };
     let spec = profile.columnspec.iter().find(|spec| spec.name.eq_ignore_ascii_case(key))?;
     let spread = Spread::parse(spec.population.as_deref()?)?;
-    let (keys, way) = ((spread.high - spread.low).checked_add(1)?, spread.way?);
-    (keys <= MOST_KEYS).then(|| format!("keys = {keys}\norder = \"{way}\"\n"))
+    let (keys, way) = ((spread.high - spread.low).checked_add(1)?, spread.way.filter(|_| spread.is_exact)?);
+    (keys <= MOST_KEYS).then_some((keys, way))
+}
+
+/// A sentence about rows that are inserted one by one, if the profile may have several at once.
+fn inserted_alone(insert: &Insert) -> Option<String> {
+    let Insert { partitions, select, batchtype, .. } = insert;
+    let at_once = [("partitions", partitions), ("select", select), ("batchtype", batchtype)];
+    let is_plain =
+        |text: &str| ["fixed(1)", "fixed(1)/1"].contains(&text.trim()) || text.eq_ignore_ascii_case("unlogged");
+    let said =
+        at_once.into_iter().filter_map(|(what, text)| Some((what, text.as_deref().filter(|text| !is_plain(text))?)));
+    let said: Vec<String> = said.map(|(what, text)| format!("{what}: {text}")).collect();
+    (!said.is_empty()).then(|| format!("A row is inserted by itself, not in a batch ({}).", said.join(", ")))
 }
 
 /// What no statement has of the profile.
@@ -577,15 +735,8 @@ fn lost(profile: &Profile, table: &Table) -> Vec<String> {
     if profile.table_definition.as_ref().is_some_and(|cql| after_word(&cql::tokens(cql), "with").is_some()) {
         lost.push("Of the options of the table (WITH ...) there is only the clustering order.".to_owned());
     }
-    let Insert { partitions, select, visits, batchtype, .. } = &profile.insert;
-    let at_once = [("partitions", partitions), ("select", select), ("visits", visits), ("batchtype", batchtype)];
-    let is_plain =
-        |text: &str| ["fixed(1)", "fixed(1)/1"].contains(&text.trim()) || text.eq_ignore_ascii_case("unlogged");
-    let said =
-        at_once.into_iter().filter_map(|(what, text)| Some((what, text.as_deref().filter(|text| !is_plain(text))?)));
-    let said: Vec<String> = said.map(|(what, text)| format!("{what}: {text}")).collect();
-    if !said.is_empty() {
-        lost.push(format!("A row is inserted by itself, not in a batch ({}).", said.join(", ")));
+    if let Some(visits) = profile.insert.visits.as_deref().filter(|text| text.trim() != "fixed(1)") {
+        lost.push(format!("A partition is inserted by one statement (visits: {visits})."));
     }
     let kept = population(profile, table);
     let populations = profile.columnspec.iter().filter_map(|spec| Some((&spec.name, spec.population.as_ref()?)));

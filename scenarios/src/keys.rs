@@ -9,7 +9,7 @@ use crate::workload::{Workload, WorkloadError};
 use crate::{Blobs, By, Column, Kind, Operation, Scenario, Statement};
 
 impl Scenario {
-    fn tables(&self) -> Vec<Table> {
+    pub(crate) fn tables(&self) -> Vec<Table> {
         self.schema.iter().filter_map(|cql| Table::created_by(cql)).collect()
     }
 
@@ -21,10 +21,9 @@ impl Scenario {
             let Some(table) = tables.iter().find(|table| table.name == uses.table) else { return };
             let named = bound.iter_mut().zip(&uses.bound).chain(selected.iter_mut().zip(&uses.selected));
             for (column, name) in named {
-                let could_repeat = matches!(
-                    column.kind,
-                    Kind::Text { .. } | Kind::Ascii { .. } | Kind::Blob { .. } | Kind::Uuid { .. }
-                );
+                let kind = if let Kind::Each { of } = &column.kind { of } else { &column.kind };
+                let could_repeat =
+                    matches!(*kind, Kind::Text { .. } | Kind::Ascii { .. } | Kind::Blob { .. } | Kind::Uuid { .. });
                 column.unique = could_repeat && name.as_ref().is_some_and(|name| table.key.contains(name));
             }
         };
@@ -192,7 +191,7 @@ impl<'a> Writer<'a> {
                 (_, Kind::Partition { rows: part }) => {
                     (keys.start * rows / part.get(), (keys.end * rows).div_ceil(part.get()))
                 }
-                (By::Row, _) => (keys.start * rows, keys.end * rows),
+                (By::Row | By::Rows, _) => (keys.start * rows, keys.end * rows),
                 (By::Key, _) => (keys.start, keys.end),
                 (By::Place, _) => (0, rows),
             };

@@ -28,7 +28,7 @@ mod zipf;
 
 pub use builtin::{builtin, builtin_toml, builtins, defaults};
 pub use column::{By, Column, Kind};
-pub use distribution::Length;
+pub use distribution::Amount;
 pub use form::script;
 pub use import::{Imported, import};
 pub use load::{LoadPart, READ_BACK_ROWS};
@@ -38,8 +38,8 @@ pub use permutation::Permutation;
 pub use regression::{Claim, Direction, Expectation as Expected, Regression, Trial, regressions};
 pub use replication::Replication;
 pub use scenario::{
-    Expectation, Load, MAX_ROWS, MAX_VALUE_BYTES, MAX_VALUES, Point, ReadBack, RowCheck, Scenario, ScenarioError,
-    Statement,
+    Answer, Expectation, Load, MAX_ROWS, MAX_VALUE_BYTES, MAX_VALUES, Point, ReadBack, RowCheck, Scenario,
+    ScenarioError, Statement, range_end,
 };
 pub use stream::{Blobs, Texts, UniqueBlobs, UniqueTexts};
 pub use submit::Submit;

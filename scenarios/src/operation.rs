@@ -4,10 +4,10 @@ use cqldyno_driver_api::words;
 use serde::{Deserialize, Serialize};
 
 /// The most rows of a batch.
-pub const MAX_BATCH: u64 = 1_024;
+pub const MAX_BATCH: usize = 1_024;
 
 /// Rows of a batch if the statement sets no size.
-pub(crate) const DEFAULT_BATCH: u64 = 64;
+pub(crate) const DEFAULT_BATCH: usize = 64;
 
 words! {
     /// How a statement is issued.
@@ -18,7 +18,7 @@ words! {
         /// The statement is prepared before the window, and each issue is an EXECUTE.
         #[default]
         Execute = "execute",
-        /// The statement is prepared before the window, and each issue is one unlogged BATCH of `size` rows.
+        /// The statement is prepared before the window, and each issue is one BATCH of `size` rows.
         Batch = "batch",
         /// Each issue is a PREPARE of the text with a comment at its end that no other issue has.
         Prepare = "prepare",

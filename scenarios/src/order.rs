@@ -144,6 +144,14 @@ impl Keys {
         }
     }
 
+    /// The sum over the different keys that the issues `0..issued` have.
+    pub(crate) fn sum(&self, issued: u64, of: impl Fn(u64) -> u64) -> u64 {
+        match self.way {
+            Way::InTurn | Way::Permuted(_) => (0..issued.min(self.count)).map(|n| of(self.key(n))).sum(),
+            _ => (0..issued).map(|n| self.key(n)).collect::<HashSet<u64>>().into_iter().map(of).sum(),
+        }
+    }
+
     /// The number of issues from 0 on to sample from: each has a key of its own if keys come in turn.
     pub(crate) fn sampled(&self, issued: u64) -> u64 {
         match self.way {

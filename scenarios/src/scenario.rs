@@ -1,15 +1,17 @@
 //! The scenario as a user writes it.
 
+use std::ops::{Range, RangeInclusive};
+
 use cqldyno_driver_api::words;
 use cqldyno_script::Step;
 use serde::{Deserialize, Serialize};
 
-use crate::cql::{self, created_if, keyspace_created_by, with_own_names, with_replication};
+use crate::cql::{self, Uses, created_if, keyspace_created_by, with_own_names, with_replication};
 use crate::fault::Fault;
 use crate::form;
 use crate::operation::DEFAULT_BATCH;
 use crate::replication::Replication;
-use crate::{By, Column, Kind, Limits, Operation, Order, Submit};
+use crate::{Amount, By, Column, Kind, Limits, Operation, Order, Submit, Workload};
 
 /// The most values that a statement binds, and the most columns of an expected row.
 pub const MAX_VALUES: usize = 256;
@@ -19,6 +21,9 @@ pub const MAX_VALUE_BYTES: usize = (16 << 20) - (64 << 10);
 
 /// The most rows that a statement may expect.
 pub const MAX_ROWS: u64 = 1 << 20;
+
+/// The most ranges of tokens.
+pub(crate) const MAX_RANGES: u64 = 1 << 16;
 
 /// Exponents of [`Order::Zipf`].
 pub(crate) const MIN_EXPONENT: f64 = 0.01;
@@ -85,9 +90,12 @@ pub struct Statement {
     pub operation: Operation,
     /// Rows of a batch, at most [`MAX_BATCH`](crate::MAX_BATCH); absent for [`DEFAULT_BATCH`]. For [`Operation::Batch`] alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub size: Option<u64>,
+    pub size: Option<Amount>,
+    /// Whether a batch is a logged one. For [`Operation::Batch`] alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub logged: bool,
     /// One column per bind marker, at most [`MAX_VALUES`]; none for [`Operation::Prepare`]. Row `j` of a batch with key `k` has
-    /// the values of the key `k * size + j`.
+    /// the values of the key `k * size + j`, with the greatest size if it is drawn.
     pub values: Vec<Column>,
     /// How many keys it has; absent for one per issue. Fewer keys come again and again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -145,13 +153,20 @@ impl RowCheck {
 pub struct Expectation {
     /// How many rows must come back for a key, in the order of their places. Absent for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rows: Option<u64>,
+    pub rows: Option<Amount>,
     /// How many rows a key has, of which these are a part; absent if all come back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stored: Option<u64>,
-    /// The least place of the rows that come back.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub from: u64,
+    pub stored: Option<Amount>,
+    /// The least place of the rows that come back; absent for 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<Amount>,
+    /// Whether these are the last rows of the key.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub last: bool,
+    /// Into how many parts of one size all tokens are cut: the rows are those of all loaded keys with a token in the part of the key, which
+    /// is the key modulo this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranges: Option<u64>,
     /// Whether the row with the greatest place comes first.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub descending: bool,
@@ -194,20 +209,104 @@ fn one() -> u32 {
     1
 }
 
-fn is_zero(number: &u64) -> bool {
-    *number == 0
+impl Expectation {
+    /// How many rows come back for a key, at most.
+    pub fn rows(&self) -> u64 {
+        self.rows.map_or(1, |rows| rows.most() as u64)
+    }
+
+    /// How many rows a key has, at most.
+    pub fn stored(&self) -> u64 {
+        self.answer().most()
+    }
+
+    /// Which rows of a key come back.
+    pub fn answer(&self) -> Answer {
+        let rows = self.rows.unwrap_or(1.into());
+        let part = |_| Part { rows, from: self.from.unwrap_or(0.into()), last: self.last };
+        Answer { stored: self.stored.unwrap_or(rows), part: self.stored.map(part) }
+    }
 }
 
-impl Expectation {
-    /// How many rows come back for a key.
-    pub fn rows(&self) -> u64 {
-        self.rows.unwrap_or(1)
+/// Bits of an issue's key that are the key itself. Those above are drawn for each execution, if its answer is.
+pub(crate) const KEY_BITS: u32 = 44;
+
+/// Make draws independent of each other.
+const STORED: i64 = 0x0073_746f;
+const ROWS: i64 = 0x0072_6f77;
+const FROM: i64 = 0x0066_726f;
+
+/// The token up to which the first `nth` of so many ranges go, as far as it is one: all tokens are above the least number.
+pub fn range_end(ranges: u64, nth: u64) -> i64 {
+    let end = (u128::from(nth) << 64) / u128::from(ranges.max(1));
+    u64::try_from(end).map_or(i64::MAX, |end| (end ^ (1 << 63)).cast_signed())
+}
+
+/// Which of its rows come back for a key.
+#[derive(Clone, Copy, Debug)]
+pub struct Answer {
+    stored: Amount,
+    part: Option<Part>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    rows: Amount,
+    from: Amount,
+    last: bool,
+}
+
+impl Answer {
+    /// The key without what was drawn for its execution.
+    #[inline]
+    pub fn key(issued: u64) -> u64 {
+        issued & ((1 << KEY_BITS) - 1)
+    }
+
+    /// How many rows a key has, at most: its rows have so many numbers, of which the first ones are taken.
+    pub fn most(self) -> u64 {
+        self.stored.most() as u64
     }
 
     /// How many rows a key has.
-    pub fn stored(&self) -> u64 {
-        self.stored.unwrap_or(self.rows())
+    pub fn stored(self) -> Amount {
+        self.stored
     }
+
+    /// How many rows come back, at least.
+    pub(crate) fn least(self) -> u64 {
+        let stored = self.stored.least() as u64;
+        let Some(Part { rows, from, .. }) = self.part else { return stored };
+        (rows.least() as u64).min(stored.saturating_sub(from.most() as u64))
+    }
+
+    /// Whether part of the answer is drawn for each execution.
+    pub fn is_drawn(self) -> bool {
+        self.part.is_some_and(|part| part.rows.is_drawn() || part.from.is_drawn())
+    }
+
+    /// The places of the rows that come back for the key of an issue.
+    #[inline]
+    pub fn places(self, issued: u64) -> Range<u64> {
+        let stored = stored(self.stored, Answer::key(issued));
+        let Some(Part { rows, from, last }) = self.part else { return 0..stored };
+        let rows = (rows.of(issued, ROWS) as u64).min(stored);
+        let from = if last { stored - rows } else { (from.of(issued, FROM) as u64).min(stored) };
+        from..from.saturating_add(rows).min(stored)
+    }
+
+    /// How many these are.
+    #[inline]
+    pub fn rows(self, issued: u64) -> u64 {
+        let places = self.places(issued);
+        places.end - places.start
+    }
+}
+
+/// How many rows a key has.
+#[inline]
+pub(crate) fn stored(amount: Amount, key: u64) -> u64 {
+    amount.of(key, STORED) as u64
 }
 
 /// A scenario or a regression that cannot be used: what was found and what to do, with the place if it was read from TOML.
@@ -216,12 +315,32 @@ impl Expectation {
 pub struct ScenarioError(pub(crate) String);
 
 impl Statement {
-    /// Rows that one issue writes or reads: those of a batch, or the expected ones.
+    /// Rows that one issue writes or reads, at most: those of a batch, or the expected ones.
     pub fn rows(&self) -> u64 {
         match self.operation {
-            Operation::Batch => self.size.unwrap_or(DEFAULT_BATCH),
+            Operation::Batch => self.stored(),
             _ => self.expect.as_ref().map_or(1, Expectation::rows),
         }
+    }
+
+    /// Which rows of a key one issue writes or reads.
+    pub fn answer(&self) -> Answer {
+        let all = |stored| Answer { stored, part: None };
+        match self.operation {
+            Operation::Batch => all(self.size.unwrap_or(DEFAULT_BATCH.into())),
+            _ => self.expect.as_ref().map_or(all(1.into()), Expectation::answer),
+        }
+    }
+
+    /// Whether executions differ in how many rows they write or read.
+    pub fn has_drawn_rows(&self) -> bool {
+        let answer = self.answer();
+        answer.stored.is_drawn() || answer.is_drawn()
+    }
+
+    /// Rows that a key has.
+    pub(crate) fn amount(&self) -> Amount {
+        self.answer().stored
     }
 
     /// The statement whose keys it has, if they are not its own.
@@ -234,12 +353,9 @@ impl Statement {
         self.load.is_some() || self.keys_of.is_some()
     }
 
-    /// Rows that a key has: as many as one issue writes or reads, or more of which it reads a part.
+    /// Rows that a key has, at most: as many as one issue writes or reads, or more of which it reads a part.
     pub fn stored(&self) -> u64 {
-        match self.operation {
-            Operation::Batch => self.rows(),
-            _ => self.expect.as_ref().map_or(1, Expectation::stored),
-        }
+        self.amount().most() as u64
     }
 
     /// Whether it is an INSERT, an UPDATE, a DELETE, or a batch of these in one text.
@@ -265,6 +381,15 @@ impl Statement {
     }
 }
 
+/// The column of stored rows that a statement binds by this value.
+fn of_stored(value: &Column) -> Column {
+    match &value.kind {
+        Kind::Each { of } => Column { kind: (**of).clone(), ..value.clone() },
+        _ if value.at.is_some() => Column { at: None, ..value.clone() },
+        _ => Column { by: By::Key, ..value.clone() },
+    }
+}
+
 impl Scenario {
     /// Reads the TOML form; `origin` names it in messages.
     ///
@@ -284,17 +409,59 @@ impl Scenario {
         self.check().map_err(invalid)
     }
 
-    /// The pages in which the answer of `statement` comes; 1 if [`Scenario::page_size`] is absent.
+    /// The most pages in which the answer of `statement` comes; 1 if [`Scenario::page_size`] is absent.
+    pub fn pages(&self, statement: &Statement) -> u64 {
+        self.pages_of(statement, statement.expect.as_ref().map_or(1, |_| statement.rows()))
+    }
+
+    /// The pages in which so many rows come.
     ///
     /// A full page is never the last one, unless LIMIT is reached: Cassandra learns only from an empty page that there is no more.
-    pub fn pages(&self, statement: &Statement) -> u64 {
-        let rows = statement.expect.as_ref().map_or(1, |_| statement.rows());
+    fn pages_of(&self, statement: &Statement, rows: u64) -> u64 {
+        let is_limit =
+            statement.values.iter().any(|value| value.by == By::Rows) || cql::limit(&statement.cql) == Some(rows);
         match self.page_size {
             // The server knows that no more is asked for.
-            Some(page_size) if cql::limit(&statement.cql) == Some(rows) => rows.div_ceil(page_size.max(1).into()),
-            Some(page_size) if rows > 1 => rows / u64::from(page_size.max(1)) + 1,
+            Some(page_size) if is_limit => rows.div_ceil(page_size.max(1).into()),
+            Some(page_size)
+                if statement.expect.as_ref().is_some_and(|expect| expect.ranges.is_some() || expect.stored() > 1) =>
+            {
+                rows / u64::from(page_size.max(1)) + 1
+            }
             _ => 1,
         }
+    }
+
+    /// Rows that the issues of the statement at `index` wrote or read together, and the pages in which they came: the least and the most
+    /// of each, which differ only if some issues of drawn rows are missing.
+    pub fn issued(&self, workload: &Workload, index: usize, issued: u64) -> (RangeInclusive<u64>, RangeInclusive<u64>) {
+        let Some(statement) = self.statements.get(index) else { return (0..=0, 0..=0) };
+        if statement.expect.as_ref().is_some_and(|expect| expect.ranges.is_some()) {
+            let rows = workload.rows_scanned(index);
+            return (0..=issued * rows, issued..=issued * self.pages_of(statement, rows).max(1));
+        }
+        let of = |rows| (rows, self.pages_of(statement, if statement.expect.is_some() { rows } else { 1 }));
+        if statement.has_drawn_rows() && workload.share(index) == issued {
+            let each = workload.keys_issued(index).map(|key| of(statement.answer().rows(key)));
+            let (rows, pages) = each.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+            return (rows..=rows, pages..=pages);
+        }
+        let least = if statement.has_drawn_rows() { 0 } else { statement.rows() };
+        let [least, most] = [least, statement.rows()].map(of);
+        (issued * least.0..=issued * most.0, issued * least.1..=issued * most.1)
+    }
+
+    /// The columns of the partition key of the rows that the scan at `index` reads, as they are loaded; `None` if that cannot be read.
+    pub fn scanned(&self, index: usize) -> Option<Vec<&Column>> {
+        let statement = self.statements.get(index)?;
+        let source = statement.source().unwrap_or(&statement.name);
+        let load = self.statements.iter().find(|one| one.name == source)?.load.as_ref()?;
+        let tables = self.tables();
+        let uses = Uses::of(&load.cql, &tables)?;
+        let table = tables.iter().find(|table| table.name == uses.table)?;
+        let is_same = Uses::of(&statement.cql, &tables).is_some_and(|scan| scan.table == table.name);
+        let column = |name: &String| load.values.get(uses.bound.iter().position(|bound| bound.as_ref() == Some(name))?);
+        table.key.get(..table.partition).filter(|_| is_same)?.iter().map(column).collect()
     }
 
     /// The keyspaces that its schema creates, each with the statement that does so and fails if there is one of that name.
@@ -341,7 +508,7 @@ impl Scenario {
             }
             // Rows of one key have in common what the statement binds for it.
             let bound: Vec<Column> = match expect.stored() {
-                2.. => statement.values.iter().map(|value| Column { by: By::Key, ..value.clone() }).collect(),
+                2.. => statement.values.iter().map(of_stored).collect(),
                 _ => statement.values.clone(),
             };
             let shifts = |column: &Column| !bound.contains(column) && load.values.contains(column);

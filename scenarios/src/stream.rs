@@ -3,13 +3,16 @@
 //! A value is a stretch of the stream that begins where the number says. Making one is one hash and one slice, whatever its
 //! length, and checking one is one comparison of bytes. Two numbers share a value once in a million pairs.
 //!
-//! In a primary key they must not. There a value is copied, and its first characters are the digits of the permuted number,
+//! Those that compress are windows into another stream, in which fresh bytes alternate with the same ones again and again.
+//!
+//! In a primary key two numbers must not share a value. There a value is copied, and its first characters are the digits of the permuted number,
 //! whatever `plus` is.
 
+use std::ops::RangeInclusive;
 use std::sync::{Mutex, PoisonError};
 
 use crate::column::{seed, word};
-use crate::{Length, Permutation};
+use crate::{Amount, Permutation};
 
 /// Windows begin at two to this power places.
 const BEGINNINGS: u32 = 20;
@@ -26,17 +29,57 @@ type Script = &'static [(u32, u64, usize)];
 const LETTERS: Script = &[(0x61, 26, 1)];
 const UNICODE: Script = &[(0x61, 26, 1), (0x430, 32, 2), (0x4e00, 20_992, 3), (0x1f600, 80, 4)];
 
+/// The least and the most that LZ4 leaves of values that compress.
+pub(crate) const COMPRESSIBLE: RangeInclusive<f64> = 0.05..=0.95;
+
+/// How many fresh bytes, and how many after them that always are the same, so that LZ4 leaves this share of many. For the others it
+/// writes four bytes, and five from 15 fresh ones on, of which about one is found elsewhere together with them.
+fn periods(share: f64) -> (usize, usize) {
+    let share = share.clamp(*COMPRESSIBLE.start(), *COMPRESSIBLE.end());
+    let fresh = |written: f64| ((24.0 * share - written) / (1.0 - share)).max(6.0).round();
+    let written = if fresh(3.0) < 15.0 { 3.0 } else { 4.0 };
+    let fresh = fresh(written);
+    (fresh as usize, ((fresh + written) / share - fresh).round() as usize)
+}
+
+/// Streams that compress, each with how many of its bytes are fresh and how many are not.
+type Compressible<T> = Mutex<Vec<((usize, usize), &'static T)>>;
+
+/// The stream with these periods, made of `stream` if there is none that is as long.
+fn compressible<T: ?Sized>(
+    made: &Compressible<T>,
+    stream: &[u8],
+    share: f64,
+    make: impl Fn(Vec<u8>) -> &'static T,
+    length: impl Fn(&T) -> usize,
+) -> &'static T {
+    let (fresh, same) = periods(share);
+    let mut made = made.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_it =
+        |(periods, one): &((usize, usize), &'static T)| *periods == (fresh, same) && length(one) >= stream.len();
+    if let Some((_, found)) = made.iter().find(|one| is_it(one)) {
+        return found;
+    }
+    let bytes = stream.iter().enumerate().map(|(at, byte)| match (at % (fresh + same)).checked_sub(fresh) {
+        Some(at) => stream.get(at).copied().unwrap_or(*byte),
+        None => *byte,
+    });
+    let one = make(bytes.collect());
+    made.push(((fresh, same), one));
+    one
+}
+
 /// The blobs of a column that follow from a number.
 #[derive(Clone, Copy, Debug)]
 pub struct Blobs {
     stream: &'static [u8],
-    length: Length,
+    length: Amount,
     plus: i64,
 }
 
 impl Blobs {
     /// Blobs of `length` bytes; `plus` seeds another sequence.
-    pub fn new(length: impl Into<Length>, plus: i64) -> Blobs {
+    pub fn new(length: impl Into<Amount>, plus: i64) -> Blobs {
         let length = length.into();
         static STREAM: Mutex<&[u8]> = Mutex::new(&[]);
         let mut stream = STREAM.lock().unwrap_or_else(PoisonError::into_inner);
@@ -47,8 +90,16 @@ impl Blobs {
         Blobs { stream: *stream, length, plus }
     }
 
+    /// Blobs of which LZ4 leaves about this share.
+    #[must_use]
+    pub fn compressible(self, share: f64) -> Blobs {
+        static STREAMS: Compressible<[u8]> = Mutex::new(Vec::new());
+        let stream = compressible(&STREAMS, self.stream, share, |bytes| bytes.leak(), <[u8]>::len);
+        Blobs { stream, ..self }
+    }
+
     /// How many bytes they have.
-    pub fn length(&self) -> Length {
+    pub fn length(&self) -> Amount {
         self.length
     }
 
@@ -77,7 +128,7 @@ pub struct UniqueBlobs {
 
 impl UniqueBlobs {
     /// How many bytes they have.
-    pub fn length(&self) -> Length {
+    pub fn length(&self) -> Amount {
         self.blobs.length
     }
 
@@ -99,7 +150,7 @@ impl UniqueBlobs {
 #[derive(Clone, Copy, Debug)]
 pub struct Texts {
     stream: &'static str,
-    length: Length,
+    length: Amount,
     plus: i64,
     beginnings: u32,
     /// Bytes from one beginning to the next.
@@ -111,7 +162,7 @@ pub struct Texts {
 
 impl Texts {
     /// Texts of `length` lower-case letters; `plus` seeds another sequence.
-    pub fn letters(length: impl Into<Length>, plus: i64) -> Texts {
+    pub fn letters(length: impl Into<Amount>, plus: i64) -> Texts {
         let length = length.into();
         static STREAM: Mutex<&str> = Mutex::new("");
         let letters = |needed: usize| {
@@ -147,8 +198,16 @@ impl Texts {
         Texts { stream, length: length.into(), plus, beginnings, stride: GROUP, within, script: UNICODE }
     }
 
+    /// Texts of letters of which LZ4 leaves about this share.
+    #[must_use]
+    pub fn compressible(self, share: f64) -> Texts {
+        static STREAMS: Compressible<str> = Mutex::new(Vec::new());
+        let make = |bytes| String::from_utf8(bytes).unwrap_or_default().leak() as &str;
+        Texts { stream: compressible(&STREAMS, self.stream.as_bytes(), share, make, str::len), ..self }
+    }
+
     /// How many bytes they have.
-    pub fn length(&self) -> Length {
+    pub fn length(&self) -> Amount {
         self.length
     }
 
@@ -197,7 +256,7 @@ pub struct UniqueTexts {
 
 impl UniqueTexts {
     /// How many bytes they have.
-    pub fn length(&self) -> Length {
+    pub fn length(&self) -> Amount {
         self.texts.length
     }
 
@@ -320,6 +379,50 @@ mod tests {
         assert_eq!([1, 2, 9].map(|length| Texts::unicode(length, 0).unique().distinct()), [26, 32, 32 * 20_992 * 80]);
         assert_eq!([0, 2, 8].map(|length| Blobs::new(length, 0).unique().distinct()), [1, 65_536, 1 << 63]);
         assert!(Texts::letters(40, 0).unique().distinct() > 1 << 60);
+    }
+
+    /// The share that LZ4 leaves of values one after the other, as of a frame or a file.
+    fn left<'a>(values: impl Iterator<Item = &'a [u8]>) -> f64 {
+        let all: Vec<u8> = values.flatten().copied().collect();
+        lz4_flex::block::compress(&all).len() as f64 / all.len() as f64
+    }
+
+    #[test]
+    fn lz4_leaves_the_share_that_was_asked_for_of_one_long_value_and_of_many_short_ones() {
+        for share in [0.05, 0.1, 0.25, 0.5, 0.75, 0.95] {
+            let near = |found: f64, length: f64, what: &str| {
+                // What is always the same is new once.
+                let due = share + periods(share).1 as f64 / length;
+                assert!((found - due).abs() < 0.035, "{what}: {found} instead of {due}");
+            };
+            for length in [4_096, 65_536] {
+                let (texts, blobs) =
+                    (Texts::letters(length, 3).compressible(share), Blobs::new(length, 3).compressible(share));
+                near(left([texts.of(7).as_bytes()].into_iter()), length as f64, "a text");
+                near(left([blobs.of(7)].into_iter()), length as f64, "a blob");
+            }
+            let (texts, blobs) = (Texts::letters(500, 3).compressible(share), Blobs::new(500, 3).compressible(share));
+            near(left((0..30).map(|number| texts.of(number).as_bytes())), 15_000.0, "texts");
+            near(left((0..30).map(|number| blobs.of(number))), 15_000.0, "blobs");
+        }
+        assert!(left([Blobs::new(65_536, 3).of(7)].into_iter()) > 0.99, "others do not compress");
+    }
+
+    #[test]
+    fn values_that_compress_differ_have_their_length_and_are_unique_where_they_must_be() {
+        let (texts, blobs) = (
+            Texts::letters("uniform(200..300)".parse::<Amount>().unwrap(), 1).compressible(0.1),
+            Blobs::new(9, 1).compressible(0.1),
+        );
+        let different: HashSet<&str> = (0..1_000).map(|number| texts.of(number)).collect();
+        assert!(different.len() >= 997 && different.iter().all(|text| (200..=300).contains(&text.len())));
+        let (texts, blobs, mut room) = (texts.unique(), blobs.unique(), vec![0; 300]);
+        let texts: HashSet<String> = (0..5_000).map(|number| texts.of(number, &mut room).to_owned()).collect();
+        let blobs: HashSet<Vec<u8>> = (0..5_000).map(|number| blobs.of(number, &mut room).to_vec()).collect();
+        assert_eq!((texts.len(), blobs.len()), (5_000, 5_000));
+        let before = Blobs::new(50, 1).compressible(0.3).of(9).to_vec();
+        let _ = Blobs::new(5_000_000, 1).compressible(0.3);
+        assert_eq!(Blobs::new(50, 1).compressible(0.3).of(9), before);
     }
 
     #[test]

@@ -2,17 +2,20 @@
 
 use std::ops::Range;
 
+use crate::column::{seed as seed_of, word};
 use crate::load::{LoadPart, Numbers, READ_BACK_ROWS};
 use crate::order::{DEFAULT_EXPONENT, Keys, Order};
+use crate::scenario::{KEY_BITS, stored};
 use crate::turns::Turns;
-use crate::{Permutation, Scenario, Statement};
+use crate::{Amount, Permutation, Scenario, Statement};
 
 /// One statement to issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Issue {
     /// Index into the scenario's statements.
     pub statement: usize,
-    /// The key that its values follow from.
+    /// The key that its values follow from. If its answer is drawn for each execution, what is drawn is in the upper bits
+    /// ([`Answer::key`](crate::Answer::key)).
     pub key: u64,
 }
 
@@ -52,7 +55,9 @@ struct Ask {
     /// The first key of the warm-up, and how many there are.
     warm: Range<u64>,
     /// Rows of a key.
-    rows: u64,
+    rows: Amount,
+    /// Whether the answer is drawn for each execution.
+    is_drawn: bool,
     loads: bool,
     reads_back: bool,
     /// The statement whose keys it has, if they are not its own.
@@ -70,12 +75,18 @@ struct Ways {
 #[error("{0}")]
 pub struct WorkloadError(pub(crate) String);
 
+/// Makes what is drawn for an issue independent of its key.
+const DRAWN_SEED: u64 = 0x0064_7261_776e;
+
 fn statements_were(count: u64) -> String {
     if count == 1 { "1 statement was".to_owned() } else { format!("{count} statements were") }
 }
 
 /// The most statements, and the most keys of one.
 pub(crate) const MOST: u64 = 1 << 40;
+
+/// The most keys of a statement that loads drawn numbers of rows: the number up to each is kept.
+const MOST_DRAWN: u64 = 1 << 24;
 
 impl Workload {
     /// Divides `count` statements and `warmup` before them; `seed` chooses the order of the keys.
@@ -102,7 +113,10 @@ impl Workload {
             )));
         }
         let numbered = statements.iter().any(|one| one.order == Order::Sequential);
-        let is_once = |one: &Statement| one.keys.is_none() && one.keys_of.is_none() && one.order == Order::Permuted;
+        let is_drawn = |one: &Statement| one.expect.as_ref().is_some_and(|expect| expect.answer().is_drawn());
+        let is_once = |one: &Statement| {
+            one.keys.is_none() && one.keys_of.is_none() && one.order == Order::Permuted && !is_drawn(one)
+        };
         let ways = (!statements.iter().all(is_once)).then(|| Ways { turns: numbered.then(|| Turns::new(&shares)) });
         let mut start = 0;
         let mut asks: Vec<Ask> = Vec::with_capacity(statements.len());
@@ -116,7 +130,16 @@ impl Workload {
                 Keys::new(count, statement.order, exponent, numbered || count > share, seed.wrapping_add(index as u64));
             let warm = 0..statements[of].keys.map_or(warmup, |keys| keys.min(warmup));
             let (loads, reads_back) = (statement.load.is_some(), statement.read_back.is_some());
-            asks.push(Ask { share, start, keys, warm, rows: statement.stored(), loads, reads_back, keys_of });
+            let (rows, is_drawn) = (statement.amount(), is_drawn(statement));
+            if loads && rows.is_drawn() && keys.count.max(warm.end) > MOST_DRAWN {
+                return Err(WorkloadError(format!(
+                    "the statement {} of the scenario {name} has {} keys with {rows} rows each; at most {MOST_DRAWN} keys with drawn \
+                     rows are possible: set keys to fewer",
+                    statement.name,
+                    keys.count.max(warm.end)
+                )));
+            }
+            asks.push(Ask { share, start, keys, warm, rows, is_drawn, loads, reads_back, keys_of });
             start += if keys_of.is_none() { keys.count } else { 0 };
         }
         for ask in asks.iter_mut().filter(|ask| ask.keys_of.is_none()) {
@@ -178,7 +201,20 @@ impl Workload {
 
     /// The key of a statement's issue with this number, from 0 to below its share.
     fn key(&self, statement: usize, number: u64) -> u64 {
-        self.asks.get(statement).map_or(number, |ask| ask.start + ask.keys.key(number))
+        self.asks.get(statement).map_or(number, |ask| ask.start + ask.keys.key(number) + self.drawn(ask, number))
+    }
+
+    /// What is drawn for the issue with this number, above the bits of its key.
+    fn drawn(&self, ask: &Ask, number: u64) -> u64 {
+        if !ask.is_drawn {
+            return 0;
+        }
+        word(seed_of(number, self.seed.cast_signed()), DRAWN_SEED) >> KEY_BITS << KEY_BITS
+    }
+
+    /// The keys of all issues of statement `index`, with what was drawn for each.
+    pub(crate) fn keys_issued(&self, index: usize) -> impl Iterator<Item = u64> {
+        (0..self.share(index)).map(move |number| self.key(index, number))
     }
 
     /// What ticket `0..warmup` issues before the window: the same mix, on keys after the window's, which are loaded if the
@@ -186,8 +222,10 @@ impl Workload {
     #[inline]
     pub fn warmup_issue(&self, ticket: u64) -> Issue {
         let (statement, _) = self.warmup_turns.whose(ticket);
-        let warm = self.asks.get(statement).map_or(0..1, |ask| ask.warm.clone());
-        Issue { statement, key: warm.start + ticket % (warm.end - warm.start).max(1) }
+        let Some(ask) = self.asks.get(statement) else { return Issue { statement, key: 0 } };
+        let warm = &ask.warm;
+        let key = warm.start + ticket % (warm.end - warm.start).max(1);
+        Issue { statement, key: key + self.drawn(ask, ticket) }
     }
 
     /// What to load before the warm-up, statement by statement.
@@ -195,7 +233,7 @@ impl Workload {
         let loading = self.asks.iter().enumerate().filter(|(_, ask)| ask.loads);
         let part = |(statement, ask): (usize, &Ask)| {
             let keys = [ask.start..ask.start + ask.keys.count, ask.warm.clone()];
-            LoadPart { statement, numbers: Numbers::Both(keys.map(|keys| keys.start * ask.rows..keys.end * ask.rows)) }
+            LoadPart { statement, numbers: Numbers::of(keys, ask.rows) }
         };
         loading.map(part).collect()
     }
@@ -205,7 +243,7 @@ impl Workload {
     pub fn read_back(&self) -> Vec<LoadPart> {
         let reading = self.asks.iter().enumerate().filter(|(_, ask)| ask.reads_back);
         let part = |(statement, ask): (usize, &Ask)| {
-            let written = ask.keys.sampled(ask.share) * ask.rows;
+            let written = ask.keys.sampled(ask.share) * ask.rows.most() as u64;
             // Another order than the window's, so that these are not the first rows written.
             let order = Permutation::new(written, !self.seed);
             let (start, keys, rows) = (ask.start, ask.keys, ask.rows);
@@ -216,9 +254,14 @@ impl Workload {
     }
 
     /// How many different rows statement `index` has written after so many issues. `None` if that is unknown, because keys repeat
-    /// and some issues are missing.
+    /// or differ in their rows, and some issues are missing.
     pub fn rows_written(&self, index: usize, issued: u64) -> Option<u64> {
-        Some(self.keys_used(index, issued)? * self.asks.get(index)?.rows)
+        let ask = self.asks.get(index)?;
+        if ask.rows.is_drawn() {
+            let rows = |key| stored(ask.rows, ask.start + key);
+            return (issued == ask.share).then(|| ask.keys.sum(issued, rows));
+        }
+        Some(self.keys_used(index, issued)? * ask.rows.most() as u64)
     }
 
     /// How many different keys statement `index` has had after so many issues. `None` if that is unknown.
@@ -235,10 +278,16 @@ impl Workload {
         self.asks.get(index).map_or([0..0, 0..0], |ask| [ask.start..ask.start + ask.keys.count, ask.warm.clone()])
     }
 
+    /// How many rows the keys of statement `index` have, at most.
+    pub(crate) fn rows_scanned(&self, index: usize) -> u64 {
+        let keys: u64 = self.keys(index).into_iter().map(|keys| keys.end - keys.start).sum();
+        keys * self.asks.get(index).map_or(0, |ask| ask.rows.most() as u64)
+    }
+
     /// The most rows that the tables hold after the window.
     pub fn rows(&self) -> u64 {
         let own = self.asks.iter().filter(|ask| ask.keys_of.is_none());
-        own.map(|ask| (ask.keys.count + ask.warm.end - ask.warm.start) * ask.rows).sum()
+        own.map(|ask| (ask.keys.count + ask.warm.end - ask.warm.start) * ask.rows.most() as u64).sum()
     }
 }
 
@@ -449,7 +498,7 @@ mod tests {
     fn a_partition_is_loaded_row_by_row() {
         let rows = |select: &mut Statement| {
             select.keys = Some(10);
-            select.expect.as_mut().unwrap().rows = Some(100);
+            select.expect.as_mut().unwrap().rows = Some(100.into());
             // Not the table of the inserts, whose keys are numbers of these rows.
             select.load.as_mut().unwrap().cql = "INSERT INTO cqldyno.rows (pk, v1, v2) VALUES (?, ?, ?)".to_owned();
         };
@@ -459,5 +508,48 @@ mod tests {
         assert!((0..1_000).map(|row| part.key(row)).eq(0..1_000));
         assert!((1_000..2_000).map(|row| part.key(row)).eq(51_000..52_000), "those of the warm-up's keys 510..520");
         assert_eq!(workload.rows(), 2_000 + 500 + 30);
+    }
+
+    #[test]
+    fn exactly_the_drawn_rows_of_each_key_are_loaded_and_what_issues_read_and_write_is_added_up() {
+        let mut scenario = builtin("rows").unwrap();
+        let select = &mut scenario.statements[0];
+        (select.keys, select.order) = (Some(60), Order::Uniform);
+        let expect = select.expect.as_mut().unwrap();
+        expect.rows = Some("uniform(1..20)".parse().unwrap());
+        let workload = Workload::new(&scenario, 1_000, 30, 7).unwrap();
+        let answer = scenario.statements[0].answer();
+        let part = &workload.load()[0];
+        let numbers: Vec<u64> = (0..part.rows()).map(|index| part.key(index)).collect();
+        let keys = workload.keys(0).into_iter().flatten();
+        let due: Vec<u64> = keys.flat_map(|key| answer.places(key).map(move |place| key * 20 + place)).collect();
+        assert_eq!(numbers, due);
+        let sum: u64 = (0..1_000).map(|ticket| answer.rows(workload.issue(ticket).key)).sum();
+        assert_eq!(scenario.issued(&workload, 0, 1_000), (sum..=sum, 1_000..=1_000));
+        assert_eq!(scenario.issued(&workload, 0, 999).0, 0..=999 * 20, "some are missing, and nobody knows which");
+        scenario.page_size = Some(7);
+        let pages: u64 = (0..1_000).map(|ticket| answer.rows(workload.issue(ticket).key) / 7 + 1).sum();
+        assert_eq!(scenario.issued(&workload, 0, 1_000).1, pages..=pages);
+    }
+
+    #[test]
+    fn the_rows_of_batches_of_drawn_sizes_are_counted_once_per_key_and_read_back() {
+        let mut scenario = builtin("writes").unwrap();
+        let insert = &mut scenario.statements[0];
+        (insert.operation, insert.size) = (crate::Operation::Batch, Some("zipf(2..10)".parse().unwrap()));
+        for (keys, order) in [(None, Order::Permuted), (Some(40), Order::Zipf), (Some(40), Order::Sequential)] {
+            (scenario.statements[0].keys, scenario.statements[0].order) = (keys, order);
+            let workload = Workload::new(&scenario, 300, 0, 7).unwrap();
+            let answer = scenario.statements[0].answer();
+            let keys: HashSet<u64> = (0..300).map(|ticket| workload.issue(ticket).key).collect();
+            let written: HashSet<u64> =
+                keys.iter().flat_map(|key| answer.places(*key).map(move |place| key * 10 + place)).collect();
+            assert_eq!(workload.rows_written(0, 300), Some(written.len() as u64));
+            assert_eq!(workload.rows_written(0, 299), None);
+            let issued: u64 = (0..300).map(|ticket| answer.rows(workload.issue(ticket).key)).sum();
+            assert_eq!(scenario.issued(&workload, 0, 300), (issued..=issued, 300..=300));
+            let part = &workload.read_back()[0];
+            assert!((0..part.rows()).all(|index| written.contains(&part.key(index))));
+        }
     }
 }

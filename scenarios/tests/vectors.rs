@@ -6,7 +6,9 @@
 use std::fs;
 use std::num::NonZeroU64;
 
-use cqldyno_scenarios::{Blobs, Column, Issue, Kind, Length, Operation, Scenario, Statement, Texts, Workload, builtin};
+use cqldyno_scenarios::{
+    Amount, Answer, Blobs, By, Column, Issue, Kind, Operation, Scenario, Statement, Texts, Workload, builtin,
+};
 use serde_json::{Value, json};
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/vectors.json");
@@ -115,8 +117,8 @@ cql = "INSERT INTO a.lengths (name, short, long, raw) VALUES (?, ?, ?, ?)"
 values = [
     { type = "text", length = "uniform(9..20)", plus = 2 },
     { type = "ascii", length = "exponential(0..40)" },
-    { type = "text", length = "gaussian(10..40)", plus = 3 },
-    { type = "blob", length = "uniform(0..9)" },
+    { type = "text", length = "gaussian(10..40)", plus = 3, compressible = 0.3 },
+    { type = "blob", length = "uniform(0..90)", compressible = 0.11 },
 ]
 
 [[statement]]
@@ -136,6 +138,61 @@ columns = [{ type = "int", by = "place" }, { type = "text", length = 24, by = "k
 [statement.load]
 cql = "INSERT INTO a.rows (pk, place) VALUES (?, ?)"
 values = [{ type = "bigint", by = "key", times = -3, plus = 1 }, { type = "int", by = "place" }]
+
+[[statement]]
+name = "some"
+keys = 300
+order = "uniform"
+cql = "SELECT place, name FROM a.rows WHERE pk = ?"
+values = [{ type = "bigint" }]
+
+[statement.expect]
+rows = "zipf(1..40)"
+columns = [{ type = "int", by = "place" }, { type = "list", of = { type = "text", length = "zipf(0..9)" }, length = "uniform(1..5)" }]
+
+[statement.load]
+cql = "INSERT INTO a.rows (pk, place) VALUES (?, ?)"
+values = [{ type = "bigint", by = "key" }, { type = "int", by = "place" }]
+
+[[statement]]
+name = "part"
+keys_of = "some-more"
+cql = "SELECT place, name FROM a.rows WHERE pk = ? AND place >= ? AND place <= ? AND name IN ? LIMIT ?"
+values = [
+    { type = "bigint" },
+    { type = "int", by = "place", at = 0 },
+    { type = "int", by = "place", at = -1 },
+    { type = "each", of = { type = "text", length = 9 } },
+    { type = "int", by = "rows" },
+]
+
+[statement.expect]
+rows = "uniform(1..9)"
+from = "exponential(0..8)"
+stored = "gaussian(10..30)"
+columns = [{ type = "int", by = "place" }]
+
+[[statement]]
+name = "some-more"
+cql = "SELECT place FROM a.rows WHERE pk = ? LIMIT 7"
+values = [{ type = "bigint" }]
+
+[statement.expect]
+rows = 7
+last = true
+stored = "gaussian(10..30)"
+columns = [{ type = "int", by = "place" }]
+
+[statement.load]
+cql = "INSERT INTO a.rows (pk, place) VALUES (?, ?)"
+values = [{ type = "bigint", by = "key" }, { type = "int", by = "place" }]
+
+[[statement]]
+name = "batch"
+operation = "batch"
+size = "uniform(2..10)"
+cql = "INSERT INTO a.line (pk, place) VALUES (?, ?)"
+values = [{ type = "bigint", by = "key" }, { type = "int", by = "place" }]
 
 [[statement]]
 name = "update"
@@ -158,20 +215,22 @@ fn value(column: &Column, row: u64, rows: u64) -> String {
     if column.is_null(number) {
         return "null".to_owned();
     }
-    written(&column.kind, number, column.unique)
+    written(&column.kind, number, column.unique, column.compressible)
 }
 
-fn written(kind: &Kind, number: u64, unique: bool) -> String {
+fn written(kind: &Kind, number: u64, unique: bool, compressible: Option<f64>) -> String {
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    let text = |texts: Texts, length: Length| {
+    let text = |texts: Texts, length: Amount| {
         let mut room = vec![0; length.most()];
+        let texts = compressible.map_or(texts, |share| texts.compressible(share));
         if unique { texts.unique().of(number, &mut room).to_owned() } else { texts.of(number).to_owned() }
     };
-    let elements = |length: NonZeroU64, kinds: &[&Kind], unique: &[bool]| {
-        let numbers = (0..length.get()).map(|index| Kind::element(number, length, index));
+    let elements = |length: Amount, kinds: &[&Kind], unique: &[bool]| {
+        let count = length.of(number, kind.plus());
+        let numbers = (0..count).map(|index| Kind::element(number, length.most(), index));
         let mut each: Vec<String> = numbers
             .map(|number| {
-                let parts = kinds.iter().zip(unique).map(|(kind, one)| written(kind, number, *one));
+                let parts = kinds.iter().zip(unique).map(|(kind, one)| written(kind, number, *one, None));
                 parts.collect::<Vec<_>>().join(", ")
             })
             .collect();
@@ -211,16 +270,20 @@ fn written(kind: &Kind, number: u64, unique: bool) -> String {
         }
         Kind::Blob { length, plus } => {
             let (blobs, mut room) = (Blobs::new(length, plus), vec![0; length.most()]);
+            let blobs = compressible.map_or(blobs, |share| blobs.compressible(share));
             hex(if unique { blobs.unique().of(number, &mut room) } else { blobs.of(number) })
         }
         Kind::List { ref of, length } => elements(length, &[of], &[false]),
         Kind::Set { ref of, length } => elements(length, &[of], &[true]),
         Kind::Map { ref keys, ref of, length } => elements(length, &[keys, of], &[true, false]),
         Kind::Tuple { ref of } | Kind::Udt { ref of } => {
-            elements(NonZeroU64::MIN, &of.iter().collect::<Vec<_>>(), &vec![false; of.len()])
+            elements(1.into(), &of.iter().collect::<Vec<_>>(), &vec![false; of.len()])
         }
-        Kind::Vector { length, times, plus } => elements(length, &[&Kind::Float { times, plus }], &[false]),
+        Kind::Vector { length, times, plus } => {
+            elements((length.get() as usize).into(), &[&Kind::Float { times, plus }], &[false])
+        }
         Kind::Partition { rows } => Kind::partition(number, rows).to_string(),
+        Kind::Each { .. } | Kind::Token {} => unreachable!("only bound values are lists of each, or tokens"),
         Kind::Null {} => return "null".to_owned(),
     };
     match kind.all().len() > 1 || matches!(kind, Kind::Vector { .. }) {
@@ -229,15 +292,26 @@ fn written(kind: &Kind, number: u64, unique: bool) -> String {
     }
 }
 
-/// What is bound and what must come back for the last row of a key.
+/// The places of the rows that one issue writes or reads, and what is bound and what must come back for the last of them.
 fn row(statement: &Statement, Issue { key, .. }: Issue) -> Value {
-    let rows = statement.stored();
-    let last = key * rows + rows - 1;
-    let (row, together) = if statement.operation == Operation::Batch { (last, rows) } else { (key, 1) };
-    let values: Vec<String> = statement.values.iter().map(|column| value(column, row, together)).collect();
+    let (answer, key) = ((statement.answer(), key), Answer::key(key));
+    let (places, rows) = (answer.0.places(answer.1), answer.0.most());
+    let last = key * rows + places.end - 1;
+    let numbers: Vec<u64> = places.clone().map(|place| key * rows + place).collect();
+    let bound = |column: &Column| match (&column.kind, column.at) {
+        _ if statement.operation == Operation::Batch => value(column, last, rows),
+        (Kind::Each { of }, _) => {
+            let each = numbers.iter().map(|number| written(of, *number, column.unique, None)).collect::<Vec<_>>();
+            format!("list [{}]", each.join(", "))
+        }
+        (_, Some(at)) => value(column, numbers[at.rem_euclid(numbers.len() as i64) as usize], rows),
+        _ if column.by == By::Rows => value(column, numbers.len() as u64, rows),
+        _ => value(column, key, 1),
+    };
+    let values: Vec<String> = statement.values.iter().map(bound).collect();
     let expected = statement.expect.as_ref().map(|expect| &expect.columns[..]).unwrap_or_default();
     let expected: Vec<String> = expected.iter().map(|column| value(column, last, rows)).collect();
-    json!({ "values": values, "expected": expected })
+    json!({ "places": [places.start, places.end], "values": values, "expected": expected })
 }
 
 fn vector(scenario: &Scenario, seed: u64) -> Value {

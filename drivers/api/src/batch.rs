@@ -8,12 +8,25 @@ pub struct BatchRows<'a> {
     values: &'a [Value<'a>],
     width: usize,
     rows: usize,
+    is_logged: bool,
 }
 
 impl<'a> BatchRows<'a> {
     /// `values` has those of `rows` rows in turn, as many for each; the rest is ignored.
     pub fn new(values: &'a [Value<'a>], rows: usize) -> BatchRows<'a> {
-        BatchRows { values, width: values.len().checked_div(rows).unwrap_or_default(), rows }
+        BatchRows { values, width: values.len().checked_div(rows).unwrap_or_default(), rows, is_logged: false }
+    }
+
+    /// The same rows for a logged batch.
+    #[must_use]
+    pub fn logged(self) -> BatchRows<'a> {
+        BatchRows { is_logged: true, ..self }
+    }
+
+    /// Whether the batch is to be a logged one.
+    #[inline]
+    pub fn is_logged(&self) -> bool {
+        self.is_logged
     }
 
     /// The number of rows.

@@ -68,8 +68,8 @@ pub trait Session: Send + Sync + 'static {
         rows: &mut Rows,
     ) -> impl Future<Output = Result<(), DriverError>> + Send;
 
-    /// Executes `statement` once for every row in one unlogged BATCH, with the driver's own API for batches; returned rows are
-    /// dropped. A driver that has batches declares [`crate::Capability::Batch`].
+    /// Executes `statement` once for every row in one BATCH, unlogged or [logged](BatchRows::is_logged), with the driver's own API for
+    /// batches; returned rows are dropped. A driver that has batches declares [`crate::Capability::Batch`].
     ///
     /// # Errors
     /// The server's or the driver's error, by kind; the default returns one.

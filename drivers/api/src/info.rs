@@ -31,7 +31,7 @@ pub enum Capability {
     Tls,
     /// Sends nothing, so that no cluster is needed (noop).
     Offline,
-    /// Sends several rows of a prepared statement as one unlogged BATCH.
+    /// Sends several rows of a prepared statement as one BATCH, unlogged or logged.
     Batch,
     /// Takes values with a statement that was not prepared.
     Unprepared,

@@ -11,6 +11,7 @@ mod info;
 mod items;
 mod options;
 mod rows;
+pub mod token;
 mod value;
 pub mod varint;
 mod words;

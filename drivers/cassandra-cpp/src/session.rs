@@ -94,7 +94,8 @@ impl Session for CassandraCppSession {
     }
 
     async fn batch(&self, prepared: &CassandraCppStatement, rows: BatchRows<'_>) -> Result<(), DriverError> {
-        let mut batch = self.session.batch(BatchType::UNLOGGED);
+        let kind = if rows.is_logged() { BatchType::LOGGED } else { BatchType::UNLOGGED };
+        let mut batch = self.session.batch(kind);
         if let Some(consistency) = self.consistency {
             batch.set_consistency(consistency).map_err(errors::at_bind)?;
         }

@@ -156,8 +156,8 @@ impl Session for CdrsTokioSession {
     }
 
     async fn batch(&self, statement: &CdrsTokioStatement, rows: BatchRows<'_>) -> Result<(), DriverError> {
-        let mut batch =
-            BatchQueryBuilder::new().with_batch_type(BatchType::Unlogged).with_consistency(self.consistency);
+        let kind = if rows.is_logged() { BatchType::Logged } else { BatchType::Unlogged };
+        let mut batch = BatchQueryBuilder::new().with_batch_type(kind).with_consistency(self.consistency);
         for row in rows.iter() {
             let values = values::bind(row).unwrap_or(QueryValues::SimpleValues(Vec::new()));
             batch = batch.add_query_prepared(&statement.prepared, values);

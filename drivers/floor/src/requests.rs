@@ -16,7 +16,8 @@ const EXECUTE: u8 = 0x0A;
 const BATCH: u8 = 0x0D;
 const AUTH_RESPONSE: u8 = 0x0F;
 
-/// Kind of a BATCH (section 4.1.7).
+/// Kinds of a BATCH (section 4.1.7).
+const LOGGED: u8 = 0;
 const UNLOGGED: u8 = 1;
 /// Kind of a statement in a BATCH.
 const PREPARED: u8 = 1;
@@ -114,7 +115,7 @@ pub(crate) fn query_values(
     })
 }
 
-/// An unlogged BATCH of one prepared statement: section 4.1.7.
+/// A BATCH of one prepared statement: section 4.1.7.
 pub(crate) fn batch(
     id: &[u8],
     execute: &ExecuteTemplate,
@@ -123,7 +124,7 @@ pub(crate) fn batch(
     out: &mut Vec<u8>,
 ) -> Result<(), DriverError> {
     frame(BATCH, out, |out| {
-        out.push(UNLOGGED);
+        out.push(if rows.is_logged() { LOGGED } else { UNLOGGED });
         out.extend_from_slice(&short(rows.len())?);
         for row in rows.iter() {
             out.push(PREPARED);

@@ -59,6 +59,7 @@ const (
 	TypeUUID      = gocql.TypeUUID
 	TypeVarchar   = gocql.TypeVarchar
 	TypeVarint    = gocql.TypeVarint
+	LoggedBatch   = gocql.LoggedBatch
 	UnloggedBatch = gocql.UnloggedBatch
 )
 

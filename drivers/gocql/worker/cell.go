@@ -154,10 +154,7 @@ func (c *cell) carryOut() (string, error) {
 func (c *cell) prepare(bench *bench) error {
 	for i := range c.job.Scenario.Statements {
 		of := &c.job.Scenario.Statements[i]
-		one := prepared{of: of, rows: of.Rows(), values: workload.Generators(of.Values, 1)}
-		if of.Operation == workload.Batch {
-			one.values = workload.Generators(of.Values, one.rows)
-		}
+		one := prepared{of: of, values: workload.Generators(of.Values, of.Stored())}
 		if of.Expect != nil {
 			one.expect = workload.Generators(of.Expect.Columns, of.Stored())
 		}
@@ -300,9 +297,9 @@ func (r *run) connects() {
 		}
 		issue := r.issue(ticket)
 		of, rows := &r.prepared[issue.Statement], one.rows[issue.Statement]
-		rows.begin(issue.Key, of.of.Expect)
+		rows.begin(issue.Key, of.of)
 		issued := r.counts.now()
-		values := bind(r.driver, of.values, issue.Key, one.values)
+		values := bind(r.driver, of.values, of.of, issue.Key, one.values)
 		came, err := r.firstAnswer(r.prepared, issue.Statement, values, rows, r.counts)
 		if err == nil {
 			err = rows.finish()

@@ -44,8 +44,8 @@ type Statement interface {
 	Targets(cells []workload.Value) []any
 	// Execute binds values, sends, and has every column of every row decoded into rows.
 	Execute(values []any, rows *Rows) error
-	// Batch sends the rows of values as one unlogged batch.
-	Batch(values [][]any) error
+	// Batch sends the rows of values as one batch.
+	Batch(values [][]any, logged bool) error
 }
 
 // Options are how an adapter connects.

@@ -16,7 +16,6 @@ type prepared struct {
 	of        *workload.Statement
 	values    []workload.Generator
 	expect    []workload.Generator
-	rows      uint64
 }
 
 // made is the statement on a session: prepared, unless the driver is to be given its text each time.
@@ -145,11 +144,16 @@ func newSlot(r *run) *slot {
 	return s
 }
 
-// bind makes the values of the row with this number, in room that the next statement takes again.
-func bind(driver Driver, columns []workload.Generator, row uint64, room []any) []any {
+// bind makes the values of the row with this number or, of a statement, those for the key of an issue, in room that the next one takes
+// again.
+func bind(driver Driver, columns []workload.Generator, of *workload.Statement, row uint64, room []any) []any {
 	var value workload.Value
 	for i := range columns {
-		columns[i].Put(row, &value)
+		if of == nil {
+			columns[i].Put(row, &value)
+		} else {
+			columns[i].PutBound(of, row, &value)
+		}
 		room[i] = value.Any()
 		if room[i] == nil && value.Kind != workload.Null {
 			room[i] = driver.Value(value)
@@ -161,22 +165,23 @@ func bind(driver Driver, columns []workload.Generator, row uint64, room []any) [
 // execute issues a statement; it says when the answer came, and what was wrong with it.
 func (s *slot) execute(issue workload.Issue) (int64, error) {
 	one, rows := &s.run.prepared[issue.Statement], s.rows[issue.Statement]
-	rows.begin(issue.Key, one.of.Expect)
+	rows.begin(issue.Key, one.of)
 	var came int64
 	var err error
 	switch one.of.Operation {
 	case workload.Batch:
-		batch := make([][]any, one.rows)
+		_, size := one.of.Places(issue.Key)
+		batch := make([][]any, size)
 		for i := range batch {
-			batch[i] = bind(s.run.driver, one.values, issue.Key*one.rows+uint64(i), make([]any, len(one.values)))
+			batch[i] = bind(s.run.driver, one.values, nil, issue.Key*one.of.Stored()+uint64(i), make([]any, len(one.values)))
 		}
-		err = one.statement.Batch(batch)
+		err = one.statement.Batch(batch, one.of.Logged)
 		came = s.run.counts.now()
 	case workload.Connect:
-		values := bind(s.run.driver, one.values, issue.Key, s.values)
+		values := bind(s.run.driver, one.values, one.of, issue.Key, s.values)
 		came, err = s.run.firstAnswer([]prepared{*one}, 0, values, rows, s.run.counts)
 	default:
-		values := bind(s.run.driver, one.values, issue.Key, s.values)
+		values := bind(s.run.driver, one.values, one.of, issue.Key, s.values)
 		err = one.statement.Execute(values, rows)
 		came = s.run.counts.now()
 	}

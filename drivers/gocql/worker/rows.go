@@ -37,16 +37,15 @@ func newRows(name string, statement Statement, expect []workload.Generator) *Row
 }
 
 // begin expects what the statement does for a key.
-func (r *Rows) begin(key uint64, of *workload.Expectation) {
+func (r *Rows) begin(issued uint64, of *workload.Statement) {
+	key := workload.KeyOf(issued)
 	r.key, r.first, r.count, r.came, r.wrong, r.others = key, key, 0, 0, nil, nil
 	if r.expect == nil {
 		return
 	}
-	r.count = 1
-	if of != nil {
-		r.first, r.count, r.descends = key*of.Stored+of.From, of.Rows, of.Descending
-		r.counts, r.anyOrder = of.Check == "count", of.Check == "content"
-	}
+	from, to := of.Places(issued)
+	r.first, r.count, r.descends = key*of.Stored()+from, to-from, of.Expect.Descending
+	r.counts, r.anyOrder = of.Expect.Check == "count", of.Expect.Check == "content"
 }
 
 // number is that of the row at a place of the answer.

@@ -115,7 +115,7 @@ func (s *fakeStatement) Execute(values []any, rows *Rows) error {
 	return nil
 }
 
-func (s *fakeStatement) Batch([][]any) error { return nil }
+func (s *fakeStatement) Batch([][]any, bool) error { return nil }
 
 // parent is what speaks with a worker.
 type parent struct {
@@ -315,7 +315,7 @@ func TestTheRightRowsInAnotherOrderAreToldFromWrongOnes(t *testing.T) {
 		{[]uint64{31, 30, 29}, "4 rows were expected, and 3 rows came back"},
 	} {
 		rows := newRows("day", nil, expect)
-		rows.begin(7, &workload.Expectation{Rows: 4, Stored: 4})
+		rows.begin(7, expecting(t, `{"rows":4}`))
 		for _, number := range one.numbers {
 			for column := range expect {
 				expect[column].Put(number, &rows.cells[column])
@@ -329,26 +329,36 @@ func TestTheRightRowsInAnotherOrderAreToldFromWrongOnes(t *testing.T) {
 	}
 }
 
+// expecting is a statement with this expectation.
+func expecting(t *testing.T, expect string) *workload.Statement {
+	t.Helper()
+	var statement workload.Statement
+	if err := json.Unmarshal([]byte(`{"expect":`+expect+`}`), &statement); err != nil {
+		t.Fatal(err)
+	}
+	return &statement
+}
+
 func TestAnAnswerMayBeAPartOfWhatAKeyHasAndInTheOtherOrder(t *testing.T) {
 	expect := workload.Generators([]workload.Column{{Type: "bigint", Times: 1, By: "row", PerKey: 1}}, 20)
 	for _, one := range []struct {
-		of      workload.Expectation
+		expect  string
 		numbers []uint64
 		right   bool
 	}{
-		{workload.Expectation{Rows: 2, Stored: 20, From: 5}, []uint64{145, 146}, true},
-		{workload.Expectation{Rows: 2, Stored: 20, From: 5}, []uint64{146, 145}, false},
-		{workload.Expectation{Rows: 2, Stored: 20, From: 18, Descending: true}, []uint64{159, 158}, true},
-		{workload.Expectation{Rows: 1, Stored: 20, From: 19}, []uint64{159}, true},
-		{workload.Expectation{Rows: 1, Stored: 20}, []uint64{7}, false},
-		{workload.Expectation{Rows: 3, Stored: 3, Check: "content"}, []uint64{22, 23, 21}, true},
-		{workload.Expectation{Rows: 3, Stored: 3, Check: "content"}, []uint64{23, 22, 21}, true},
-		{workload.Expectation{Rows: 3, Stored: 3, Check: "content"}, []uint64{22, 22, 21}, false},
-		{workload.Expectation{Rows: 2, Stored: 20, Check: "count"}, []uint64{1, 2}, true},
-		{workload.Expectation{Rows: 2, Stored: 20, Check: "count"}, []uint64{1}, false},
+		{`{"rows":2,"stored":20,"from":5}`, []uint64{145, 146}, true},
+		{`{"rows":2,"stored":20,"from":5}`, []uint64{146, 145}, false},
+		{`{"rows":2,"stored":20,"from":18,"descending":true}`, []uint64{159, 158}, true},
+		{`{"rows":1,"stored":20,"from":19}`, []uint64{159}, true},
+		{`{"rows":1,"stored":20}`, []uint64{7}, false},
+		{`{"rows":3,"stored":3,"check":"content"}`, []uint64{22, 23, 21}, true},
+		{`{"rows":3,"stored":3,"check":"content"}`, []uint64{23, 22, 21}, true},
+		{`{"rows":3,"stored":3,"check":"content"}`, []uint64{22, 22, 21}, false},
+		{`{"rows":2,"stored":20,"check":"count"}`, []uint64{1, 2}, true},
+		{`{"rows":2,"stored":20,"check":"count"}`, []uint64{1}, false},
 	} {
 		rows := newRows("day", nil, expect)
-		rows.begin(7, &one.of)
+		rows.begin(7, expecting(t, one.expect))
 		for _, number := range one.numbers {
 			expect[0].Put(number, &rows.cells[0])
 			rows.Row()

@@ -201,7 +201,7 @@ type Generator struct {
 	unique *uniques
 	// elements make those of a value, each of them so many times.
 	elements []Generator
-	length   uint64
+	length   Length
 }
 
 // Generators makes those of columns whose keys have so many rows.
@@ -214,12 +214,15 @@ func Generators(columns []Column, rows uint64) []Generator {
 }
 
 func newGenerator(column Column, rows uint64) Generator {
-	one := Generator{Column: column, Kind: Bigint, rows: rows, length: 1}
+	one := Generator{Column: column, Kind: Bigint, rows: rows, length: fixed(1)}
 	if at := slices.Index(kindNames[:], column.Type); at >= 0 {
 		one.Kind = Kind(at)
 	}
-	if column.Type == "ascii" {
+	switch column.Type {
+	case "ascii":
 		one.Kind = Text
+	case "each":
+		one.Kind = List
 	}
 	element := func(column Column, unique bool) {
 		column.Unique = unique
@@ -228,21 +231,27 @@ func newGenerator(column Column, rows uint64) Generator {
 	switch one.Kind {
 	case Text:
 		one.text = newTexts(column.Length, column.Plus, column.Unicode)
+		if column.Compressible > 0 {
+			one.text.stream = string(compressible([]byte(one.text.stream), column.Compressible))
+		}
 	case Blob:
 		one.blob = newBlobs(column.Length, column.Plus)
+		if column.Compressible > 0 {
+			one.blob.stream = compressible(one.blob.stream, column.Compressible)
+		}
 	case Map:
 		element(*column.KeyOf, true)
 		element(column.Of[0], false)
 	case List, Set, Tuple, UDT:
 		for _, of := range column.Of {
-			element(of, one.Kind == Set)
+			element(of, one.Kind == Set || column.Type == "each" && column.Unique)
 		}
 	case Vector:
 		element(Column{Type: "float", Times: column.Times, Plus: column.Plus}, false)
 	}
 	switch one.Kind {
 	case List, Set, Map, Vector:
-		one.length = uint64(max(column.Length.High, 1))
+		one.length = column.Length
 	}
 	if column.Unique {
 		one.unique = newUniques(&one)
@@ -298,6 +307,35 @@ func (g *Generator) Put(row uint64, into *Value) {
 	g.put(number, into)
 }
 
+// PutBound makes the value that a statement binds for the key of an issue.
+func (g *Generator) PutBound(of *Statement, issued uint64, into *Value) {
+	if of.Operation == Batch || g.At == nil && g.By != "rows" && g.Type != "each" {
+		g.Put(KeyOf(issued), into)
+		return
+	}
+	from, to := of.Places(issued)
+	first := KeyOf(issued)*of.Stored() + from
+	number := to - from
+	switch {
+	case g.By == "rows":
+	case g.Type == "each":
+		into.Kind, into.Items = List, make([]Value, to-from)
+		for i := range into.Items {
+			g.elements[0].put(g.number(first+uint64(i)), &into.Items[i])
+		}
+		return
+	case *g.At < 0:
+		number = g.number(first + to - from - uint64(-*g.At))
+	default:
+		number = g.number(first + uint64(*g.At))
+	}
+	if g.isNull(number) {
+		into.Kind = Null
+		return
+	}
+	g.put(number, into)
+}
+
 // day is the nanoseconds of one.
 const day = 86_400_000_000_000
 
@@ -338,11 +376,12 @@ func (g *Generator) put(number uint64, into *Value) {
 	case Timeuuid:
 		into.UUID = g.timeuuid(number)
 	case List, Set, Map, Tuple, UDT, Vector:
-		into.Items = make([]Value, 0, int(g.length)*len(g.elements))
-		for index := range g.length {
+		length := g.length.of(number, g.plus())
+		into.Items = make([]Value, 0, length*len(g.elements))
+		for index := range uint64(length) {
 			for i := range g.elements {
 				var item Value
-				g.elements[i].put(number*g.length+index, &item)
+				g.elements[i].put(number*uint64(g.length.High)+index, &item)
 				into.Items = append(into.Items, item)
 			}
 		}
@@ -429,15 +468,33 @@ func (l *Length) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-var distributions = []string{"uniform", "gaussian", "exponential"}
+var distributions = []string{"uniform", "gaussian", "exponential", "zipf"}
+
+func fixed(length int) Length { return Length{Low: length, High: length} }
 
 func (l *Length) of(number uint64, plus int64) int {
 	if l.Low == l.High {
 		return l.Low
 	}
-	seed := seedOf(number, plus)
+	seed, count := seedOf(number, plus), uint64(l.High-l.Low)+1
+	if l.distribution == "zipf" {
+		return l.Low + int(zipf(count, func(n uint64) uint64 { return word(seed, lengthSeed+n) }))
+	}
 	first, second := word(seed, lengthSeed), word(seed, lengthSeed+1)
-	return l.Low + int(drawn(l.distribution, uint64(l.High-l.Low)+1, first, second))
+	return l.Low + int(drawn(l.distribution, count, first, second))
+}
+
+// zipf is a number below count, the kth in proportion to 1/k; scenarios/src/distribution.rs explains it.
+func zipf(count uint64, word func(n uint64) uint64) uint64 {
+	octaves := uint64(bits.Len64(count))
+	for n := uint64(0); n < 3*64; n += 3 {
+		first := uint64(1) << upperHalf(word(n), octaves)
+		k := first + upperHalf(word(n+1), first)
+		if k <= count && upperHalf(word(n+2), k) < first {
+			return k - 1
+		}
+	}
+	return 0
 }
 
 // drawn is a number below count, in whole numbers alone as scenarios/src/distribution.rs has it.
@@ -515,6 +572,24 @@ func (s *stream) grown(needed, perNumber int, put func(into []byte, number uint6
 		s.text = string(s.all)
 	}
 	return s.all, s.text
+}
+
+// compressible is the stream with fresh bytes, after which the same ones come again and again.
+func compressible(stream []byte, share float64) []byte {
+	written := 3.0
+	fresh := math.Round(max((24*share-written)/(1-share), 6))
+	if fresh >= 15 {
+		written = 4
+		fresh = math.Round(max((24*share-written)/(1-share), 6))
+	}
+	same := int(math.Round((fresh+written)/share - fresh))
+	made := bytes.Clone(stream)
+	for at := range made {
+		if within := at % (int(fresh) + same); within >= int(fresh) {
+			made[at] = stream[within-int(fresh)]
+		}
+	}
+	return made
 }
 
 type blobs struct {

@@ -26,6 +26,7 @@ type Workload struct {
 	once bool
 	// numbered: the statements take turns, and their issues are numbered in sequence.
 	numbered *turns
+	seed     uint64
 }
 
 type ask struct {
@@ -33,6 +34,8 @@ type ask struct {
 	keys      keys
 	warmStart uint64
 	warmKeys  uint64
+	// drawn says that the answer is drawn for each execution.
+	drawn bool
 }
 
 // New divides the tickets; seed chooses the order of the keys.
@@ -45,7 +48,7 @@ func New(scenario *Scenario, count, warmup, seed uint64) (*Workload, error) {
 		return nil, fmt.Errorf("%d statements were asked of the scenario %s; ask for at most %d", max(count, warmup), scenario.Name, uint64(most))
 	}
 	weights := make([]uint64, len(statements))
-	w := &Workload{Count: count, Warmup: warmup, permutation: NewPermutation(count, seed), once: true}
+	w := &Workload{Count: count, Warmup: warmup, permutation: NewPermutation(count, seed), once: true, seed: seed}
 	inSequence := false
 	sum := uint64(0)
 	for i := range statements {
@@ -53,7 +56,7 @@ func New(scenario *Scenario, count, warmup, seed uint64) (*Workload, error) {
 		weights[i] = one.Weight
 		sum += one.Weight
 		inSequence = inSequence || one.Order == "sequential"
-		w.once = w.once && one.Keys == nil && one.KeysOf == "" && one.Order == "permuted"
+		w.once = w.once && one.Keys == nil && one.KeysOf == "" && one.Order == "permuted" && !one.drawn()
 	}
 	shares := make([]uint64, len(statements))
 	before, end := uint64(0), uint64(0)
@@ -90,7 +93,7 @@ func New(scenario *Scenario, count, warmup, seed uint64) (*Workload, error) {
 			return nil, fmt.Errorf("the statement %s of the scenario %s %w", one.Name, scenario.Name, err)
 		}
 		sources[i] = of
-		w.asks = append(w.asks, ask{start: start, keys: keys, warmKeys: warm})
+		w.asks = append(w.asks, ask{start: start, keys: keys, warmKeys: warm, drawn: one.drawn()})
 		if of == i {
 			start += keys.count
 		}
@@ -133,14 +136,25 @@ func (w *Workload) Issue(ticket uint64) Issue {
 
 func (w *Workload) issueOf(statement int, number uint64) Issue {
 	ask := &w.asks[statement]
-	return Issue{statement, ask.start + ask.keys.key(number)}
+	return Issue{statement, ask.start + ask.keys.key(number) + w.drawn(ask, number)}
+}
+
+// drawnSeed makes what is drawn for an issue independent of its key.
+const drawnSeed = 0x64_7261_776e
+
+// drawn is what is drawn for the issue with this number, above the bits of its key.
+func (w *Workload) drawn(ask *ask, number uint64) uint64 {
+	if !ask.drawn {
+		return 0
+	}
+	return word(seedOf(number, int64(w.seed)), drawnSeed) >> keyBits << keyBits
 }
 
 // WarmupIssue is what ticket 0..Warmup issues before the window.
 func (w *Workload) WarmupIssue(ticket uint64) Issue {
 	statement, _ := w.warmTurns.whose(ticket)
 	ask := &w.asks[statement]
-	return Issue{statement, ask.warmStart + ticket%max(ask.warmKeys, 1)}
+	return Issue{statement, ask.warmStart + ticket%max(ask.warmKeys, 1) + w.drawn(ask, ticket)}
 }
 
 // keys is the key of a statement's nth issue, counted from its first key.

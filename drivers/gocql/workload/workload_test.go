@@ -17,16 +17,22 @@ type vector struct {
 	Tickets  [][2]uint64 `json:"every_37th_ticket"`
 	Warm     [][2]uint64 `json:"warmup_tickets"`
 	Rows     []struct {
+		Places   [2]uint64
 		Values   []string
 		Expected []string
 	} `json:"row_of_every_148th_ticket"`
 }
 
-func row(columns []Column, row, rows uint64) []string {
+// row has the values of the row with this number or, of a statement, those that it binds for the key of an issue.
+func row(columns []Column, of *Statement, row, rows uint64) []string {
 	values := []string{}
 	for _, one := range Generators(columns, rows) {
 		var value Value
-		one.Put(row, &value)
+		if of == nil {
+			one.Put(row, &value)
+		} else {
+			one.PutBound(of, row, &value)
+		}
 		values = append(values, value.String())
 	}
 	return values
@@ -61,13 +67,17 @@ func TestStatementsKeysAndValuesAreThoseOfTheScenarios(t *testing.T) {
 			issue := w.Issue(uint64(i) * 148)
 			statement := &v.Scenario.Statements[issue.Statement]
 			rows := statement.Stored()
-			last, bound, together := issue.Key*rows+rows-1, issue.Key, uint64(1)
-			if statement.Operation == Batch {
-				bound, together = last, rows
+			from, to := statement.Places(issue.Key)
+			if due.Places != [2]uint64{from, to} {
+				t.Errorf("%s, ticket %d: the places %v instead of %v", name, i*148, [2]uint64{from, to}, due.Places)
 			}
-			found := row(statement.Values, bound, together)
+			last, of, bound := KeyOf(issue.Key)*rows+to-1, statement, issue.Key
+			if statement.Operation == Batch {
+				of, bound = nil, last
+			}
+			found := row(statement.Values, of, bound, rows)
 			if statement.Expect != nil {
-				found = append(found, row(statement.Expect.Columns, last, rows)...)
+				found = append(found, row(statement.Expect.Columns, nil, last, rows)...)
 			}
 			if all := append(due.Values, due.Expected...); strings.Join(found, "\n") != strings.Join(all, "\n") {
 				t.Errorf("%s, ticket %d: %q instead of %q", name, i*148, found, all)
@@ -105,7 +115,7 @@ func TestWhatIsNotKnownIsRefusedWithASentence(t *testing.T) {
 		{`{"name":"s","statement":[{"name":"a","values":[{"type":"map","of":{"type":"int"}}]}]}`, "a map of 0 keys was asked for without"},
 		{`{"name":"s","statement":[{"name":"a","values":[{"type":"int","by":"night"}]}]}`, `a column by "night" was asked for`},
 		{`{"name":"s","statement":[{"name":"a","values":[{"type":"blob","length":-1}]}]}`, "a column of length -1"},
-		{`{"name":"s","statement":[{"name":"a","values":[{"type":"blob","length":"zipf(1..2)"}]}]}`, `a length of "zipf(1..2)" was asked for`},
+		{`{"name":"s","statement":[{"name":"a","values":[{"type":"blob","length":"beta(1..2)"}]}]}`, `a length of "beta(1..2)" was asked for`},
 	} {
 		var scenario Scenario
 		err := json.Unmarshal([]byte(one.text), &scenario)

@@ -40,8 +40,8 @@ pub struct ScyllaStatement {
     pub(crate) prepared: PreparedStatement,
     /// Whether its answers have rows.
     pub(crate) has_rows: bool,
-    /// The first batch made of it, with its number of rows. A batch holds no values, so that it is made once and reused.
-    batch: OnceLock<(usize, Batch)>,
+    /// The first batch made of it, with its number of rows and whether it is logged. A batch holds no values, so that it is made once and reused.
+    batch: OnceLock<((usize, bool), Batch)>,
 }
 
 /// Sets what the session of some releases cannot.
@@ -87,8 +87,8 @@ impl ScyllaSession {
         Box::pin(async move { self.session.batch(batch, bound::rows(rows)).await.map(drop).map_err(errors::execution) })
     }
 
-    fn new_batch(&self, prepared: &PreparedStatement, rows: usize) -> Batch {
-        let mut batch = Batch::new(BatchType::Unlogged);
+    fn new_batch(&self, prepared: &PreparedStatement, (rows, is_logged): (usize, bool)) -> Batch {
+        let mut batch = Batch::new(if is_logged { BatchType::Logged } else { BatchType::Unlogged });
         for _ in 0..rows {
             batch.append_statement(prepared.clone());
         }
@@ -142,9 +142,10 @@ impl Session for ScyllaSession {
     }
 
     async fn batch(&self, statement: &ScyllaStatement, rows: BatchRows<'_>) -> Result<(), DriverError> {
-        let new = || self.new_batch(&statement.prepared, rows.len());
-        let (size, known) = statement.batch.get_or_init(|| (rows.len(), new()));
-        match *size == rows.len() {
+        let own = (rows.len(), rows.is_logged());
+        let new = || self.new_batch(&statement.prepared, own);
+        let (of, known) = statement.batch.get_or_init(|| (own, new()));
+        match *of == own {
             true => self.batch_aside(known, rows).await,
             false => self.batch_aside(&new(), rows).await,
         }

@@ -55,7 +55,7 @@ macro_rules! behaviour_suite {
             connecting::frames_are_of_version_4_uncompressed_and_of_the_consistency_asked_for,
             flight::a_thousand_statements_in_flight_each_get_their_own_answer,
             flight::nothing_is_sent_twice,
-            operations::a_batch_writes_all_its_rows_in_one_unlogged_request,
+            operations::a_batch_writes_all_its_rows_in_one_request,
             operations::a_batch_with_a_wrong_value_is_an_error_and_writes_nothing,
             operations::an_unprepared_statement_takes_values_and_gives_rows,
             operations::preparing_another_text_asks_the_server_each_time,

@@ -24,8 +24,8 @@ fn counted(server: &Server, request: Request, text: &str) -> Option<(u64, u64)> 
     Some(found.map_or((0, 0), |one| (one.count, one.rows)))
 }
 
-/// Batches of 64 rows, and one of another size: all rows are there, and the server received one unlogged BATCH for each.
-pub async fn a_batch_writes_all_its_rows_in_one_unlogged_request<D: Driver>() -> Outcome {
+/// Batches of 64 rows, one of another size, and a logged one: all rows are there, and the server received one BATCH for each.
+pub async fn a_batch_writes_all_its_rows_in_one_request<D: Driver>() -> Outcome {
     let server = Server::start().await?;
     let session = server.connect::<D>().await?;
     let table = server.create_table(&session, "batched", "pk bigint, ck bigint, v text, PRIMARY KEY (pk, ck)").await?;
@@ -44,14 +44,18 @@ pub async fn a_batch_writes_all_its_rows_in_one_unlogged_request<D: Driver>() ->
         session.batch(&insert, BatchRows::new(&values(pk), 64)).await?;
     }
     session.batch(&insert, BatchRows::new(&values(3)[..9], 3)).await?;
+    session.batch(&insert, BatchRows::new(&values(4), 64).logged()).await?;
     let select = session.prepare(&format!("SELECT ck, v FROM {table} WHERE pk = ?")).await?;
-    for (pk, expected) in [(1, 64), (2, 64), (3, 3)] {
+    for (pk, expected) in [(1, 64), (2, 64), (3, 3), (4, 64)] {
         let rows = execute(&session, &select, &[Value::Bigint(pk)]).await?;
         same("rows of a batch", rows.len(), expected)?;
         same("the last row's text", cell(&rows, expected - 1, 1)?, Value::Text(&texts[expected - 1]))?;
     }
     if let Some(found) = counted(&server, Request::UnloggedBatch, &text) {
         same("unlogged batches and their rows", found, (3, 131))?;
+    }
+    if let Some(found) = counted(&server, Request::LoggedBatch, &text) {
+        same("logged batches and their rows", found, (1, 64))?;
     }
     server.end(&session).await
 }

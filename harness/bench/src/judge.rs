@@ -41,7 +41,7 @@ impl Evidence<'_> {
         let mut reasons = voids(&script::without_expected(&scenario.script, played, done), self.asked);
         reasons.extend(not_paced(done, self.load.shape));
         if let Some(counted) = self.counted {
-            reasons.extend(counted.disagreements(scenario, done));
+            reasons.extend(counted.disagreements(scenario, self.workload, done));
             // Every session asks for schema and topology of its own.
             if self.load.shape != Shape::Connecting {
                 reasons.extend(counted.own_statements_void(done.issued, sessions, self.wall_ns));

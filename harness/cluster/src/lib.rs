@@ -26,8 +26,9 @@ mod ring;
 mod schema;
 mod storage;
 mod system;
-pub mod token;
 pub mod types;
+
+pub use cqldyno_driver_api::token;
 
 pub use counters::operations::{Request, reads_system_table, without_comment};
 pub use counters::snapshot::{ConnectionSnapshot, ExecuteTimes, OperationSnapshot, Routed, Snapshot};

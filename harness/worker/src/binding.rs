@@ -3,11 +3,15 @@
 use std::cell::RefCell;
 use std::convert::Infallible;
 use std::mem::take;
+use std::net::IpAddr;
 use std::num::NonZeroU64;
 use std::ops::Range;
 
-use cqldyno_driver_api::{Elements, Items, Nested, Row, Rows, Value};
-use cqldyno_scenarios::{Blobs, Column, Expectation, Kind, RowCheck, Texts, UniqueBlobs, UniqueTexts};
+use cqldyno_driver_api::{Elements, Items, Nested, Row, Rows, Value, token};
+use cqldyno_scenarios::{
+    Amount, Answer, Blobs, By, Column, Expectation, Kind, Operation, RowCheck, Statement, Texts, UniqueBlobs,
+    UniqueTexts, range_end,
+};
 
 use crate::partition::Known;
 
@@ -34,26 +38,40 @@ enum Generator {
     UniqueText(Box<UniqueTexts>),
     UniqueBlob(Box<UniqueBlobs>),
     Nested(Box<NestedGenerator>),
+    /// Lists of one value of each row that comes back, at most so many.
+    Each(Box<NestedGenerator>),
 }
 
 impl Generator {
-    fn of(kind: &Kind, unique: bool) -> Generator {
+    /// Of a column whose keys have so many rows.
+    fn of_column(column: &Column, rows: NonZeroU64) -> Generator {
+        let Column { kind, unique, compressible, .. } = column;
+        let Kind::Each { of } = kind else { return Generator::of(kind, *unique, *compressible) };
+        let rows = usize::try_from(rows.get()).unwrap_or(usize::MAX);
+        let elements = vec![Generator::of(of, *unique, *compressible)];
+        Generator::Each(Box::new(NestedGenerator::new(Nested::List, (rows.into(), 0), elements)))
+    }
+
+    fn of(kind: &Kind, unique: bool, compressible: Option<f64>) -> Generator {
         if let Some(texts) = kind.texts() {
+            let texts = compressible.map_or(texts, |share| texts.compressible(share));
             return if unique { Generator::UniqueText(Box::new(texts.unique())) } else { Generator::Text(texts) };
+        }
+        if let Some(blobs) = kind.blobs() {
+            let blobs = compressible.map_or(blobs, |share| blobs.compressible(share));
+            return if unique { Generator::UniqueBlob(Box::new(blobs.unique())) } else { Generator::Blob(blobs) };
         }
         if let Some((nested, length, of)) = kind.elements() {
             // The elements of a set and the keys of a map, which come first, never repeat.
             let differ = |at| at == 0 && matches!(nested, Nested::Set | Nested::Map);
             let mut elements: Vec<Generator> =
-                of.into_iter().enumerate().map(|(at, of)| Generator::of(of, differ(at))).collect();
+                of.into_iter().enumerate().map(|(at, of)| Generator::of(of, differ(at), None)).collect();
             if let Kind::Vector { times, plus, .. } = *kind {
                 elements.push(Generator::Plain(Kind::Float { times, plus }));
             }
-            return Generator::Nested(Box::new(NestedGenerator::new(nested, length, elements)));
+            return Generator::Nested(Box::new(NestedGenerator::new(nested, (length, kind.plus()), elements)));
         }
         match *kind {
-            Kind::Blob { length, plus } if unique => Generator::UniqueBlob(Box::new(Blobs::new(length, plus).unique())),
-            Kind::Blob { length, plus } => Generator::Blob(Blobs::new(length, plus)),
             Kind::Uuid { plus } if unique => Generator::UniqueUuid { plus },
             ref plain => Generator::Plain(plain.clone()),
         }
@@ -64,7 +82,7 @@ impl Generator {
         match self {
             Generator::UniqueText(texts) => texts.length().most(),
             Generator::UniqueBlob(blobs) => blobs.length().most(),
-            Generator::Nested(nested) => nested.room,
+            Generator::Nested(nested) | Generator::Each(nested) => nested.room,
             _ => 0,
         }
     }
@@ -76,6 +94,8 @@ impl Generator {
             Generator::Blob(blobs) => blobs.length().span(),
             Generator::UniqueText(texts) => texts.length().span(),
             Generator::UniqueBlob(blobs) => blobs.length().span(),
+            // Of a drawn number of elements all may be missing.
+            Generator::Nested(nested) if nested.length.is_drawn() => nested.room - nested.aside,
             Generator::Nested(nested) => nested.span(),
             _ => 0,
         }
@@ -91,7 +111,8 @@ impl Generator {
             Generator::UniqueUuid { plus } => Value::Uuid(Kind::unique_uuid(number, plus)),
             Generator::UniqueText(ref texts) => Value::Text(texts.of(number, front(room, texts.length().most()))),
             Generator::UniqueBlob(ref blobs) => Value::Blob(blobs.of(number, front(room, blobs.length().most()))),
-            Generator::Nested(ref nested) => nested.value(number, room),
+            Generator::Nested(ref nested) => nested.value(nested.numbers(number), room),
+            Generator::Each(ref nested) => nested.value(std::iter::once(number), room),
         }
     }
 }
@@ -100,7 +121,9 @@ impl Generator {
 struct NestedGenerator {
     kind: Nested,
     /// How often each of `elements` makes one.
-    length: NonZeroU64,
+    length: Amount,
+    /// Seeds how often, if that is drawn.
+    plus: i64,
     elements: Vec<Generator>,
     /// Bytes that making one element takes, at any depth.
     aside: usize,
@@ -109,45 +132,59 @@ struct NestedGenerator {
 }
 
 impl NestedGenerator {
-    fn new(kind: Nested, length: NonZeroU64, elements: Vec<Generator>) -> NestedGenerator {
+    fn new(kind: Nested, (length, plus): (Amount, i64), elements: Vec<Generator>) -> NestedGenerator {
         let aside = elements.iter().map(|element| match element {
             Generator::Nested(nested) => nested.aside,
             other => other.room(),
         });
         let aside = aside.max().unwrap_or(0);
-        let mut nested = NestedGenerator { kind, length, elements, aside, room: 0 };
-        // The first one may be the shortest.
+        let mut nested = NestedGenerator { kind, length: length.most().into(), plus, elements, aside, room: 0 };
+        // The first one with the most elements, and each of these may be the shortest.
         let mut bytes = Vec::new();
-        let Ok(()) = nested.fill(0, &mut vec![0; aside], &mut Elements::new(&mut bytes));
+        let Ok(()) = nested.fill(nested.numbers(0), &mut vec![0; aside], &mut Elements::new(&mut bytes));
         nested.room = aside + bytes.len() + nested.span();
+        nested.length = length;
         nested
     }
 
     fn span(&self) -> usize {
         let of_one: usize = self.elements.iter().map(Generator::span).sum();
-        usize::try_from(self.length.get()).unwrap_or(usize::MAX).saturating_mul(of_one)
+        self.length.most().saturating_mul(of_one)
     }
 
-    fn value<'a>(&self, number: u64, room: &mut &'a mut [u8]) -> Value<'a> {
+    /// What the elements of the value of `number` follow from.
+    fn numbers(&self, number: u64) -> impl Iterator<Item = u64> + use<> {
+        let most = self.length.most();
+        (0..self.length.of(number, self.plus)).map(move |index| Kind::element(number, most, index))
+    }
+
+    /// With an element, or a key and its value, of each of these numbers.
+    fn value<'a>(&self, numbers: impl Iterator<Item = u64>, room: &mut &'a mut [u8]) -> Value<'a> {
         thread_local! {
             static BYTES: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
         }
         let mut bytes = BYTES.take();
         bytes.clear();
         let aside = front(room, self.aside);
-        let Ok(()) = Elements::new(&mut bytes).all(self.kind, |out| self.fill(number, aside, out));
+        let Ok(()) = Elements::new(&mut bytes).all(self.kind, |out| self.fill(numbers, aside, out));
         let kept = front(room, bytes.len());
         kept.iter_mut().zip(&bytes).for_each(|(to, from)| *to = *from);
         BYTES.set(bytes);
         self.kind.of(Items::new(kept))
     }
 
-    fn fill(&self, number: u64, aside: &mut [u8], out: &mut Elements<'_>) -> Result<(), Infallible> {
-        for index in 0..self.length.get() {
-            let number = Kind::element(number, self.length, index);
+    fn fill(
+        &self,
+        numbers: impl Iterator<Item = u64>,
+        aside: &mut [u8],
+        out: &mut Elements<'_>,
+    ) -> Result<(), Infallible> {
+        for number in numbers {
             for element in &self.elements {
                 match element {
-                    Generator::Nested(nested) => out.nested(nested.kind, |out| nested.fill(number, aside, out))?,
+                    Generator::Nested(nested) => {
+                        out.nested(nested.kind, |out| nested.fill(nested.numbers(number), aside, out))?;
+                    }
                     other => out.push(other.value(number, &mut &mut *aside)),
                 }
             }
@@ -208,31 +245,55 @@ pub(crate) struct Columns {
     any: Box<Any>,
 }
 
-/// Which of the `each` rows of a key come together.
-#[derive(Clone, Copy, Debug)]
-struct Answer {
-    each: u64,
-    from: u64,
-    rows: u64,
-    descends: bool,
-    check: RowCheck,
-}
-
 /// The rows that come together for a key.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Due {
+pub(crate) struct Due<'a> {
     /// The least number.
     first: u64,
     /// How many.
     pub count: u64,
     descends: bool,
+    /// Their numbers, if these do not follow each other.
+    listed: Option<&'a [u64]>,
 }
 
-impl Due {
+impl<'a> Due<'a> {
     /// Their numbers, in their order.
-    pub fn numbers(self) -> impl Iterator<Item = u64> {
-        let Due { first, count, descends } = self;
-        (0..count).map(move |place| first.wrapping_add(if descends { count - 1 - place } else { place }))
+    pub fn numbers(self) -> impl Iterator<Item = u64> + use<'a> {
+        let Due { first, count, descends, listed } = self;
+        let listed = move |place: u64| listed?.get(place as usize).copied();
+        (0..count).map(move |place| {
+            listed(place).unwrap_or(first.wrapping_add(if descends { count - 1 - place } else { place }))
+        })
+    }
+}
+
+/// The rows of each range of tokens, by their numbers.
+#[derive(Clone, Debug)]
+struct Scan(Vec<Vec<u64>>);
+
+impl Scan {
+    /// Of the rows of these keys, which have these partition keys.
+    fn new(ranges: u64, answer: Answer, keys: &[Range<u64>], partition: &Columns) -> Scan {
+        let mut scan = Scan((0..ranges.max(1)).map(|_| Vec::new()).collect());
+        for key in keys.iter().cloned().flatten() {
+            for place in answer.places(key) {
+                let number = key.wrapping_mul(answer.most()).wrapping_add(place);
+                let token = partition.token(number);
+                // The range to which the token belongs as a fraction of all, which is rounded as the ends of ranges are.
+                let above = u128::from(token.cast_unsigned() ^ (1 << 63));
+                let at = ((above * u128::from(ranges)) >> 64) as usize;
+                let at = if at > 0 && token <= range_end(ranges, at as u64) { at - 1 } else { at };
+                if let Some(range) = scan.0.get_mut(at) {
+                    range.push(number);
+                }
+            }
+        }
+        scan
+    }
+
+    fn of(&self, key: u64) -> &[u64] {
+        self.0.get((key % (self.0.len() as u64).max(1)) as usize).map_or(&[], Vec::as_slice)
     }
 }
 
@@ -244,8 +305,15 @@ struct Any {
     columns: Vec<Column>,
     /// Rows of a key.
     rows: NonZeroU64,
-    /// What comes together for a key: some of its rows, or one of a number.
-    answer: Answer,
+    /// What comes together for a key: some of its rows; `None` for the one of a number.
+    answer: Option<Answer>,
+    descends: bool,
+    check: RowCheck,
+    /// Whether the columns are the values that a statement binds for a key, of which that is the answer.
+    is_bound: bool,
+    /// The ranges of tokens of which a key reads one, or has the ends bound, and their rows.
+    ranges: u64,
+    scan: Option<Scan>,
     /// Checksums of a key's rows, if several are expected.
     known: Option<Known>,
     /// Bytes of the unique texts and blobs of a row, and of its elements.
@@ -259,19 +327,70 @@ impl Columns {
     }
 
     pub(crate) fn of_rows(columns: &[Column], rows: NonZeroU64) -> Columns {
-        let generators: Vec<Generator> =
-            columns.iter().map(|column| Generator::of(&column.kind, column.unique)).collect();
+        let generators: Vec<Generator> = columns.iter().map(|column| Generator::of_column(column, rows)).collect();
         let any = Any {
             plain: columns.iter().all(Column::is_plain),
             columns: columns.to_vec(),
             rows,
-            answer: Answer { each: 1, from: 0, rows: 1, descends: false, check: RowCheck::Order },
+            answer: None,
+            descends: false,
+            check: RowCheck::Order,
+            is_bound: false,
+            ranges: 1,
+            scan: None,
             known: None,
             room: generators.iter().map(Generator::room).sum(),
             generators,
         };
         let bigints: Option<Box<[Bigint]>> = columns.iter().map(Bigint::of).collect();
         Columns { bigints: bigints.unwrap_or_default(), any: Box::new(any) }
+    }
+
+    /// Of the values that a statement binds.
+    pub(crate) fn bound(statement: &Statement) -> Columns {
+        let (columns, answer) = (&statement.values, statement.answer());
+        let rows = NonZeroU64::new(answer.most()).unwrap_or(NonZeroU64::MIN);
+        if statement.operation == Operation::Batch {
+            return Columns::of_rows(columns, rows);
+        }
+        if !answer.is_drawn() && !columns.iter().any(Column::follows_from_rows) {
+            return Columns::new(columns);
+        }
+        let mut bound = Columns::of_rows(columns, rows);
+        bound.bigints = Box::default();
+        (bound.any.plain, bound.any.is_bound, bound.any.answer) = (false, true, Some(answer));
+        bound.any.ranges = statement.expect.as_ref().and_then(|expect| expect.ranges).unwrap_or(1);
+        bound
+    }
+
+    /// Of the rows that a scan reads: those of `keys` with these columns as partition key.
+    pub(crate) fn scanned(expect: &Expectation, ranges: u64, keys: &[Range<u64>], partition: &[Column]) -> Columns {
+        let stored = NonZeroU64::new(expect.stored()).unwrap_or(NonZeroU64::MIN);
+        let mut columns = Columns::of_rows(&expect.columns, stored);
+        columns.bigints = Box::default();
+        let scan = Scan::new(ranges, expect.answer(), keys, &Columns::of_rows(partition, stored));
+        let any = &mut columns.any;
+        (any.plain, any.check, any.ranges, any.scan) = (false, expect.check, ranges, Some(scan));
+        let kept = if expect.check == RowCheck::Count { 0..0 } else { 0..ranges };
+        columns.any.known = Some(Known::of(&columns, &[kept]));
+        columns
+    }
+
+    /// The token of the row with this number, of which these columns are the partition key.
+    fn token(&self, row: u64) -> i64 {
+        let mut parts = vec![Vec::new(); self.len()];
+        for (index, part) in parts.iter_mut().enumerate() {
+            self.with_value(row, index, |value| match value {
+                Some(Value::Text(text)) => part.extend_from_slice(text.as_bytes()),
+                Some(Value::Blob(bytes)) => part.extend_from_slice(bytes),
+                Some(Value::Inet(IpAddr::V4(address))) => part.extend_from_slice(&address.octets()),
+                Some(Value::Inet(IpAddr::V6(address))) => part.extend_from_slice(&address.octets()),
+                other => _ = other.map(|value| value.put_bytes(part)),
+            });
+        }
+        let mut key = Vec::new();
+        token::routing_key(parts.iter().map(Vec::as_slice), &mut key);
+        token::token(&key)
     }
 
     /// Of expected rows; `keys` are the keys that will come.
@@ -281,10 +400,11 @@ impl Columns {
         if stored > NonZeroU64::MIN {
             columns.bigints = Box::default();
             columns.any.plain = false;
-            let (each, from, rows, descends) = (stored.get(), expect.from, expect.rows(), expect.descending);
-            columns.any.answer = Answer { each, from, rows, descends, check: expect.check };
-            // One row is compared by itself, and what is counted is not compared.
-            let is_summed = rows > 1 && expect.check != RowCheck::Count;
+            let answer = expect.answer();
+            columns.any.answer = Some(answer);
+            (columns.any.descends, columns.any.check) = (expect.descending, expect.check);
+            // One row is compared by itself, what is counted is not compared, and what is drawn anew each time is not known before.
+            let is_summed = expect.rows() > 1 && expect.check != RowCheck::Count && !answer.is_drawn();
             columns.any.known = Some(Known::of(&columns, if is_summed { keys } else { &[] }));
         }
         columns
@@ -292,14 +412,31 @@ impl Columns {
 
     /// The rows that come together for `key`.
     #[inline]
-    pub(crate) fn rows_of(&self, key: u64) -> Due {
-        let Answer { each, from, rows, descends, .. } = self.any.answer;
-        Due { first: key.wrapping_mul(each).wrapping_add(from), count: rows, descends }
+    pub(crate) fn rows_of(&self, key: u64) -> Due<'_> {
+        if let Some(scan) = &self.any.scan {
+            let listed = scan.of(key);
+            return Due { first: 0, count: listed.len() as u64, descends: false, listed: Some(listed) };
+        }
+        let Some(answer) = self.any.answer else {
+            return Due { first: key, count: 1, descends: false, listed: None };
+        };
+        let (places, own) = (answer.places(key), Answer::key(key));
+        Due {
+            first: own.wrapping_mul(answer.most()).wrapping_add(places.start),
+            count: places.end - places.start,
+            descends: self.any.descends,
+            listed: None,
+        }
+    }
+
+    /// The range of tokens that a key reads, counted from 0, and how many there are; `None` if it reads rows of its own.
+    pub(crate) fn range(&self, key: u64) -> Option<(u64, u64)> {
+        self.any.scan.as_ref().map(|_| (key % self.any.ranges, self.any.ranges))
     }
 
     /// What is checked of the rows that come together.
     pub(crate) fn check(&self) -> RowCheck {
-        self.any.answer.check
+        self.any.check
     }
 
     /// The checksums that the rows of a key should have, if several are expected.
@@ -359,8 +496,32 @@ impl Columns {
     #[inline]
     pub(crate) fn value<'a>(&self, row: u64, index: usize, room: &mut &'a mut [u8]) -> Option<Value<'a>> {
         let (column, generator) = (self.any.columns.get(index)?, self.any.generators.get(index)?);
-        let number = column.by.number(row, self.any.rows);
+        if let Kind::Token {} = column.kind {
+            let nth = Answer::key(row) % self.any.ranges + u64::from(column.at.is_some_and(|at| at < 0));
+            return Some(Value::Bigint(range_end(self.any.ranges, nth)));
+        }
+        let number = match self.any.is_bound {
+            true => self.number_bound(column, row),
+            false => column.by.number(row, self.any.rows),
+        };
+        if let Generator::Each(each) = generator {
+            let numbers = self.rows_of(row).numbers().map(|row| column.by.number(row, self.any.rows));
+            return Some(each.value(numbers, room));
+        }
         Some(if column.is_null(number) { Value::Null } else { generator.value(number, room) })
+    }
+
+    /// What a value that is bound for the key of an issue follows from.
+    fn number_bound(&self, column: &Column, issued: u64) -> u64 {
+        let due = self.rows_of(issued);
+        match column.at {
+            _ if column.by == By::Rows => due.count,
+            None => Answer::key(issued),
+            Some(at) => {
+                let from = if at < 0 { due.first.wrapping_add(due.count) } else { due.first };
+                column.by.number(from.wrapping_add_signed(at), self.any.rows)
+            }
+        }
     }
 
     /// What `work` makes of the value of the column at `index` in the row with this number.
@@ -443,7 +604,8 @@ impl Columns {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use cqldyno_scenarios::{By, MAX_VALUES};
+    use crate::verify::verify;
+    use cqldyno_scenarios::{Issue, MAX_VALUES, Scenario, Workload};
     use std::collections::HashSet;
 
     /// A generator of every type.
@@ -467,7 +629,8 @@ pub(crate) mod tests {
 
     /// A generator of every other type.
     pub(crate) fn one_of_each_other() -> Vec<Column> {
-        let (times, plus, length) = (3, -1, NonZeroU64::new(3).unwrap());
+        let (times, plus, length) = (3, -1, Amount::from(3));
+        let dimensions = NonZeroU64::new(3).unwrap();
         let kinds = [
             Kind::Tinyint { times, plus },
             Kind::Smallint { times, plus },
@@ -492,8 +655,8 @@ pub(crate) mod tests {
             Kind::Tuple {
                 of: vec![Kind::Text { length: 4.into(), plus, unicode: true }, Kind::Boolean { times: 1, plus }],
             },
-            Kind::Udt { of: vec![Kind::Date { times, plus }, Kind::Vector { length, times, plus }] },
-            Kind::Vector { length, times, plus },
+            Kind::Udt { of: vec![Kind::Date { times, plus }, Kind::Vector { length: dimensions, times, plus }] },
+            Kind::Vector { length: dimensions, times, plus },
         ];
         kinds.map(Column::from).into()
     }
@@ -523,17 +686,124 @@ pub(crate) mod tests {
     #[test]
     fn elements_of_drawn_lengths_have_room_whatever_the_number_is() {
         let text = |plus| Box::new(Kind::Text { length: "uniform(8..60)".parse().unwrap(), plus, unicode: false });
-        let length = NonZeroU64::new(3).unwrap();
+        let length = "zipf(1..4)".parse().unwrap();
         let blobs =
             Kind::List { of: Box::new(Kind::Blob { length: "exponential(0..90)".parse().unwrap(), plus: 0 }), length };
         let kinds = [Kind::Set { of: text(0), length }, Kind::Map { keys: text(1), of: Box::new(blobs), length }];
-        let columns = Columns::new(&kinds.map(Column::from));
+        let columns = Columns::new(&kinds.clone().map(Column::from));
+        let mut counts = HashSet::new();
         for number in 0..2_000 {
             let (mut room, mut values) = (vec![0; columns.room()], Values::<MAX_VALUES>::new());
             let values = columns.bind(number, &mut values, &mut room);
             let items = |index: usize| values[index].nested().map(|(_, items)| items.iter().count());
-            assert_eq!([items(0), items(1)], [Some(3), Some(6)], "{number}");
+            let due = kinds.each_ref().map(|kind| length.of(number, kind.plus()));
+            assert_eq!([items(0), items(1)], [Some(due[0]), Some(2 * due[1])], "{number}");
+            counts.insert(due);
         }
+        assert_eq!(counts.len(), 16);
+    }
+
+    /// The statement `part` of a scenario, which expects this.
+    fn part(values: &str, expect: &str) -> (Scenario, Workload) {
+        let text = format!(
+            r#"
+name = "part"
+about = "A part."
+schema = ["CREATE TABLE ks.t (a text, b int, ck bigint, v text, PRIMARY KEY ((a, b), ck))"]
+[[statement]]
+name = "part"
+keys = 500
+cql = "SELECT a, b, ck, v FROM ks.t WHERE {}"
+values = [{values}]
+[statement.expect]
+columns = [{{ type = "text", length = 9, by = "key" }}, {{ type = "int", by = "key" }}, {{ type = "bigint", times = 3 }}, {{ type = "text", length = 9 }}]
+{expect}
+[statement.load]
+cql = "INSERT INTO ks.t (a, b, ck, v) VALUES (?, ?, ?, ?)"
+values = [{{ type = "text", length = 9, by = "key" }}, {{ type = "int", by = "key" }}, {{ type = "bigint", times = 3 }}, {{ type = "text", length = 9 }}]
+"#,
+            "? ".repeat(values.matches("type").count() - values.matches(" of =").count())
+        );
+        let scenario = Scenario::from_toml(&text, "part").unwrap();
+        let workload = Workload::new(&scenario, 400, 50, 7).unwrap();
+        (scenario, workload)
+    }
+
+    #[test]
+    fn values_that_a_statement_binds_follow_from_the_rows_that_come_back() {
+        let each = r#"{ type = "text", length = 9 }, { type = "bigint", times = 3, at = 0 }, { type = "int", by = "place", at = -1 },
+            { type = "each", of = { type = "bigint", times = 3 } }, { type = "int", by = "rows" }"#;
+        let (scenario, workload) = part(
+            each,
+            "rows = \"uniform(1..9)\"\nfrom = \"uniform(0..5)\"\nstored = \"uniform(8..20)\"\ndescending = true",
+        );
+        let statement = &scenario.statements[0];
+        let (bound, keys) = (Columns::bound(statement), workload.keys(0));
+        let expected = Columns::expected(statement.expect.as_ref().unwrap(), &keys);
+        let mut counts = HashSet::new();
+        let issues =
+            (0..400).map(|ticket| workload.issue(ticket)).chain((0..50).map(|ticket| workload.warmup_issue(ticket)));
+        for Issue { key, .. } in issues {
+            let (own, mut room, mut values) = (Answer::key(key), vec![0; bound.room()], Values::<MAX_VALUES>::new());
+            assert!(keys.iter().any(|keys| keys.contains(&own)));
+            let values = bound.bind(key, &mut values, &mut room);
+            let mut numbers: Vec<u64> = expected.rows_of(key).numbers().collect();
+            numbers.reverse();
+            let (first, last) = (numbers[0], numbers[numbers.len() - 1]);
+            assert_eq!(first / 20, own);
+            assert_eq!(values[0], Value::Text(Texts::letters(9, 0).of(own)));
+            assert_eq!(values[1..3], [Value::Bigint(3 * first as i64), Value::Int((last % 20) as i32)]);
+            let listed: Vec<Value<'_>> = values[3].nested().unwrap().1.iter().map(|item| item.value()).collect();
+            assert_eq!(listed, numbers.iter().map(|number| Value::Bigint(3 * *number as i64)).collect::<Vec<_>>());
+            assert_eq!(values[4], Value::Int(numbers.len() as i32));
+            let mut rows = Rows::new();
+            expected.fill(key, &mut rows);
+            assert_eq!(verify(Some(&expected), key, &rows), Ok(()));
+            counts.insert((first % 20, numbers.len()));
+        }
+        assert!(counts.len() > 40, "{counts:?}");
+    }
+
+    #[test]
+    fn each_range_of_tokens_has_the_loaded_rows_whose_tokens_are_in_it() {
+        let (scenario, workload) = part(
+            r#"{ type = "token", at = 0 }, { type = "token", at = -1 }"#,
+            "rows = \"uniform(1..5)\"\nranges = 7\ncheck = \"content\"",
+        );
+        let (statement, keys) = (&scenario.statements[0], workload.keys(0));
+        let partition: Vec<Column> = scenario.scanned(0).unwrap().into_iter().cloned().collect();
+        let key_columns = Columns::of_rows(&partition, NonZeroU64::new(5).unwrap());
+        let expected = Columns::scanned(statement.expect.as_ref().unwrap(), 7, &keys, &partition);
+        let (bound, mut seen, mut ends) = (Columns::bound(statement), HashSet::new(), vec![i64::MIN]);
+        for key in 0..7 {
+            let mut values = Values::<MAX_VALUES>::new();
+            let [Value::Bigint(above), Value::Bigint(most)] = bound.bind(key, &mut values, &mut [])[..] else {
+                panic!()
+            };
+            assert_eq!(ends.last(), Some(&above));
+            ends.push(most);
+            for number in expected.rows_of(key).numbers() {
+                assert!(seen.insert(number));
+                let token = key_columns.token(number);
+                assert!(above < token && token <= most, "{number}: {token}");
+            }
+            assert_eq!(expected.rows_of(key + 70).count, expected.rows_of(key).count);
+            let mut rows = Rows::new();
+            expected.fill(key, &mut rows);
+            assert_eq!(verify(Some(&expected), key + 7, &rows), Ok(()));
+            let other = expected.rows_of(key + 1).numbers().next().unwrap();
+            let mut wrong = Rows::new();
+            for (at, number) in expected.rows_of(key).numbers().enumerate() {
+                expected.fill_row(if at == 0 { other } else { number }, &mut wrong);
+            }
+            let error = verify(Some(&expected), key, &wrong).unwrap_err();
+            let said = format!("rows of range {} of the 7 of all tokens are not those that were loaded", key + 1);
+            assert!(error.message().contains(&said), "{error}");
+            expected.fill_row(1, &mut rows);
+            assert!(verify(Some(&expected), key, &rows).is_err(), "one row more");
+        }
+        assert_eq!(ends.last(), Some(&i64::MAX));
+        assert_eq!(seen.len() as u64, workload.load()[0].rows());
     }
 
     /// The same with nulls in between.

@@ -10,7 +10,7 @@ use cqldyno_protocol::{
     Done, End, Failed, FailureKind, Job, MOST_IN_FLIGHT, Mode, Pace, ParentMessage, Ready, WorkerMessage, lacking,
     tickets,
 };
-use cqldyno_scenarios::{Column, LoadPart, Operation, Statement, Submit, Workload};
+use cqldyno_scenarios::{Column, LoadPart, Statement, Submit, Workload};
 use quanta::Clock;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinHandle;
@@ -238,12 +238,14 @@ pub(crate) async fn prepare_statements<S: Session>(session: S, job: &Job, offlin
     let mut prepared = Vec::with_capacity(job.scenario.statements.len());
     let workload = Workload::new(&job.scenario, job.count, job.warmup, job.seed).ok();
     for (index, statement) in job.scenario.statements.iter().enumerate() {
-        let values = match statement.operation {
-            Operation::Batch => Columns::of_rows(&statement.values, rows(statement)),
-            _ => Columns::new(&statement.values),
-        };
+        let values = Columns::bound(statement);
         let keys = workload.as_ref().map(|workload| workload.keys(index)).unwrap_or_default();
-        let expect = statement.expect.as_ref().map(|expect| Columns::expected(expect, &keys));
+        let partition =
+            || -> Vec<Column> { job.scenario.scanned(index).unwrap_or_default().into_iter().cloned().collect() };
+        let expect = statement.expect.as_ref().map(|expect| match expect.ranges {
+            Some(ranges) => Columns::scanned(expect, ranges, &keys, &partition()),
+            None => Columns::expected(expect, &keys),
+        });
         prepared.push(prepare(&session, &statement.name, &statement.cql, values, expect).await?);
     }
     Ok(Bench { session, prepared, operations: None, offline })

@@ -11,7 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use cqldyno_driver_api::{BatchRows, DriverError, Rows, Session, Value};
 use cqldyno_protocol::Job;
-use cqldyno_scenarios::{Issue, Operation};
+use cqldyno_scenarios::{Answer, Issue, Operation};
 use quanta::Clock;
 use tokio::task::{consume_budget, yield_now};
 
@@ -27,7 +27,8 @@ pub(crate) type Connect<S> =
 enum How {
     Execute,
     Batch {
-        rows: u64,
+        of: Answer,
+        is_logged: bool,
     },
     Prepare {
         cql: String,
@@ -65,7 +66,7 @@ impl Room {
     /// With bytes for every statement of `bench`.
     pub(crate) fn of<S: Session>(bench: &Bench<S>) -> Room {
         let rows = |index| match bench.operations.as_ref().and_then(|operations| operations.each.get(index)) {
-            Some(How::Batch { rows }) => usize::try_from(*rows).unwrap_or_default(),
+            Some(How::Batch { of, .. }) => usize::try_from(of.most()).unwrap_or_default(),
             _ => 1,
         };
         let bytes = bench.prepared.iter().enumerate().map(|(index, prepared)| prepared.values.room() * rows(index));
@@ -90,7 +91,7 @@ impl<S: Session> Operations<S> {
             let cql = || statement.cql.trim_end().to_owned();
             match statement.operation {
                 Operation::Execute => How::Execute,
-                Operation::Batch => How::Batch { rows: statement.rows() },
+                Operation::Batch => How::Batch { of: statement.answer(), is_logged: statement.logged },
                 Operation::Prepare => How::Prepare { cql: cql() },
                 Operation::Unprepared => How::Unprepared { cql: cql() },
                 Operation::Connect => How::Connect { texts: vec![statement.cql.clone()], at: 0 },
@@ -145,11 +146,12 @@ impl<S: Session> Operations<S> {
                 *kept = emptied(values);
                 (now(), outcome)
             }
-            Some(How::Batch { rows }) => {
-                let first = issue.key.wrapping_mul(*rows);
+            Some(How::Batch { of, is_logged }) => {
+                let (first, rows) = (issue.key.wrapping_mul(of.most()), of.rows(issue.key));
                 let mut values: Vec<Value<'_>> = take(kept);
-                prepared.values.bind_rows(first..first.saturating_add(*rows), &mut values, bytes);
-                let batch = BatchRows::new(&values, usize::try_from(*rows).unwrap_or_default());
+                prepared.values.bind_rows(first..first.saturating_add(rows), &mut values, bytes);
+                let batch = BatchRows::new(&values, usize::try_from(rows).unwrap_or_default());
+                let batch = if *is_logged { batch.logged() } else { batch };
                 let outcome = bench.session.batch(statement, batch).await;
                 *kept = emptied(values);
                 (now(), outcome)

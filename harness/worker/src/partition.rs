@@ -48,6 +48,7 @@ impl Known {
 
     #[inline]
     pub(crate) fn get(&self, columns: &Columns, key: u64) -> Sums {
+        let key = columns.range(key).map_or(key, |(range, _)| range);
         let width = columns.len().min(SUMS);
         for (range, sums) in &self.parts {
             if range.contains(&key)
@@ -200,11 +201,20 @@ mod tests {
     use crate::binding::tests::one_of_each_other;
     use crate::verify::verify;
 
-    fn several(columns: Vec<Column>, rows: u64) -> Expectation {
-        Expectation { rows: Some(rows), stored: None, from: 0, descending: false, check: RowCheck::Order, columns }
+    fn several(columns: Vec<Column>, rows: usize) -> Expectation {
+        Expectation {
+            rows: Some(rows.into()),
+            stored: None,
+            from: None,
+            last: false,
+            ranges: None,
+            descending: false,
+            check: RowCheck::Order,
+            columns,
+        }
     }
 
-    const ROWS: u64 = 20;
+    const ROWS: usize = 20;
     const KEY: u64 = 7;
 
     fn columns() -> Vec<Column> {
@@ -274,9 +284,9 @@ mod tests {
             rows.end_page();
             verify(Some(&expected), KEY, &rows).map_err(|error| error.to_string())
         };
-        let part = |rows, from, descending| Expectation {
-            stored: Some(20),
-            from,
+        let part = |rows, from: usize, descending| Expectation {
+            stored: Some(20.into()),
+            from: Some(from.into()),
             descending,
             ..several(vec![Kind::Bigint { times: 1, plus: 0 }.into()], rows)
         };
@@ -311,7 +321,12 @@ mod tests {
             );
         }
         assert_eq!(verified(RowCheck::Count, &[1, 1, 1]), Ok(()));
-        let only = Expectation { rows: Some(1), stored: Some(20), check: RowCheck::Count, ..several(Vec::new(), 1) };
+        let only = Expectation {
+            rows: Some(1.into()),
+            stored: Some(20.into()),
+            check: RowCheck::Count,
+            ..several(Vec::new(), 1)
+        };
         let only = Expectation { columns: vec![Kind::Bigint { times: 1, plus: 0 }.into()], ..only };
         let mut any = Rows::new();
         any.push(Value::Bigint(-1));
@@ -336,7 +351,7 @@ mod tests {
     #[test]
     fn every_single_wrong_cell_is_found_and_told_with_its_row_and_column() {
         let width = columns().len();
-        for row in 0..ROWS as usize {
+        for row in 0..ROWS {
             for column in 0..width {
                 let wrong = |cells: &mut Cells| {
                     cells[row][column] = match cells[row][column] {

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use cqldyno_driver_api::{DriverError, ErrorKind, Row, Rows, Value};
-use cqldyno_scenarios::RowCheck;
+use cqldyno_scenarios::{Answer, RowCheck};
 
 use crate::binding::Columns;
 use crate::partition;
@@ -48,7 +48,14 @@ fn verify_others(expected: Option<&Columns>, key: u64, rows: &Rows) -> Result<()
     match partition::found(rows, expected.len(), expected.check()) {
         Ok(sums) if sums == known.get(expected, key) => Ok(()),
         Ok(_) if expected.check() == RowCheck::Content => {
-            Err(wrong(format_args!("the {count} rows of key {key} are not those that it has, in whatever order")))
+            let own = Answer::key(key);
+            if let Some((range, ranges)) = expected.range(own) {
+                return Err(wrong(format_args!(
+                    "the {count} rows of range {} of the {ranges} of all tokens are not those that were loaded",
+                    range + 1
+                )));
+            }
+            Err(wrong(format_args!("the {count} rows of key {own} are not those that it has, in whatever order")))
         }
         Ok(_) => Err(wrong_cell(expected, key, rows)),
         Err(at) => Err(wrong_width(key, expected.len(), rows.get(at).map_or(0, |row| row.len()))),
@@ -65,32 +72,32 @@ fn is_only(expected: &Columns, key: u64, row: Row<'_>) -> bool {
 /// Looks for what makes a checksum wrong: the order of the rows, or a cell.
 #[cold]
 fn wrong_cell(expected: &Columns, key: u64, rows: &Rows) -> DriverError {
-    let all = rows.len();
+    let (all, own) = (rows.len(), Answer::key(key));
     match partition::other_order(expected, key, rows) {
         Some((.., true)) => {
             return wrong(format_args!(
-                "the {all} rows of key {key} came in the reverse order of their places; add ORDER BY with the other direction (ASC or \
+                "the {all} rows of key {own} came in the reverse order of their places; add ORDER BY with the other direction (ASC or \
                  DESC) to the cql, or turn CLUSTERING ORDER in the schema round"
             ));
         }
-        Some((at, own, false)) => {
+        Some((at, place, false)) => {
             return wrong(format_args!(
-                "the {all} rows of key {key} came in another order than that of their places: the first that differs is row {}, which \
+                "the {all} rows of key {own} came in another order than that of their places: the first that differs is row {}, which \
                  should be row {}; order them by a clustering column whose values rise with the place, such as a bigint, a timestamp or \
                  a timeuuid",
                 at + 1,
-                own + 1
+                place + 1
             ));
         }
         None => {}
     }
     for (at, (number, row)) in expected.rows_of(key).numbers().zip(rows.iter()).enumerate() {
         if let Some(column) = expected.first_wrong(number, row) {
-            let place = format!("row {} of the {all} of key {key}", at + 1);
+            let place = format!("row {} of the {all} of key {own}", at + 1);
             return wrong_value(expected, &place, number, column, row);
         }
     }
-    wrong(format_args!("the checksums of the {all} rows of key {key} are not as they should be"))
+    wrong(format_args!("the checksums of the {all} rows of key {own} are not as they should be"))
 }
 
 #[cold]
@@ -105,12 +112,13 @@ fn wrong_count(key: u64, expected: usize, found: usize) -> DriverError {
         1 => "1 row".to_owned(),
         count => format!("{count} rows"),
     };
-    let were = if expected > 1 { "were" } else { "was" };
+    let (were, key) = (if expected > 1 { "were" } else { "was" }, Answer::key(key));
     wrong(format_args!("for key {key} {} {were} expected, and {} came back", rows(expected), rows(found)))
 }
 
 #[cold]
 fn wrong_width(key: u64, expected: usize, found: usize) -> DriverError {
+    let key = Answer::key(key);
     wrong(format_args!("for key {key} a row of {expected} columns was expected, and one of {found} came back"))
 }
 
@@ -119,7 +127,9 @@ fn wrong_in_row(expected: &Columns, key: u64, row: Row<'_>) -> DriverError {
     let due = expected.rows_of(key);
     let number = due.numbers().next().filter(|_| due.count == 1);
     match number.and_then(|number| Some((number, expected.first_wrong(number, row)?))) {
-        Some((number, column)) => wrong_value(expected, &format!("the row of key {key}"), number, column, row),
+        Some((number, column)) => {
+            wrong_value(expected, &format!("the row of key {}", Answer::key(key)), number, column, row)
+        }
         None => wrong_count(key, due.count as usize, 1),
     }
 }

@@ -3,8 +3,6 @@
 
 mod parent;
 
-use std::num::NonZeroU64;
-
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use cqldyno_driver_api::{ErrorKind, Setting};
@@ -466,7 +464,7 @@ fn a_job_that_cannot_be_carried_out_is_refused_with_a_sentence() {
     assert!(refused(|job| job.scenario.statements.clear()).contains("has no [[statement]]"));
     assert!(refused(|job| job.scenario.statements[0].values = vec![Kind::Null {}.into(); 257]).contains("at most 256"));
     let too_long = |job: &mut Job| {
-        let length = NonZeroU64::new(65_535).unwrap();
+        let length = 65_535.into();
         let list = Kind::List { of: Box::new(Kind::Int { times: 1, plus: 0 }), length };
         job.scenario.statements[0].values[0] = Kind::List { of: Box::new(list), length }.into();
     };

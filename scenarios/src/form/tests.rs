@@ -74,7 +74,7 @@ fn every_mistake_has_its_place_and_a_sentence_that_says_what_is_allowed() {
             "wieght = 3",
             12,
             1,
-            "a statement has no field wieght; its fields are name, cql, weight, operation, size, values, keys, keys_of, adds, order, exponent, expect, load, read_back. \
+            "a statement has no field wieght; its fields are name, cql, weight, operation, size, logged, values, keys, keys_of, adds, order, exponent, expect, load, read_back. \
              Did you mean `weight`?",
         ),
         (
@@ -82,7 +82,7 @@ fn every_mistake_has_its_place_and_a_sentence_that_says_what_is_allowed() {
             "[statement.laod]",
             19,
             12,
-            "a statement has no field laod; its fields are name, cql, weight, operation, size, values, keys, keys_of, adds, order, exponent, expect, load, read_back. Did you mean `load`?",
+            "a statement has no field laod; its fields are name, cql, weight, operation, size, logged, values, keys, keys_of, adds, order, exponent, expect, load, read_back. Did you mean `load`?",
         ),
         (
             "[statement.load]\n",
@@ -105,7 +105,7 @@ fn every_mistake_has_its_place_and_a_sentence_that_says_what_is_allowed() {
             "length = 3, times = 2",
             8,
             61,
-            "a column of type text has no field times; its fields are type, length, plus, unicode, by, null_every, nulls",
+            "a column of type text has no field times; its fields are type, length, plus, unicode, compressible, by, at, null_every, nulls",
         ),
         (
             "\"text\", length = 3",
@@ -126,8 +126,8 @@ fn every_mistake_has_its_place_and_a_sentence_that_says_what_is_allowed() {
             "length = \"normal(1..3)\"",
             8,
             58,
-            "a length is a number, or a distribution such as \"uniform(10..30)\", and \"normal(1..3)\" was found; use fixed(N), \
-             uniform(LOW..HIGH), gaussian(LOW..HIGH) or exponential(LOW..HIGH)",
+            "it takes a number, or a distribution such as \"uniform(10..30)\", and \"normal(1..3)\" was found; use fixed(N), \
+             uniform(LOW..HIGH), gaussian(LOW..HIGH), exponential(LOW..HIGH) or zipf(LOW..HIGH)",
         ),
         (
             "length = 3",
@@ -152,10 +152,10 @@ fn every_mistake_has_its_place_and_a_sentence_that_says_what_is_allowed() {
         ),
         (
             "length = 3",
-            "length = 3, by = \"rows\"",
+            "length = 3, by = \"rov\"",
             8,
             66,
-            "by cannot be \"rows\"; it is one of \"row\", \"key\", \"place\". Did you mean `row`?",
+            "by cannot be \"rov\"; it is one of \"row\", \"key\", \"place\", \"rows\". Did you mean `row`?",
         ),
         // Wrong kinds.
         ("\"tiny\"", "7", 1, 8, "name is a whole number here; it takes a text in quotes"),

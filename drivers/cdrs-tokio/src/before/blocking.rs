@@ -118,12 +118,12 @@ impl Pool {
     pub(crate) async fn batch(
         &self,
         prepared: &Prepared,
-        consistency: Consistency,
+        (kind, consistency): (BatchType, Consistency),
         values: impl Iterator<Item = QueryValues>,
     ) -> Result<Answer, DriverError> {
         let (prepared, values) = (Arc::clone(&prepared.0), values.collect::<Vec<_>>());
         let send = move |session: &DriverSession, thread: usize| {
-            let mut batch = BatchQueryBuilder::new().batch_type(BatchType::Unlogged).consistency(consistency);
+            let mut batch = BatchQueryBuilder::new().batch_type(kind).consistency(consistency);
             if let Some(query) = prepared.get(thread) {
                 let query = query.lock().unwrap_or_else(PoisonError::into_inner);
                 for values in values {

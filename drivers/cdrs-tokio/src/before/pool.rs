@@ -84,10 +84,10 @@ impl Pool {
     pub(crate) async fn batch(
         &self,
         prepared: &Prepared,
-        consistency: Consistency,
+        (kind, consistency): (BatchType, Consistency),
         values: impl Iterator<Item = QueryValues>,
     ) -> Result<Answer> {
-        let batch = BatchQueryBuilder::new().batch_type(BatchType::Unlogged).consistency(consistency);
+        let batch = BatchQueryBuilder::new().batch_type(kind).consistency(consistency);
         let batch = values.fold(batch, |batch, values| batch.add_query_prepared(prepared.clone(), values));
         self.0.batch_with_params(batch.finalize()?).await
     }

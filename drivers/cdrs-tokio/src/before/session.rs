@@ -107,7 +107,8 @@ impl Session for CdrsTokioSession {
 
     async fn batch(&self, statement: &CdrsTokioStatement, rows: BatchRows<'_>) -> Result<(), DriverError> {
         let values = rows.iter().map(|row| values::bind(row).unwrap_or(QueryValues::SimpleValues(Vec::new())));
-        self.pool.batch(&statement.prepared, self.consistency, values).await.map(drop).map_err(failed)
+        let kind = if rows.is_logged() { BatchType::Logged } else { BatchType::Unlogged };
+        self.pool.batch(&statement.prepared, (kind, self.consistency), values).await.map(drop).map_err(failed)
     }
 
     async fn query_values(&self, cql: &str, values: &[Value<'_>], rows: &mut Rows) -> Result<(), DriverError> {

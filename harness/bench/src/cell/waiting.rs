@@ -272,7 +272,8 @@ impl Setup<'_> {
         let latencies = Latencies::of(done, (*began, Duration::from_nanos(end.wall_ns)), &self.load, tag.as_deref());
         let (latencies, unread) = latencies.map_or_else(|why| (Latencies::default(), Some(why)), |told| (told, None));
         // What a script leads to are requests and connections, as other operations have them.
-        let operated = rows(&self.scenario, done).or_else(|| (!self.scenario.script.is_empty()).then_some(done.issued));
+        let operated = rows(&self.scenario, &self.workload, done)
+            .or_else(|| (!self.scenario.script.is_empty()).then_some(done.issued));
         let told = window_of(end, done, counted, connections, operated);
         let window = Window { latencies: latencies.told, asleep: *asleep, tail_us: *tail_us, ..told };
         let mut outcome = read(seen, &window);

@@ -108,7 +108,7 @@ impl<'a> Play<'a> {
         let mut rows: Vec<String> = answers_void(&done).into_iter().collect();
         match &counted {
             Some(counted) => {
-                count.extend(counted.disagreements(&stage.scenario, &done));
+                count.extend(counted.disagreements(&stage.scenario, &stage.workload, &done));
                 count.extend(counted.own_statements_void(done.issued, 0, end.wall_ns));
                 count.extend(counted.rows_void(&stage.scenario, &stage.workload, &done));
                 let found = connection_void(counted.connections, connections as u64, 1, 0, true);
@@ -269,7 +269,7 @@ impl<'a> Play<'a> {
             }
         }
         let counted = stage.counted(waiting.before.as_ref());
-        let found = counted.iter().flat_map(|counted| counted.disagreements(&stage.scenario, &whole));
+        let found = counted.iter().flat_map(|counted| counted.disagreements(&stage.scenario, &stage.workload, &whole));
         self.findings.judge(Check::Turns, found.map(|found| format!("Over all its turns: {found}")));
         self.exit(waiting.worker);
         Ok(())

@@ -1,6 +1,7 @@
 //! The server agrees: what it counted in the window must be what the worker says that it issued.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 use cqldyno_cluster::{
     ConnectionSnapshot, ExecuteTimes, Request, Routed, Snapshot, reads_system_table, without_comment,
@@ -239,42 +240,45 @@ impl Counted {
     }
 
     /// A sentence for each statement whose number differs between server and worker.
-    pub fn disagreements(&self, scenario: &Scenario, done: &Done) -> Vec<String> {
+    pub fn disagreements(&self, scenario: &Scenario, workload: &Workload, done: &Done) -> Vec<String> {
         let slack = slack(&scenario.script, &self.played, done);
-        due(scenario, done).iter().flat_map(|due| self.disagrees(due, slack)).collect()
+        due(scenario, workload, done).iter().flat_map(|due| self.disagrees(due, slack)).collect()
     }
 
     /// The server may have counted so many statements less than the worker says.
     fn disagrees(&self, due: &Due<'_>, slack: u64) -> Vec<String> {
         let of = |request, text: &str| self.operations.get(&(request, text.to_owned())).copied().unwrap_or_default();
         // Each of them may have been several requests or rows.
-        let differ = |counted: u64, what: &str, issued: u64, each: u64| {
+        let between = |counted: u64, what: &str, issued: &RangeInclusive<u64>, each: u64| {
+            let (least, most) = (*issued.start(), *issued.end());
+            let issued = if least < most { format!("{} to {}", grouped(least), grouped(most)) } else { grouped(most) };
             let differ = format!(
-                "The server counted {} {what} of the statement {} in the window and the worker says that it issued {}.",
+                "The server counted {} {what} of the statement {} in the window and the worker says that it issued {issued}.",
                 grouped(counted),
                 due.names.join(" and "),
-                grouped(issued)
             );
-            (counted > issued || issued - counted > slack.saturating_mul(each)).then_some(differ)
+            (counted > most || least.saturating_sub(counted) > slack.saturating_mul(each)).then_some(differ)
         };
+        let differ = |counted, what, issued, each| between(counted, what, &(issued..=issued), each);
         let executes = self.by_text.get(&due.text).copied().unwrap_or(0);
         let mut sentences = Vec::new();
         if due.unprepared {
             let (queries, _) = of(Request::Query, &due.uncommented);
-            sentences.extend(differ(executes + queries, "EXECUTEs and QUERYs", due.executes, 1));
+            sentences.extend(between(executes + queries, "EXECUTEs and QUERYs", &due.executes, 1));
         } else {
-            sentences.extend(differ(executes, "EXECUTEs", due.executes, due.pages));
+            sentences.extend(between(executes, "EXECUTEs", &due.executes, due.pages));
         }
         if let Some(issued) = due.prepares {
             // A driver may prepare on every node, which is a figure of its own.
             let counted = of(Request::Prepare, &due.prepared_as).0;
             sentences.extend(differ(counted.min(issued), "PREPAREs", issued, 1));
         }
-        if let Some((batches, rows)) = due.batches {
-            let (counted, counted_rows) = of(Request::UnloggedBatch, &due.uncommented);
-            sentences.extend(differ(counted, "unlogged BATCHes", batches, 1));
-            sentences.extend(differ(counted_rows, "rows in unlogged BATCHes", rows, rows.div_ceil(batches.max(1))));
-            sentences.extend(differ(of(Request::LoggedBatch, &due.uncommented).0, "logged BATCHes", 0, 1));
+        let kinds = [(Request::UnloggedBatch, "unlogged BATCHes"), (Request::LoggedBatch, "logged BATCHes")];
+        for ((batches, rows), (request, what)) in due.batches.iter().flatten().zip(kinds) {
+            let (counted, counted_rows) = of(request, &due.uncommented);
+            let each = rows.end().div_ceil((*batches).max(1));
+            sentences.extend(differ(counted, what, *batches, 1));
+            sentences.extend(between(counted_rows, &format!("rows in {what}"), rows, each));
         }
         sentences
     }

@@ -1,10 +1,11 @@
 //! What the server must have counted, by what the worker says that it issued.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use cqldyno_cluster::without_comment;
 use cqldyno_protocol::Done;
-use cqldyno_scenarios::{Operation, Scenario, Statement};
+use cqldyno_scenarios::{Operation, Scenario, Workload};
 
 use crate::judge::agreement::text;
 
@@ -19,29 +20,33 @@ pub(crate) struct Due<'a> {
     pub prepared_as: String,
     /// The names of the statements.
     pub names: Vec<&'a str>,
-    /// EXECUTEs.
-    pub executes: u64,
+    /// EXECUTEs: one number, unless the answers of some statements are drawn and a part of them is missing.
+    pub executes: RangeInclusive<u64>,
     /// The most of them for one statement.
     pub pages: u64,
     /// Some of these may be QUERYs, as the driver does it.
     pub unprepared: bool,
     /// PREPAREs, where they were asked for.
     pub prepares: Option<u64>,
-    /// Unlogged BATCHes and the rows in them, where they were asked for.
-    pub batches: Option<(u64, u64)>,
+    /// Unlogged and logged BATCHes and the rows in them, where they were asked for.
+    pub batches: Option<[(u64, RangeInclusive<u64>); 2]>,
+}
+
+fn sum(one: &RangeInclusive<u64>, other: &RangeInclusive<u64>) -> RangeInclusive<u64> {
+    one.start() + other.start()..=one.end() + other.end()
 }
 
 /// What is due by `done`, text by text: statements with one text share a prepared id.
-pub(crate) fn due<'a>(scenario: &'a Scenario, done: &Done) -> Vec<Due<'a>> {
+pub(crate) fn due<'a>(scenario: &'a Scenario, workload: &Workload, done: &Done) -> Vec<Due<'a>> {
     let mut by_text: BTreeMap<String, Due<'a>> = BTreeMap::new();
-    for statement in &scenario.statements {
+    for (index, statement) in scenario.statements.iter().enumerate() {
         let key = text(&statement.cql);
         let due = by_text.entry(key.clone()).or_insert_with(|| Due {
             uncommented: without_comment(&key).to_owned(),
             prepared_as: without_comment(&key).to_owned(),
             text: key,
             names: Vec::new(),
-            executes: 0,
+            executes: 0..=0,
             pages: 1,
             unprepared: false,
             prepares: None,
@@ -49,17 +54,18 @@ pub(crate) fn due<'a>(scenario: &'a Scenario, done: &Done) -> Vec<Due<'a>> {
         });
         due.names.push(&statement.name);
         let issued = done.issued_by_statement.get(&statement.name).copied().unwrap_or(0);
+        let (rows, pages) = scenario.issued(workload, index, issued);
         match statement.operation {
             Operation::Execute => {
                 due.pages = due.pages.max(scenario.pages(statement));
-                due.executes += issued * scenario.pages(statement);
+                due.executes = sum(&due.executes, &pages);
             }
             Operation::Unprepared => {
-                due.executes += issued;
+                due.executes = sum(&due.executes, &(issued..=issued));
                 due.unprepared = true;
             }
             Operation::Connect => {
-                due.executes += issued * scenario.pages(statement);
+                due.executes = sum(&due.executes, &pages);
                 due.prepares = Some(due.prepares.unwrap_or(0) + issued);
             }
             Operation::Prepare => {
@@ -68,8 +74,10 @@ pub(crate) fn due<'a>(scenario: &'a Scenario, done: &Done) -> Vec<Due<'a>> {
                 due.prepares = Some(due.prepares.unwrap_or(0) + issued);
             }
             Operation::Batch => {
-                let (batches, rows) = due.batches.unwrap_or_default();
-                due.batches = Some((batches + issued, rows + issued * statement.rows()));
+                let batches = due.batches.get_or_insert_with(|| [(0, 0..=0), (0, 0..=0)]);
+                let [unlogged, logged] = batches;
+                let (count, before) = if statement.logged { logged } else { unlogged };
+                (*count, *before) = (*count + issued, sum(before, &rows));
             }
         }
     }
@@ -85,13 +93,14 @@ pub(crate) fn sessions(scenario: &Scenario, done: &Done) -> u64 {
     made.filter_map(|statement| done.issued_by_statement.get(&statement.name)).sum()
 }
 
-/// Rows that the statements wrote or asked for; `None` where all of them are EXECUTEs.
-pub(crate) fn rows(scenario: &Scenario, done: &Done) -> Option<u64> {
+/// Rows that the statements wrote or asked for, at most; `None` where all of them are EXECUTEs.
+pub(crate) fn rows(scenario: &Scenario, workload: &Workload, done: &Done) -> Option<u64> {
     if scenario.statements.iter().all(|statement| statement.operation == Operation::Execute) {
         return None;
     }
-    let rows = |statement: &Statement| Some(done.issued_by_statement.get(&statement.name)? * statement.rows());
-    Some(scenario.statements.iter().filter_map(rows).sum())
+    let issued = |index: usize| done.issued_by_statement.get(&scenario.statements.get(index)?.name).copied();
+    let rows = |index| Some(*scenario.issued(workload, index, issued(index)?).0.end());
+    Some((0..scenario.statements.len()).filter_map(rows).sum())
 }
 
 #[cfg(test)]
@@ -119,20 +128,26 @@ mod tests {
     #[test]
     fn what_statements_of_one_text_ask_for_is_added_up() {
         let mixed = scenario(&[("a", Operation::Execute), ("b", Operation::Connect), ("c", Operation::Batch)]);
-        let done = done(&[("a", 5), ("b", 2), ("c", 3)]);
-        let due = due(&mixed, &done);
+        let (done, workload) = (done(&[("a", 5), ("b", 2), ("c", 3)]), Workload::new(&mixed, 10, 0, 1).unwrap());
+        let due = due(&mixed, &workload, &done);
         assert_eq!(due.len(), 1);
-        assert_eq!((due[0].executes, due[0].prepares, due[0].batches), (7, Some(2), Some((3, 192))));
+        assert_eq!(
+            (&due[0].executes, due[0].prepares, &due[0].batches),
+            (&(7..=7), Some(2), &Some([(3, 192..=192), (0, 0..=0)]))
+        );
         assert!(!due[0].uncommented.contains("hint") && due[0].text.contains("hint"));
-        assert_eq!((sessions(&mixed, &done), rows(&mixed, &done)), (2, Some(199)));
+        assert_eq!((sessions(&mixed, &done), rows(&mixed, &workload, &done)), (2, Some(199)));
     }
 
     #[test]
     fn a_text_that_is_prepared_keeps_its_own_comment_and_executes_alone_have_no_rows_to_tell_of() {
         let prepare = scenario(&[("a", Operation::Prepare)]);
-        let done = done(&[("a", 5)]);
-        let due = due(&prepare, &done);
-        assert_eq!((due[0].executes, due[0].prepares, due[0].prepared_as.ends_with("/* hint */")), (0, Some(5), true));
-        assert_eq!(rows(&scenario(&[("a", Operation::Execute)]), &done), None);
+        let (done, workload) = (done(&[("a", 5)]), Workload::new(&prepare, 5, 0, 1).unwrap());
+        let due = due(&prepare, &workload, &done);
+        assert_eq!(
+            (*due[0].executes.end(), due[0].prepares, due[0].prepared_as.ends_with("/* hint */")),
+            (0, Some(5), true)
+        );
+        assert_eq!(rows(&scenario(&[("a", Operation::Execute)]), &workload, &done), None);
     }
 }

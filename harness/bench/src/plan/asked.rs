@@ -16,7 +16,11 @@ pub(crate) fn asked(plan: &Plan, scenario: &Scenario) -> Option<String> {
         let (name, rows) = (&statement.name, statement.rows());
         sentences.extend(match statement.operation {
             Operation::Execute => None,
-            Operation::Batch => Some(format!("A statement {name} is one unlogged BATCH of {rows} rows.")),
+            Operation::Batch => {
+                let (logged, size) =
+                    (if statement.logged { "logged" } else { "unlogged" }, statement.answer().stored());
+                Some(format!("A statement {name} is one {logged} BATCH of {size} rows."))
+            }
             Operation::Prepare => Some(format!("A statement {name} is one PREPARE.")),
             Operation::Unprepared => Some(format!("A statement {name} is text and values, not prepared.")),
             Operation::Connect => Some(format!("A statement {name} is one session, from connecting to its end.")),

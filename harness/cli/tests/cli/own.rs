@@ -190,6 +190,175 @@ fn by_in_a_statements_own_values_is_refused_and_leaving_it_out_works() {
     valid(&scenario("bigint", "ASC", &day));
 }
 
+/// Partitions of drawn sizes: all their rows, parts and lists of them, scans, and batches.
+const DRAWN: &str = r#"name = "own"
+about = "Partitions of drawn sizes: parts of them, lists of them, scans of all, and batches."
+page_size = 16
+schema = [
+    "CREATE KEYSPACE IF NOT EXISTS drawn WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
+    "DROP TABLE IF EXISTS drawn.days",
+    "DROP TABLE IF EXISTS drawn.notes",
+    "DROP TABLE IF EXISTS drawn.more",
+    "CREATE TABLE drawn.days (day text, at timestamp, v bigint, tags set<int>, note text, PRIMARY KEY (day, at)) WITH CLUSTERING ORDER BY (at DESC)",
+    "CREATE TABLE drawn.notes (id text PRIMARY KEY, note blob)",
+    "CREATE TABLE drawn.more (day bigint, at int, v text, PRIMARY KEY (day, at))",
+]
+
+[[statement]]
+name = "all"
+keys = 200
+order = "zipf"
+cql = "SELECT day, at, v, tags, note FROM drawn.days WHERE day = ?"
+values = [{ type = "text", length = 9 }]
+[statement.expect]
+rows = "uniform(20..50)"
+descending = true
+columns = [{ type = "text", length = 9, by = "key" }, { type = "timestamp", by = "place" }, { type = "bigint" }, { type = "set", of = { type = "int" }, length = "zipf(1..9)" }, { type = "text", length = "uniform(100..300)", compressible = 0.25 }]
+[statement.load]
+cql = "INSERT INTO drawn.days (day, at, v, tags, note) VALUES (?, ?, ?, ?, ?)"
+values = [{ type = "text", length = 9, by = "key" }, { type = "timestamp", by = "place" }, { type = "bigint" }, { type = "set", of = { type = "int" }, length = "zipf(1..9)" }, { type = "text", length = "uniform(100..300)", compressible = 0.25 }]
+
+[[statement]]
+name = "newest"
+keys_of = "all"
+order = "uniform"
+cql = "SELECT v FROM drawn.days WHERE day = ? LIMIT ?"
+values = [{ type = "text", length = 9 }, { type = "int", by = "rows" }]
+[statement.expect]
+stored = "uniform(20..50)"
+rows = "exponential(1..40)"
+last = true
+descending = true
+columns = [{ type = "bigint" }]
+
+[[statement]]
+name = "slice"
+keys_of = "all"
+order = "hotspot"
+cql = "SELECT at, v FROM drawn.days WHERE day = ? AND at >= ? AND at <= ? ORDER BY at ASC"
+values = [{ type = "text", length = 9 }, { type = "timestamp", by = "place", at = 0 }, { type = "timestamp", by = "place", at = -1 }]
+[statement.expect]
+stored = "uniform(20..50)"
+rows = "uniform(1..30)"
+from = "uniform(0..19)"
+columns = [{ type = "timestamp", by = "place" }, { type = "bigint" }]
+
+[[statement]]
+name = "some"
+keys_of = "all"
+cql = "SELECT v FROM drawn.days WHERE day = ? AND at IN ?"
+values = [{ type = "text", length = 9 }, { type = "each", of = { type = "timestamp" }, by = "place" }]
+[statement.expect]
+stored = "uniform(20..50)"
+rows = "uniform(1..9)"
+from = "uniform(0..9)"
+check = "content"
+columns = [{ type = "bigint" }]
+
+[[statement]]
+name = "two"
+keys_of = "all"
+cql = "SELECT v FROM drawn.days WHERE day = ? AND at IN (?, ?)"
+values = [{ type = "text", length = 9 }, { type = "timestamp", by = "place", at = -1 }, { type = "timestamp", by = "place", at = 0 }]
+[statement.expect]
+stored = "uniform(20..50)"
+rows = 2
+from = "uniform(0..18)"
+descending = true
+columns = [{ type = "bigint" }]
+
+[[statement]]
+name = "scan"
+keys_of = "all"
+cql = "SELECT day, v FROM drawn.days WHERE token(day) > ? AND token(day) <= ?"
+values = [{ type = "token", at = 0 }, { type = "token", at = -1 }]
+[statement.expect]
+rows = "uniform(20..50)"
+ranges = 64
+check = "content"
+columns = [{ type = "text", length = 9, by = "key" }, { type = "bigint" }]
+
+[[statement]]
+name = "several"
+keys = 100
+order = "uniform"
+cql = "SELECT id, note FROM drawn.notes WHERE id IN ?"
+values = [{ type = "each", of = { type = "text", length = 8 } }]
+[statement.expect]
+rows = "uniform(2..10)"
+check = "content"
+columns = [{ type = "text", length = 8 }, { type = "blob", length = 50 }]
+[statement.load]
+cql = "INSERT INTO drawn.notes (id, note) VALUES (?, ?)"
+values = [{ type = "text", length = 8 }, { type = "blob", length = 50 }]
+
+[[statement]]
+name = "logged"
+operation = "batch"
+size = "uniform(2..10)"
+logged = true
+cql = "INSERT INTO drawn.more (day, at, v) VALUES (?, ?, ?)"
+values = [{ type = "bigint", by = "key" }, { type = "int", by = "place" }, { type = "text", length = 20 }]
+[statement.read_back]
+cql = "SELECT v FROM drawn.more WHERE day = ? AND at = ?"
+values = [{ type = "bigint", by = "key" }, { type = "int", by = "place" }]
+columns = [{ type = "text", length = 20 }]
+
+[[statement]]
+name = "spread"
+operation = "batch"
+keys = 40
+order = "zipf"
+size = "zipf(1..30)"
+cql = "INSERT INTO drawn.more (day, at, v) VALUES (?, ?, ?)"
+values = [{ type = "bigint", plus = 1_000_000_000 }, { type = "int" }, { type = "text", length = 20 }]
+[statement.read_back]
+cql = "SELECT v FROM drawn.more WHERE day = ? AND at = ?"
+values = [{ type = "bigint", plus = 1_000_000_000 }, { type = "int" }]
+columns = [{ type = "text", length = 20 }]
+"#;
+
+#[test]
+fn parts_lists_and_scans_of_drawn_rows_and_batches_of_drawn_sizes_are_checked_and_counted() {
+    let cell = valid(DRAWN);
+    assert_eq!(cell["measures"]["verified"]["value"], 300.0);
+    assert_eq!((not_counted(&cell), cell["measures"]["read_back"]["value"].as_f64().is_some()), (vec![], true));
+}
+
+#[test]
+fn what_comes_back_otherwise_than_it_was_drawn_is_found() {
+    let statement = |name: &str| {
+        let from = DRAWN.find(&format!("[[statement]]\nname = \"{name}\"")).unwrap();
+        let next = DRAWN[from + 1..].find("[[statement]]").map_or(DRAWN.len(), |at| from + 1 + at);
+        &DRAWN[from..next]
+    };
+    let head = &DRAWN[..DRAWN.find("[[statement]]").unwrap()];
+    for (name, from, to, said) in [
+        ("newest", "by = \"rows\"", "times = 0, plus = 41", "rows were expected, and"),
+        ("slice", "\"place\", at = -1 }]", "\"place\", at = 0 }]", "rows were expected, and 1 row came back"),
+        (
+            "some",
+            "{ type = \"bigint\" }]\n",
+            "{ type = \"bigint\", plus = 1 }]\n",
+            "are not those that it has, in whatever order",
+        ),
+        (
+            "scan",
+            "{ type = \"bigint\" }]\n",
+            "{ type = \"bigint\", times = 2 }]\n",
+            "of all tokens are not those that were loaded",
+        ),
+        ("scan", "ranges = 64", "ranges = 65", ""),
+        ("scan", "at = -1", "at = 0", "rows were expected, and no row came back"),
+    ] {
+        let text = format!("{head}{}{}", statement("all"), statement(name).replacen(from, to, 1));
+        match said {
+            "" => drop(valid(&text)),
+            said => assert!(failed(&text).contains(said), "{name}: {}", failed(&text)),
+        }
+    }
+}
+
 const DDL: &str = r#"
 [[statement]]
 name = "create"

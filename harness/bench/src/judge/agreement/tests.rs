@@ -12,6 +12,10 @@ fn mixed() -> Scenario {
     cqldyno_scenarios::builtin("mixed").unwrap()
 }
 
+fn planned(scenario: &Scenario) -> Workload {
+    Workload::new(scenario, 100, 0, 1).unwrap()
+}
+
 fn snapshot(requests: u64, executes: &[(&str, u64, u64)]) -> Snapshot {
     let connections = executes.iter().map(|(cql, at, count)| ConnectionSnapshot {
         id: *at,
@@ -54,7 +58,7 @@ fn only_the_windows_executes_of_the_scenarios_statements_count() {
     assert_eq!(counted.control_requests, 50);
     assert_eq!(counted.cpu_ns, 150_000);
     assert_eq!(counted.reads, read(7), "of the connection that carried the scenario's");
-    assert!(counted.disagreements(&mixed(), &done(60, 40)).is_empty());
+    assert!(counted.disagreements(&mixed(), &planned(&mixed()), &done(60, 40)).is_empty());
     assert_eq!(counted.own_statements, 50);
 }
 
@@ -97,19 +101,23 @@ fn batches_and_their_rows_must_be_as_many_as_were_issued_and_unlogged() {
         Counted::between(&before, &after, &batch)
     };
     let right = counted(vec![operated(Request::UnloggedBatch, &cql, 15, 960)]);
-    assert_eq!(right.disagreements(&batch, &issued(&batch, 10)), [""; 0]);
+    assert_eq!(right.disagreements(&batch, &planned(&batch), &issued(&batch, 10)), [""; 0]);
     assert_eq!(right.rows_void(&batch, &workload, &issued(&batch, 10)), None);
     assert_eq!((right.own_statements, right.control_requests, right.connections), (0, 0, 1));
     assert_eq!(right.received, Some(Span { first_ns: 30, last_ns: 40 }));
     let split = counted(vec![operated(Request::UnloggedBatch, &cql, 25, 960)]);
     assert_eq!(
-        split.disagreements(&batch, &issued(&batch, 10)),
+        split.disagreements(&batch, &planned(&batch), &issued(&batch, 10)),
         [
             "The server counted 20 unlogged BATCHes of the statement batch in the window and the worker says that it issued 10."
         ]
     );
     let logged = counted(vec![operated(Request::LoggedBatch, &cql, 10, 640)]);
-    assert_eq!(logged.disagreements(&batch, &issued(&batch, 10)).len(), 3, "none unlogged, no rows, ten logged");
+    assert_eq!(
+        logged.disagreements(&batch, &planned(&batch), &issued(&batch, 10)).len(),
+        4,
+        "none unlogged, no rows, ten logged with rows"
+    );
     assert!(right.rows_void(&batch, &workload, &issued(&batch, 11)).is_some());
 }
 
@@ -118,12 +126,16 @@ fn prepares_and_sessions_must_be_as_many_as_were_issued() {
     let (prepare, cql) = one("prepare");
     let after = Snapshot { operations: vec![operated(Request::Prepare, &cql, 9, 0)], ..snapshot(9, &[]) };
     let counted = Counted::between(&Snapshot::default(), &after, &prepare);
-    assert_eq!(counted.disagreements(&prepare, &issued(&prepare, 9)), [""; 0]);
+    assert_eq!(counted.disagreements(&prepare, &planned(&prepare), &issued(&prepare, 9)), [""; 0]);
     assert_eq!((counted.connections, counted.control_requests, counted.prepares()), (1, 0, Some(9)));
-    assert_eq!(counted.disagreements(&prepare, &issued(&prepare, 3)), [""; 0], "once on each of three nodes");
+    assert_eq!(
+        counted.disagreements(&prepare, &planned(&prepare), &issued(&prepare, 3)),
+        [""; 0],
+        "once on each of three nodes"
+    );
     assert_eq!(Counted::between(&Snapshot::default(), &after, &mixed()).prepares(), None);
     assert_eq!(
-        counted.disagreements(&prepare, &issued(&prepare, 10)),
+        counted.disagreements(&prepare, &planned(&prepare), &issued(&prepare, 10)),
         ["The server counted 9 PREPAREs of the statement prepare in the window and the worker says that it issued 10."]
     );
     let (connect, cql) = one("connect");
@@ -134,8 +146,8 @@ fn prepares_and_sessions_must_be_as_many_as_were_issued() {
     after.connections_ever = 10;
     let counted = Counted::between(&Snapshot::default(), &after, &connect);
     assert_eq!((counted.connections, counted.opened, counted.control_requests), (5, 10, 80));
-    assert_eq!(counted.disagreements(&connect, &issued(&connect, 5)), [""; 0]);
-    assert_eq!(counted.disagreements(&connect, &issued(&connect, 6)).len(), 2);
+    assert_eq!(counted.disagreements(&connect, &planned(&connect), &issued(&connect, 5)), [""; 0]);
+    assert_eq!(counted.disagreements(&connect, &planned(&connect), &issued(&connect, 6)).len(), 2);
     assert_eq!(counted.own_statements_void(5, 5, 0), None, "each session has statements of its own");
 }
 
@@ -146,8 +158,8 @@ fn an_unprepared_statement_is_a_query_or_prepared_and_executed_as_the_driver_doe
         let mut after = snapshot(20, &[(&cql, 2, executes)]);
         after.operations = vec![operated(Request::Query, &cql, queries, 0)];
         let counted = Counted::between(&Snapshot::default(), &after, &unprepared);
-        assert_eq!(counted.disagreements(&unprepared, &issued(&unprepared, 8)), [""; 0]);
-        assert_eq!(counted.disagreements(&unprepared, &issued(&unprepared, 7)).len(), 1);
+        assert_eq!(counted.disagreements(&unprepared, &planned(&unprepared), &issued(&unprepared, 8)), [""; 0]);
+        assert_eq!(counted.disagreements(&unprepared, &planned(&unprepared), &issued(&unprepared, 7)).len(), 1);
         assert_eq!(counted.connections, 1);
     }
 }
@@ -240,11 +252,15 @@ fn one_statement_more_or_less_on_either_side_is_a_sentence_with_both_numbers() {
     let after = snapshot(2_000, &[(INSERT, 2, 1_000), (SELECT, 2, 1_000)]);
     let counted = Counted::between(&Snapshot::default(), &after, &mixed());
     assert_eq!(
-        counted.disagreements(&mixed(), &done(1_000, 1_001)),
+        counted.disagreements(&mixed(), &planned(&mixed()), &done(1_000, 1_001)),
         ["The server counted 1,000 EXECUTEs of the statement insert in the window and the worker says that it issued \
           1,001."]
     );
-    assert_eq!(counted.disagreements(&mixed(), &done(999, 1_001)).len(), 2, "the sums agree, the statements do not");
+    assert_eq!(
+        counted.disagreements(&mixed(), &planned(&mixed()), &done(999, 1_001)).len(),
+        2,
+        "the sums agree, the statements do not"
+    );
 }
 
 #[test]
@@ -253,8 +269,11 @@ fn every_page_of_an_answer_is_an_execute() {
     let text = &rows.statements[0].cql;
     let done = done(1_000, 0);
     let disagreements = |executes| {
-        Counted::between(&Snapshot::default(), &snapshot(5_000, &[(text, 2, executes)]), &rows)
-            .disagreements(&rows, &done)
+        Counted::between(&Snapshot::default(), &snapshot(5_000, &[(text, 2, executes)]), &rows).disagreements(
+            &rows,
+            &planned(&rows),
+            &done,
+        )
     };
     assert!(disagreements(4_000).is_empty());
     assert_eq!(disagreements(3_999).len(), 1);
