@@ -23,6 +23,9 @@ impl Scenario {
                 format!("the {field} of [limits] is 0; use 1 or more, or leave it out")
             })?;
         }
+        ensure(self.idle.is_none_or(|time| !time.duration().is_zero()), &[Field("idle")], || {
+            "idle is 0; use how long a worker is left alone after its turn, such as \"5s\", or leave it out".to_owned()
+        })?;
         ensure(!self.statements.is_empty(), &[Field("statement")], || {
             "a scenario has no [[statement]] here; add at least one with name, cql and values".to_owned()
         })?;

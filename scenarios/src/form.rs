@@ -8,7 +8,7 @@ use std::num::NonZeroU64;
 use std::ops::{Range, RangeInclusive};
 
 use cqldyno_driver_api::Scalar;
-use cqldyno_script::{Action, Answer, Event, Kind as RequestKind, Step as ScriptStep};
+use cqldyno_script::{Action, Answer, Event, Kind as RequestKind, Step as ScriptStep, Time};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -97,6 +97,7 @@ fn scenario(mut fields: Fields<'_>) -> Result<Scenario, Mistake> {
         submit: fields.optional("submit", |entry| entry.word(&Submit::WORDS))?.unwrap_or_default(),
         statements: fields.optional("statement", |entry| entry.list(statement))?.unwrap_or_default(),
         script: fields.optional("script", |entry| entry.list(step))?.unwrap_or_default(),
+        idle: fields.optional("idle", time)?,
     };
     fields.end(scenario)
 }
@@ -113,7 +114,6 @@ fn script_document(text: &str) -> Result<Vec<ScriptStep>, Mistake> {
 fn step(entry: Entry<'_>) -> Result<ScriptStep, Mistake> {
     let mut fields = entry.fields("a step of the script")?;
     let action = fields.required("do", |entry| entry.word(&Action::WORDS))?;
-    let time = |entry: Entry<'_>| entry.text()?.parse().map_err(|message: String| entry.mistake(message));
     let number = |entry: Entry<'_>| entry.whole(1..=i128::from(i64::MAX)).map(|number| number as u64);
     let place = |least| move |entry: Entry<'_>| entry.whole(least..=i128::from(u16::MAX)).map(|place| place as usize);
     let step = ScriptStep {
@@ -133,6 +133,10 @@ fn step(entry: Entry<'_>) -> Result<ScriptStep, Mistake> {
         times: fields.optional("times", number)?,
     };
     fields.end(step)
+}
+
+fn time(entry: Entry<'_>) -> Result<Time, Mistake> {
+    entry.text()?.parse().map_err(|message: String| entry.mistake(message))
 }
 
 fn limits(entry: Entry<'_>) -> Result<Limits, Mistake> {

@@ -3,7 +3,7 @@
 use std::ops::{Range, RangeInclusive};
 
 use cqldyno_driver_api::words;
-use cqldyno_script::Step;
+use cqldyno_script::{Step, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::cql::{self, Uses, created_if, keyspace_created_by, with_own_names, with_replication};
@@ -59,6 +59,10 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub script: Vec<Step>,
+    /// How long each worker is left idle after its turn, with its session open; absent for not at all. No worker is told of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub idle: Option<Time>,
 }
 
 /// One of several numbers in flight, and of several numbers of connections, that a scenario is run with.

@@ -218,14 +218,15 @@ func (c *cell) report(of *gauge) func() {
 }
 
 // turn says last, waits for go, has all tickets of the gauge issued, and waits for ack. The function calls atEnd at the last answer.
-// It returns the number of threads then.
-func (c *cell) turn(of *gauge, last any, issueAll func(atEnd func()) error) (int, error) {
+// It returns the number of threads then, and the allocations since go.
+func (c *cell) turn(of *gauge, last any, issueAll func(atEnd func()) error) (int, *allocations, error) {
 	c.link.arm(of)
 	c.link.say(last, isReady)
 	<-c.link.inbox
+	before := allocated()
 	begin, err := beginEdge()
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	stop := c.report(of)
 	err = issueAll(func() {
@@ -236,13 +237,14 @@ func (c *cell) turn(of *gauge, last any, issueAll func(atEnd func()) error) (int
 		}
 		c.link.say(told, ended)
 	})
+	inWindow := allocated().since(before)
 	stop()
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	count := len(tasks())
 	<-c.link.inbox
-	return count, nil
+	return count, inWindow, nil
 }
 
 // tickets are those of the turn nth.
@@ -259,7 +261,7 @@ func (c *cell) measured(bench *bench, nth uint64, last any) (*done, string, erro
 	}
 	run.counts = newRecorder(len(bench.prepared), c.job.Rate != nil)
 	var paced *pace
-	count, err := c.turn(run.gauge, last, func(atEnd func()) (err error) {
+	count, allocations, err := c.turn(run.gauge, last, func(atEnd func()) (err error) {
 		run.counts.origin, run.atEnd = time.Now(), atEnd
 		switch {
 		case c.job.Mode == "connect":
@@ -282,7 +284,7 @@ func (c *cell) measured(bench *bench, nth uint64, last any) (*done, string, erro
 	if err != nil {
 		return nil, "crash", fmt.Errorf("the histogram cannot be written: %w", err)
 	}
-	told.Threads, told.Pace = count, paced
+	told.Threads, told.Pace, told.Allocations = count, paced, allocations
 	return told, "", nil
 }
 

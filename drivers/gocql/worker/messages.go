@@ -64,10 +64,18 @@ type done struct {
 	IssuedByStatement map[string]uint64      `json:"issued_by_statement"`
 	Errors            map[string]*errorCount `json:"errors"`
 	BelowConcurrency  *uint64                `json:"below_concurrency,omitempty"`
+	Allocations       *allocations           `json:"allocations,omitempty"`
 	Threads           int                    `json:"threads"`
 	Histogram         string                 `json:"histogram,omitempty"`
 	Pace              *pace                  `json:"pace,omitempty"`
 	PerSecond         []uint64               `json:"per_second,omitempty"`
+}
+
+// allocations are those of the window by the runtime's records.
+type allocations struct {
+	Count uint64 `json:"count"`
+	Bytes uint64 `json:"bytes"`
+	Frees uint64 `json:"frees"`
 }
 
 type errorCount struct {

@@ -83,7 +83,7 @@ func (c *cell) runProgram(program Program) (string, error) {
 		tickets.gauge, tickets.issue = c.tickets(nth), c.workload.Issue
 		tickets.gauge.withEdges(uint64(c.job.Concurrency))
 		verified := uint64(0)
-		count, err := c.turn(tickets.gauge, last, func(atEnd func()) (err error) {
+		count, allocations, err := c.turn(tickets.gauge, last, func(atEnd func()) (err error) {
 			if verified, err = c.executeAll(program, &tickets); err == nil {
 				atEnd()
 			}
@@ -92,7 +92,9 @@ func (c *cell) runProgram(program Program) (string, error) {
 		if err != nil {
 			return "crash", fmt.Errorf("the program broke off at the window's first error: %w", err)
 		}
-		last = c.told(&tickets, verified, count)
+		told := c.told(&tickets, verified, count)
+		told.Allocations = allocations
+		last = told
 	}
 	c.link.say(last, closed)
 	return "", nil

@@ -3,6 +3,7 @@ package worker
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -40,6 +41,28 @@ func (e *edge) untilNow() (end, error) {
 		MinorFaults:         now.Minflt - e.usage.Minflt,
 		MajorFaults:         now.Majflt - e.usage.Majflt,
 	}, unmeasured(err)
+}
+
+// countsAllocations names the file in which the parent has allocations of the C library counted: it is set if they are asked for.
+const countsAllocations = "CQLDYNO_ALLOCATIONS"
+
+// allocated is what the runtime records of allocations so far, if they are asked for. Reading it stops the world, so it is read outside
+// of the window.
+func allocated() *allocations {
+	if _, asked := os.LookupEnv(countsAllocations); !asked {
+		return nil
+	}
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return &allocations{stats.Mallocs, stats.TotalAlloc, stats.Frees}
+}
+
+// since is the difference, if there is one.
+func (a *allocations) since(earlier *allocations) *allocations {
+	if a == nil || earlier == nil {
+		return nil
+	}
+	return &allocations{a.Count - earlier.Count, a.Bytes - earlier.Bytes, a.Frees - earlier.Frees}
 }
 
 // moment is monotonic time and the CPU time of each thread inside the window. The process' own figure would miss up to a tick of every

@@ -63,6 +63,11 @@ func (fake) Unprepared(cql string, columns []workload.Generator) Statement {
 	return &fakeStatement{how: os.Getenv(behaviour), columns: columns}
 }
 
+const mebibyte = 1 << 20
+
+// held holds the last allocation of a driver that allocates a mebibyte per statement.
+var held atomic.Pointer[[mebibyte]byte]
+
 type fakeStatement struct {
 	how      string
 	columns  []workload.Generator
@@ -88,6 +93,9 @@ func (s *fakeStatement) Execute(values []any, rows *Rows) error {
 		case "slow":
 			time.Sleep(time.Millisecond)
 		}
+	}
+	if s.how == "allocates" {
+		held.Store(new([mebibyte]byte))
 	}
 	if !rows.Expected() {
 		if s.how == "returns-rows" {
@@ -230,6 +238,30 @@ func TestEveryTurnHasItsShareAndAllTogetherHaveEveryTicketOnce(t *testing.T) {
 	}
 	if code := p.ends(); code != 0 {
 		t.Errorf("code %d", code)
+	}
+}
+
+func TestAllocationsOfTheWindowAreToldIfTheyAreAskedFor(t *testing.T) {
+	allocated := func(how string) map[string]any {
+		p := start(t, how)
+		p.expect("hello")
+		p.say(jobWith(`"turns":2`))
+		p.expect("ready")
+		p.turn()
+		told, _ := p.turn()["allocations"].(map[string]any)
+		return told
+	}
+	if told := allocated("allocates"); told != nil {
+		t.Errorf("they were not asked for: %v", told)
+	}
+	t.Setenv(countsAllocations, "file")
+	honest, allocates := allocated("honest"), allocated("allocates")
+	more := allocates["bytes"].(float64) - honest["bytes"].(float64)
+	if more < 49*mebibyte || more > 60*mebibyte {
+		t.Errorf("50 statements allocate a MiB each: %v %v", honest, allocates)
+	}
+	if count := allocates["count"].(float64); count < 50 || allocates["frees"].(float64) < 1 {
+		t.Errorf("%v", allocates)
 	}
 }
 

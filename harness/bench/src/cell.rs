@@ -203,7 +203,7 @@ impl<'a> CellBench<'a> {
 
     /// Every measure of a pass without a figure, with the reason.
     fn not_allowed(&self, cell: &mut Cell, why: &str) {
-        let declared = ALL.iter().flat_map(|meter| meter.measures);
+        let declared = ALL.iter().filter(|meter| !meter.over_idle).flat_map(|meter| meter.measures);
         for measure in declared.filter(|measure| measure.pass == Some(cell.pass)) {
             cell.measures.insert(measure.id.to_owned(), Measure::unavailable(why));
         }

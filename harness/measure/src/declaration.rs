@@ -58,7 +58,7 @@ pub struct MeasureInfo {
 }
 
 /// Counts of the timing pass that do not follow the machine, as faults, switches and resident memory do.
-const EXACT: [&str; 9] = [
+const EXACT: [&str; 11] = [
     "statements",
     "errors",
     "polls_per_statement",
@@ -68,12 +68,14 @@ const EXACT: [&str; 9] = [
     "own_statements_per_statement",
     "connections_per_statement",
     "prepares_per_statement",
+    "connections_accepted",
+    "connections_left_open",
 ];
 
 impl MeasureInfo {
     /// Whether it counts what the driver does, so that its figure does not depend on time.
     pub fn is_exact(&self) -> bool {
-        matches!(self.unit, Unit::Count | Unit::Bytes)
+        matches!(self.unit, Unit::Count | Unit::Bytes | Unit::PerSecond)
             && (self.pass != Pass::Timing || EXACT.contains(&self.id.as_str()))
     }
 }

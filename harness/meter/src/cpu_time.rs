@@ -36,8 +36,10 @@ const MEASURES: [Declaration; 6] = [
         "idle_cpu",
         Unit::Percent,
         Better::Lower,
-        "share of a core that the worker used while it was asleep before its turn; no statement is charged with it",
-    ),
+        "share of a core that the worker used in the idle span after its turn, else while it was asleep before; no statement is \
+         charged with it",
+    )
+    .titled("idle CPU,\n% of a core"),
 ];
 
 /// CPU time that the process `pid` and all its threads, ended ones too, have used so far, in nanoseconds.
@@ -93,7 +95,8 @@ fn figures(clock: Both<u64>, window: &Window) -> Outcome {
     outcome
 }
 
-const NO_TURN_BEFORE: &str = "The worker had no turn before this one.";
+const NO_TURN_BEFORE: &str =
+    "The worker had no turn before this one, and the scenario has no idle span after it (`idle`).";
 
 /// More than this many microseconds, and more than 1 %, is too far apart. The kernel accounts for a thread on another core
 /// once per tick of 4 ms, so each edge may miss a tick per thread. One of 2,000 cells on a busy machine was 9 ms apart.

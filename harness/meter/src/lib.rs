@@ -3,7 +3,7 @@
 //! A [`Meter`] declares its measures ([`Declaration`]) and says whether this machine allows them ([`Meter::probe`]), which
 //! `cqldyno doctor` prints. It attaches to the worker of each cell before the worker's program starts ([`Meter::attach`]).
 //! The bench calls [`Attachment::at_go`] and [`Attachment::at_end`] at the edges of each window, and the [`Seen`] that the latter
-//! returns after the worker has reported its counts.
+//! returns after the worker has reported its counts. Meters [`Meter::over_idle`] are read at the edges of the idle span instead.
 //!
 //! CONTRIBUTING.md says how to add a meter. [`Outcome`] also takes breakdowns by name, files, findings, and what voids the cell.
 
@@ -23,6 +23,7 @@ mod preload;
 mod process;
 mod series;
 mod server;
+mod sessions;
 mod sockets;
 mod syscalls;
 mod tool;
@@ -47,16 +48,18 @@ pub use operations::OPERATIONS;
 pub use process::{PEAK_MEMORY, PROPORTIONAL_MEMORY, THREADS, resident_bytes};
 pub use series::SERIES;
 pub use server::SERVER_SIDE;
+pub use sessions::SESSIONS;
 pub use sockets::{Carried, Traffic, busy_connections, busy_traffic, local_servers};
-pub use syscalls::{SYSTEM_CALLS, SYSTEM_CALLS_BY_NAME};
+pub use syscalls::{RECEIVES_WHILE_IDLE, SYSTEM_CALLS, SYSTEM_CALLS_BY_NAME};
 pub use wall::WALL;
 pub use wire::WIRE;
 
 /// Every meter, in the order of reading at the end of the window. At `go` the order is reversed, so that the cheapest and most
 /// exact meters are closest to the window.
-pub static ALL: [Meter; 21] = [
+pub static ALL: [Meter; 23] = [
     SYSTEM_CALLS,
     SYSTEM_CALLS_BY_NAME,
+    RECEIVES_WHILE_IDLE,
     ALLOCATIONS,
     PROCESSOR_COUNTERS,
     CPU_TIME,
@@ -71,6 +74,7 @@ pub static ALL: [Meter; 21] = [
     POLLS,
     THREADS,
     PEAK_MEMORY,
+    SESSIONS,
     NOISE,
     WIRE,
     PROPORTIONAL_MEMORY,

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cqldyno_protocol::{End, Steady};
+use cqldyno_protocol::{Allocations, End, Steady};
 
 use crate::{Declaration, Latencies};
 
@@ -22,6 +22,8 @@ pub struct Meter {
     pub needs: &'static str,
     /// What it adds to the worker's work in the window, in words; `None` if that is nothing.
     pub costs: Option<&'static str>,
+    /// Whether it is read at the edges of the idle span after a window, and not at those of the window.
+    pub over_idle: bool,
     probe: fn() -> Probe,
     attach: fn(&Subject) -> Box<dyn Attachment>,
 }
@@ -33,7 +35,7 @@ impl Meter {
         measures: &'static [Declaration],
         attach: fn(&Subject) -> Box<dyn Attachment>,
     ) -> Meter {
-        Meter { name, measures, needs: "nothing", costs: None, probe: || Ok(()), attach }
+        Meter { name, measures, needs: "nothing", costs: None, over_idle: false, probe: || Ok(()), attach }
     }
 
     pub(crate) const fn needs(self, needs: &'static str) -> Meter {
@@ -42,6 +44,10 @@ impl Meter {
 
     pub(crate) const fn costs(self, costs: &'static str) -> Meter {
         Meter { costs: Some(costs), ..self }
+    }
+
+    pub(crate) const fn over_idle(self) -> Meter {
+        Meter { over_idle: true, ..self }
     }
 
     pub(crate) const fn probed(self, probe: fn() -> Probe) -> Meter {
@@ -137,19 +143,25 @@ pub struct Window {
     pub below_concurrency: Option<u64>,
     /// How often the statements' futures were polled; `None` if the worker does not count it.
     pub polls: Option<u64>,
+    /// The worker's own records of allocations; `None` if it has none.
+    pub allocations: Option<Allocations>,
+    /// Sessions that were opened for one statement each.
+    pub sessions: u64,
+    /// Connections of these sessions that the server had open 100 ms after the window; `None` if nobody knows.
+    pub left_open: Option<u64>,
     /// The server's side, or the sentence that says why it is not known.
     pub server: Result<ServerWindow, String>,
     /// Data connections of the worker, or the sentence that says why they could not be counted.
     pub connections: Result<u64, String>,
     /// How long answers took; `None` if the worker does not say.
     pub latencies: Option<Latencies>,
-    /// What the worker did while it was asleep before the window; `None` if it had no turn before.
+    /// What the worker did in the idle span after the window, else while it was asleep before; `None` if it had neither.
     pub asleep: Option<Asleep>,
     /// CPU time of the worker just after the window, which belongs to its statements, microseconds.
     pub tail_us: u64,
 }
 
-/// What a worker did while it waited for its next turn.
+/// What a worker did while it had nothing to do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Asleep {
     /// Its CPU time, microseconds.
@@ -174,19 +186,21 @@ impl Add for Asleep {
 }
 
 /// The server's own account of the window.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ServerWindow {
     /// EXECUTEs of the scenario's statements.
     pub executes: u64,
     /// Requests of any kind.
     pub requests: u64,
-    /// Connections that were opened.
+    /// Connections that were accepted, those of the idle span after the window included.
     pub opened: u64,
+    /// The share of the scenario's EXECUTEs that came to the node that got most of them; `None` with one node, or without EXECUTEs.
+    pub busiest_share: Option<f64>,
     /// Requests other than the scenario's EXECUTEs: the driver's control traffic.
     pub control_requests: u64,
-    /// PREPAREs of the scenario's statements; `None` if all of them were prepared before the window.
-    pub prepares: Option<u64>,
-    /// Statements that the scenario did not ask for.
+    /// PREPAREs of the statements that the scenario prepares; of any text, and those of the idle span included, if it prepares none.
+    pub prepares: u64,
+    /// Statements that the scenario did not ask for, those of the idle span included.
     pub own_statements: u64,
     /// CPU time of the server process by its own account, nanoseconds.
     pub cpu_ns: u64,
@@ -363,12 +377,16 @@ pub(crate) fn window() -> Window {
         rows: None,
         below_concurrency: Some(100),
         polls: None,
+        allocations: None,
+        sessions: 0,
+        left_open: None,
         server: Ok(ServerWindow {
             executes: 1_000_000,
             requests: 1_000_007,
-            opened: 0,
+            opened: 2,
+            busiest_share: None,
             control_requests: 7,
-            prepares: None,
+            prepares: 3,
             own_statements: 5,
             cpu_ns: 500_000_000,
             received: None,

@@ -13,7 +13,9 @@ mod schema;
 pub use cqldyno_driver_api::Credentials;
 pub use job::{Job, Mode, ParentMessage, Runtime, lacking, tickets};
 pub use line::{LineError, MAX_LINE_BYTES, decode, encode};
-pub use report::{BuildInfo, Done, End, ErrorCount, Failed, FailureKind, Hello, Pace, Ready, Steady, WorkerMessage};
+pub use report::{
+    Allocations, BuildInfo, Done, End, ErrorCount, Failed, FailureKind, Hello, Pace, Ready, Steady, WorkerMessage,
+};
 
 /// The version of this protocol; a worker says it in `hello`, and the parent refuses another one.
 pub const PROTOCOL_VERSION: u32 = 2;

@@ -136,6 +136,9 @@ pub struct Done {
     /// How often the futures of all statements were polled; absent where the worker does not count it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub polls: Option<u64>,
+    /// What the runtime's own records say of allocations; absent where an interposer sees them, or the worker does not count them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allocations: Option<Allocations>,
     /// Threads of the process at the end of the window.
     pub threads: u64,
     /// Latency of every answered statement in nanoseconds, from its issue to its answer: an HdrHistogram in its V2 form,
@@ -148,6 +151,18 @@ pub struct Done {
     /// Statements answered in each second of the window; empty where the worker does not count them.
     #[serde(default)]
     pub per_second: Vec<u64>,
+}
+
+/// Allocations in the window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Allocations {
+    /// How many.
+    pub count: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// How many were given back.
+    pub frees: u64,
 }
 
 /// How a window with a rate went: statement `i` was to start at the first one's time plus `i` over the rate.

@@ -363,6 +363,21 @@ fn values_may_be_written_under_the_names_of_their_markers_in_any_order_and_once_
 }
 
 #[test]
+fn an_idle_span_is_a_time_above_0() {
+    let idle = |time: &str| read(&format!("idle = {time}\n{GOOD}"), "tiny.toml");
+    assert_eq!(idle("\"5s\"").unwrap().idle, Some("5s".parse().unwrap()));
+    assert_eq!(read(GOOD, "tiny.toml").unwrap().idle, None);
+    for (time, expected) in [
+        ("\"0s\"", "line 1, column 8: idle is 0; use how long a worker is left alone after its turn, such as \"5s\""),
+        ("\"long\"", "line 1, column 8: \"long\" is no time; write a time such as"),
+        ("5", "idle is a whole number here"),
+    ] {
+        let said = idle(time).unwrap_err().to_string();
+        assert!(said.contains(expected), "{said}");
+    }
+}
+
+#[test]
 fn a_script_is_read_and_a_step_that_makes_no_sense_has_a_place() {
     let steps = "[[script]]\ndo = \"forget\"\nevery = 1_000\none_in = 2\n\n[[script]]\ndo = \"hold\"\nat = \"20ms\"\nfor = \"1s\"\n";
     let scenario = read(&format!("{GOOD}\n{steps}"), "tiny.toml").unwrap();

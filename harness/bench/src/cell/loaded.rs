@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use cqldyno_driver_api::Capability;
-use cqldyno_meter::{ALL, Attachment, Subject};
+use cqldyno_meter::{ALL, Attachment, Meter, Subject};
 use cqldyno_protocol::{Mode, Ready};
 
 use super::Stage;
@@ -51,16 +51,17 @@ impl<'a> Loaded<'a> {
             CellFailure::Machine(format!("a folder for temporary files could not be made: {error}"))
         })?;
         match start(setup, &mut served, scratch.path()) {
-            Ok((attachments, worker, ready)) => {
+            Ok(([attachments, idle_attachments], worker, ready)) => {
                 let whole = Whole::of(worker.pid());
-                Ok(Waiting { attachments, worker, scratch, served, ready, exits, setup, whole })
+                Ok(Waiting { attachments, idle_attachments, worker, scratch, served, ready, exits, setup, whole })
             }
             Err(failure) => Err(served.blame(failure, setup.bench.context.cancel)),
         }
     }
 }
 
-type Started<'a> = (Vec<Box<dyn Attachment>>, Worker<'a>, Ready);
+/// The attachments over windows and over idle spans, the worker, and what it said.
+type Started<'a> = ([Vec<Box<dyn Attachment>>; 2], Worker<'a>, Ready);
 
 fn start<'a>(setup: &'a Setup<'a>, served: &mut Served<'_>, scratch: &Path) -> Result<Started<'a>, CellFailure> {
     let (launch, bounds) = setup.contender(scratch);
@@ -77,7 +78,9 @@ fn start<'a>(setup: &'a Setup<'a>, served: &mut Served<'_>, scratch: &Path) -> R
         let measures = meter.measures;
         measures.is_empty() || measures.iter().any(|measure| measure.is_taken_in(setup.planned.pass))
     });
-    let attachments = meters.map(|meter| meter.attach(&subject)).collect();
+    let (over_idle, over_window): (Vec<_>, Vec<_>) = meters.partition(|meter| meter.over_idle);
+    let attached = |meters: Vec<&Meter>| meters.into_iter().map(|meter| meter.attach(&subject)).collect();
+    let attachments = [attached(over_window), attached(if setup.idle().is_some() { over_idle } else { Vec::new() })];
     let (mut worker, hello) = gate.open()?;
     setup.introduced.same(&hello)?;
     if hello.driver.capabilities.contains(&Capability::Offline) && !setup.is_noop() {

@@ -42,6 +42,16 @@ pub(super) enum Edge {
     Carried(Result<Traffic, Refusal>, &'static str),
 }
 
+impl Edge {
+    /// Connections that were open, if the server tells.
+    pub(super) fn open_connections(&self) -> Option<u64> {
+        match self {
+            Edge::Counted(snapshot) => Some(snapshot.open_connections()),
+            Edge::Nothing | Edge::Carried(..) => None,
+        }
+    }
+}
+
 impl<'a> Served<'a> {
     pub(super) fn start(setup: &Setup<'a>, stage: &mut dyn FnMut(Stage)) -> Result<Served<'a>, CellFailure> {
         let context = &setup.bench.context;

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::ops::Range;
 use std::path::Path;
+use std::time::Duration;
 
 use cqldyno_driver_api::Settings;
 use cqldyno_protocol::{Job, Mode, Runtime, tickets};
-use cqldyno_reports::{Cell, Role};
-use cqldyno_scenarios::{Permutation, Scenario, Workload};
+use cqldyno_reports::{Cell, Pass, Role};
+use cqldyno_scenarios::{Operation, Permutation, Scenario, Workload};
+use cqldyno_script::Time;
 
 use super::keyspaces::suffix;
 use super::loaded::Loaded;
@@ -91,6 +93,17 @@ impl<'a> Setup<'a> {
         Cell { round: self.planned.rounds.map(|_| round), ..self.cell.clone() }
     }
 
+    /// The idle span after its turns: only times and calls by name are read in it.
+    pub(super) fn idle(&self) -> Option<Duration> {
+        let is_read = matches!(self.planned.pass, Pass::Timing | Pass::Syscalls);
+        self.scenario.idle.filter(|_| is_read).map(Time::duration)
+    }
+
+    /// Whether statements open sessions of their own.
+    pub(super) fn opens_sessions(&self) -> bool {
+        self.scenario.statements.iter().any(|statement| statement.operation == Operation::Connect)
+    }
+
     pub(super) fn cores(&self) -> Vec<usize> {
         self.placement.cores(self.bench.context.plan.target.is_embedded())
     }
@@ -139,7 +152,7 @@ impl<'a> Setup<'a> {
     pub(super) fn job(&self, mode: Mode, nodes: &[SocketAddr]) -> Job {
         let plan = self.bench.context.plan;
         let own = self.introduced.contender.own.in_force(plan, Some(&self.scenario));
-        let mut scenario = Scenario { point: None, script: Vec::new(), ..self.scenario.clone() };
+        let mut scenario = Scenario { point: None, script: Vec::new(), idle: None, ..self.scenario.clone() };
         if mode != Mode::ReadBack {
             // Nobody else need know what is read back.
             scenario.statements.iter_mut().for_each(|statement| statement.read_back = None);

@@ -31,9 +31,14 @@ const READ_BACK: &str = "read_back";
 /// What a worker uses for so long after the end of a turn belongs to the turn.
 const TAIL: Duration = Duration::from_millis(100);
 
+/// How often the processes are looked at in an idle span.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
 /// The order of the fields is that in which they end: no process outlives what it needs.
 pub(super) struct Waiting<'a> {
     pub attachments: Vec<Box<dyn Attachment>>,
+    /// Those of meters that are read over the idle span.
+    pub idle_attachments: Vec<Box<dyn Attachment>>,
     pub worker: Worker<'a>,
     /// Files of meters.
     pub scratch: TempDir,
@@ -93,7 +98,7 @@ impl Whole {
             sum.fired += one.fired;
             sum.touched += one.touched;
         }
-        if let Ok(counted) = &turn.counted {
+        for counted in turn.counted.iter().chain(&turn.idle) {
             self.opened.0 += counted.opened;
             self.opened.1 += counted.prepared;
         }
@@ -130,8 +135,12 @@ pub(super) struct Turn {
     /// Its statements.
     asked: u64,
     began: SystemTime,
-    /// What the worker did while it was asleep before it; `None` in its first turn.
+    /// What the worker did in the idle span after it, else while it was asleep before; `None` in its first turn without an idle span.
     asleep: Option<Asleep>,
+    /// What the server counted in the idle span.
+    idle: Option<Counted>,
+    /// Connections of sessions that were opened in it and are open at the end of [`TAIL`].
+    left_open: Option<u64>,
     /// The worker's CPU clock when it had said `done`, in nanoseconds, and what it says at the end of [`TAIL`], with that time.
     tail: Option<(u64, JoinHandle<Option<Clock>>)>,
     /// CPU time of the worker within [`TAIL`], in microseconds, when the turn is settled.
@@ -144,6 +153,19 @@ pub(super) struct Turn {
     seen: Vec<Seen>,
     /// What each step of the script did.
     played: Vec<Played>,
+}
+
+/// What worker and server did between `end` and `ack`.
+#[derive(Default)]
+struct Held {
+    /// The worker's CPU clock at the end of [`TAIL`], and at the end of the whole.
+    tail_ns: Option<u64>,
+    last_ns: Option<u64>,
+    /// Connections that the server had open at the end of [`TAIL`].
+    open: Option<u64>,
+    /// What the worker did in the idle span, and what the server counted.
+    asleep: Option<Asleep>,
+    idle: Option<Counted>,
 }
 
 /// What is known of a contender only after its last turn.
@@ -169,6 +191,7 @@ impl Waiting<'_> {
             self.worker.wake()?;
         }
         let before = self.served.edge(pid, cancel)?;
+        let open_before = before.open_connections();
         self.served.play(&self.setup.scenario, cancel)?;
         let at_go = process_cpu_ns(pid).ok();
         let slept = self
@@ -186,17 +209,31 @@ impl Waiting<'_> {
         };
         let end = self.worker.go(&mut look, |issued| stage(Stage::Window { issued, of }))?;
         let due = Instant::now() + TAIL;
-        let seen = self.attachments.iter_mut().map(|attachment| attachment.at_end()).collect();
+        let mut seen: Vec<Seen> = self.attachments.iter_mut().map(|attachment| attachment.at_end()).collect();
         let at_end = process_cpu_ns(pid).ok();
-        let played = self.served.end_script(&self.setup.scenario, cancel)?;
+        let idle = self.setup.idle();
+        // A script goes on in the idle span.
+        let mut played = match idle {
+            None => self.served.end_script(&self.setup.scenario, cancel)?,
+            Some(_) => Vec::new(),
+        };
         let after = self.served.edge(pid, cancel)?;
+        let mut held = match idle.is_some() || self.setup.opens_sessions() {
+            true => Some(self.hold(due, idle, &mut seen)?),
+            false => None,
+        };
+        if idle.is_some() {
+            played = self.served.end_script(&self.setup.scenario, cancel)?;
+        }
         let done = self.worker.ack()?;
         let at_done = process_cpu_ns(pid).ok();
         self.whole.clock_ns =
             self.whole.clock_ns.zip(at_go.zip(at_end)).map(|(sum, (go, end))| sum + end.saturating_sub(go));
         let before_us = slept.filter(|_| self.whole.turns == 0).map(|slept| slept.cpu_us);
-        self.whole.beside_us += before_us.unwrap_or(0) + since_us(at_end, at_done).unwrap_or(0);
-        let tail = at_done.filter(|_| self.setup.planned.pass == Pass::Timing).and_then(|done| {
+        self.whole.beside_us +=
+            before_us.unwrap_or(0) + since_us(held.as_ref().map_or(at_end, |held| held.last_ns), at_done).unwrap_or(0);
+        let has_tail = self.setup.planned.pass == Pass::Timing;
+        let tail = at_done.filter(|_| has_tail && held.is_none()).and_then(|done| {
             let at_due = move || {
                 sleep(due.saturating_duration_since(Instant::now()));
                 process_cpu_ns(pid).ok().zip(Some(Instant::now()))
@@ -205,12 +242,60 @@ impl Waiting<'_> {
             Some((done, Builder::new().name("tail".to_owned()).spawn(at_due).ok()?))
         });
         let (counted, connections) = between((&before, &after), &self.setup.scenario, &done, &played);
+        let mut tail_us = 0;
+        if let Some(held) = &held {
+            tail_us = since_us(at_end, held.tail_ns).filter(|_| has_tail).unwrap_or(0);
+            self.whole.slept_at = at_done.zip(Some(Instant::now()));
+        }
+        let left_open = held.as_ref().and_then(|held| Some(held.open?.saturating_sub(open_before?)));
         self.whole.began.get_or_insert((before, clock));
-        let mut turn =
-            Turn { asked: of, began, asleep, tail, tail_us: 0, end, done, after, counted, connections, seen, played };
+        let mut turn = Turn {
+            asked: of,
+            began,
+            asleep: held.as_ref().and_then(|held| held.asleep).or(asleep),
+            idle: held.as_mut().and_then(|held| held.idle.take()),
+            left_open,
+            tail,
+            tail_us,
+            end,
+            done,
+            after,
+            counted,
+            connections,
+            seen,
+            played,
+        };
         self.whole.add(&turn);
         turn.end.steady = self.whole.without_edges(&turn.end, turn.done.issued);
         Ok(turn)
+    }
+
+    /// Keeps the worker from going on after `end`, while its session is open: up to the end of [`TAIL`], and over the `idle` span, if the
+    /// scenario has one.
+    fn hold(&mut self, due: Instant, idle: Option<Duration>, seen: &mut Vec<Seen>) -> Result<Held, CellFailure> {
+        let (cancel, pid) = (self.setup.bench.context.cancel, self.worker.pid());
+        sleep(due.saturating_duration_since(Instant::now()));
+        let tail_ns = process_cpu_ns(pid).ok();
+        let before = self.served.edge(pid, cancel)?;
+        let held =
+            Held { tail_ns, open: before.open_connections(), last_ns: process_cpu_ns(pid).ok(), ..Held::default() };
+        let Some(span) = idle else { return Ok(held) };
+        self.idle_attachments.iter_mut().rev().for_each(|attachment| attachment.at_go());
+        let (was, began) = (process_cpu_ns(pid).ok(), Instant::now());
+        while let Some(left) = span.checked_sub(began.elapsed()).filter(|left| !left.is_zero()) {
+            sleep(left.min(LOOK_EVERY));
+            if cancel.is_cancelled() {
+                return Err(CellFailure::Cancelled);
+            }
+            self.worker.wake()?;
+            self.served.ended().map_or(Ok(()), Err)?;
+        }
+        let last_ns = process_cpu_ns(pid).ok();
+        let asleep = since_us(was, last_ns).map(|cpu_us| Asleep { cpu_us, lasted: began.elapsed() });
+        seen.extend(self.idle_attachments.iter_mut().map(|attachment| attachment.at_end()));
+        let after = self.served.edge(pid, cancel)?;
+        let (counted, _) = between((&before, &after), &self.setup.scenario, &Done::default(), &[]);
+        Ok(Held { asleep, idle: counted.ok(), last_ns, ..held })
     }
 
     /// The turn with all that belongs to it: waits for the end of [`TAIL`], from which on the worker is asleep.
@@ -230,10 +315,20 @@ impl Waiting<'_> {
 
     /// Ends the worker after its last turn: the turn's figures, with what voids all of its turns.
     pub(super) fn close(self, cell: Cell, mut turn: Turn) -> Result<Cell, CellFailure> {
-        let Waiting { attachments, worker, scratch: _scratch, mut served, ready, mut exits, setup, whole } = self;
+        let Waiting {
+            attachments,
+            idle_attachments,
+            worker,
+            scratch: _scratch,
+            mut served,
+            ready,
+            mut exits,
+            setup,
+            whole,
+        } = self;
         exits.extend(worker.finish());
         let (cell, outcome) = setup.figures(cell, &mut turn);
-        drop(attachments);
+        drop((attachments, idle_attachments));
         let voids = match whole.began {
             Some((before, clock)) if whole.turns > 1 => {
                 let (counted, connections) =
@@ -252,7 +347,8 @@ impl Waiting<'_> {
         exits.extend(script::told(script, &whole.played, whole.opened, &whole.done));
         // Rows of statements that the script made fail may be missing.
         exits.extend(read_back.excused(script::slack(script, &whole.played, &whole.done)));
-        exits.extend(worked_asleep(whole.asleep, whole.cpu_us));
+        // Of an idle span that was asked for there is a figure.
+        exits.extend(worked_asleep(whole.asleep, whole.cpu_us).filter(|_| setup.idle().is_none()));
         exits.extend(worked_beside(whole.beside_us, whole.cpu_us, whole.turns));
         let closing = Closing { read_back, findings: exits, voids };
         Ok(setup.judged(cell, turn, outcome, &ready, &served, Some(closing)))
@@ -267,15 +363,21 @@ fn since_us(was_ns: Option<u64>, is_ns: Option<u64>) -> Option<u64> {
 impl Setup<'_> {
     fn figures(&self, cell: Cell, turn: &mut Turn) -> (Cell, Outcome) {
         let seen = std::mem::take(&mut turn.seen);
-        let Turn { began, asleep, tail_us, end, done, counted, connections, .. } = &*turn;
+        let Turn { began, asleep, idle, left_open, tail_us, end, done, counted, connections, .. } = &*turn;
         let tag = cell.round.map(|_| self.tag(&cell));
         let latencies = Latencies::of(done, (*began, Duration::from_nanos(end.wall_ns)), &self.load, tag.as_deref());
         let (latencies, unread) = latencies.map_or_else(|why| (Latencies::default(), Some(why)), |told| (told, None));
         // What a script leads to are requests and connections, as other operations have them.
         let operated = rows(&self.scenario, &self.workload, done)
             .or_else(|| (!self.scenario.script.is_empty()).then_some(done.issued));
-        let told = window_of(end, done, counted, connections, operated);
-        let window = Window { latencies: latencies.told, asleep: *asleep, tail_us: *tail_us, ..told };
+        let counted = counted.clone().map(|counted| match idle {
+            Some(idle) => counted.with_idle(idle),
+            None => counted,
+        });
+        let told = window_of(end, done, &counted, connections, operated, self.bench.context.plan.ring().nodes());
+        let (sessions, left_open) = (sessions(&self.scenario, done), *left_open);
+        let window =
+            Window { latencies: latencies.told, asleep: *asleep, tail_us: *tail_us, sessions, left_open, ..told };
         let mut outcome = read(seen, &window);
         outcome.findings.extend(unread);
         outcome.files.extend(latencies.log);

@@ -215,7 +215,7 @@ impl<'a> Play<'a> {
         }
         self.findings.judge(Check::Stop, found);
         let counted = counted.ok_or_else(|| NO_SERVER.to_owned());
-        let window = window_of(&end, &done, &counted, &Err(NO_SERVER.to_owned()), None);
+        let window = window_of(&end, &done, &counted, &Err(NO_SERVER.to_owned()), None, 1);
         self.exit(worker);
         Ok(read(seen, &window).voids)
     }

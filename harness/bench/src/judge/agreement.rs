@@ -92,8 +92,6 @@ pub struct Counted {
     pub control_requests: u64,
     /// PREPAREs of any text.
     pub prepared: u64,
-    /// Whether a script was played in the window.
-    pub scripted: bool,
     /// What each of its steps did.
     pub played: Vec<Played>,
     /// ERROR answers of a cluster that plays a script: what it refuses may be sent again.
@@ -216,7 +214,6 @@ impl Counted {
             requests,
             control_requests: requests.saturating_sub(asked_for),
             prepared: prepared(after).saturating_sub(prepared(before)),
-            scripted: has_script,
             played: Vec::new(),
             refused: refused(after).saturating_sub(refused(before)),
             cpu_ns: cpu_ns(after).saturating_sub(cpu_ns(before)),
@@ -229,14 +226,30 @@ impl Counted {
         self.by_text.values().sum()
     }
 
-    /// PREPAREs of the scenario's statements, and all of a window with a script; `None` if they were prepared before the window.
-    pub fn prepares(&self) -> Option<u64> {
+    /// PREPAREs of the statements that the scenario prepares; of any text if it prepares none, because they are the driver's own.
+    pub fn prepares(&self) -> u64 {
         let of = |((request, _), (count, _)): (&(Request, String), &(u64, u64))| {
             (*request == Request::Prepare).then_some(*count)
         };
         let mut counts = self.operations.iter().filter_map(of).peekable();
-        // What a script made the nodes forget is prepared again, under the driver's own text.
-        counts.peek().copied().map(|_| counts.sum()).or_else(|| self.scripted.then_some(self.prepared))
+        if counts.peek().is_some() { counts.sum() } else { self.prepared }
+    }
+
+    /// The share of the scenario's EXECUTEs that came to the node of `nodes` that got most of them; `None` with one node, or without any.
+    pub fn busiest_share(&self, nodes: usize) -> Option<f64> {
+        let most = self.executes_by_node.values().max().filter(|_| nodes > 1)?;
+        Some(*most as f64 / self.executes_by_node.values().sum::<u64>() as f64)
+    }
+
+    /// With the connections, PREPAREs and own statements of `idle`, the idle span after the window.
+    #[must_use]
+    pub fn with_idle(self, idle: &Counted) -> Counted {
+        Counted {
+            opened: self.opened + idle.opened,
+            prepared: self.prepared + idle.prepared,
+            own_statements: self.own_statements + idle.own_statements,
+            ..self
+        }
     }
 
     /// A sentence for each statement whose number differs between server and worker.

@@ -36,6 +36,7 @@ pub(crate) fn window_of(
     counted: &Result<Counted, String>,
     connections: &Result<u64, String>,
     rows: Option<u64>,
+    nodes: usize,
 ) -> Window {
     Window {
         end: end.clone(),
@@ -45,10 +46,14 @@ pub(crate) fn window_of(
         rows,
         below_concurrency: done.below_concurrency,
         polls: done.polls,
+        allocations: done.allocations,
+        sessions: 0,
+        left_open: None,
         server: counted.as_ref().map_err(Clone::clone).map(|counted| ServerWindow {
             executes: counted.executes(),
             requests: counted.requests,
             opened: counted.opened,
+            busiest_share: counted.busiest_share(nodes),
             control_requests: counted.control_requests,
             prepares: counted.prepares(),
             own_statements: counted.own_statements,

@@ -137,8 +137,11 @@ impl<'a> Estimate<'a> {
         };
         let slower = plan.slower();
         let delay = delay(&plan.serve_arguments).as_secs_f64();
+        let idle = scenario.idle.filter(|_| matches!(cell.pass, Pass::Timing | Pass::Syscalls));
+        let idle = idle.map_or(0.0, |time| time.duration().as_secs_f64());
         Guess {
             fixed: seconds
+                + idle * f64::from(cell.turns())
                 + statements as f64 * each.fixed
                 + (CELL_ROUND_TRIPS + loaded / FLOOR_CONCURRENCY as f64) * delay,
             scaled: CELL_SECONDS * slower

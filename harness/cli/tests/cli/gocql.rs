@@ -76,6 +76,25 @@ fn its_instructions_are_counted_under_callgrind_while_it_collects_garbage() {
 }
 
 #[test]
+fn its_allocations_are_those_that_its_runtime_records() {
+    if !is_here() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["gocql", "--scenario", "writes", "--count", "2k", "--blocks", "1", "--pass", "allocations"];
+    let (code, shown, cells) = compare(folder.path(), &arguments);
+    assert_eq!(code, Some(0), "{shown}");
+    let of = |id: &str| cells.iter().find_map(|cell| cell.measures.get(id));
+    match of("allocations_per_statement").and_then(Measure::get) {
+        Some(allocations) => {
+            let bytes = of("allocated_bytes_per_statement").and_then(Measure::get);
+            assert!(allocations > 1.0 && bytes > Some(16.0), "{allocations} {bytes:?}");
+        }
+        None => assert!(shown.contains("Allocations cannot be counted"), "{shown}"),
+    }
+}
+
+#[test]
 fn both_releases_take_turns_and_keep_a_rate() {
     if !is_here() {
         return;

@@ -41,9 +41,11 @@ fn token_aware_drivers_reach_replicas_and_round_robin_ones_by_chance() {
     let ways = ["token-aware", "round-robin"].iter();
     let contenders: Vec<String> =
         ways.flat_map(|way| token_aware().into_iter().map(move |name| format!("{name}+routing={way}"))).collect();
-    let shares = measured("reads", &["--nodes", "3,tokens=16"], &contenders, &["to_replica", "connections"]);
+    let shares =
+        measured("reads", &["--nodes", "3,tokens=16"], &contenders, &["to_replica", "connections", "busiest_node"]);
     for contender in &contenders {
-        let [share, connections] = shares[contender][..] else { panic!("{shares:?}") };
+        let [share, connections, busiest] = shares[contender][..] else { panic!("{shares:?}") };
+        assert!((33.3..60.0).contains(&busiest), "{contender}: {busiest} %");
         assert_eq!(connections, 3.0, "{contender}");
         match contender.ends_with("token-aware") {
             true => assert!(share > 99.9, "{contender}: {share} %"),

@@ -418,6 +418,9 @@ fn preparing_on_every_node_is_a_figure() {
         for cell in json(&output)["cells"].as_array().unwrap() {
             let prepares = cell["measures"]["prepares_per_statement"]["value"].as_f64();
             assert!(cell["void"].is_null() && prepares == Some(3.0), "{cell}");
+            for id in ["memory_per_session", "server_memory_per_session", "connections_left_open"] {
+                assert_eq!(cell["measures"][id]["value"].is_f64(), scenario == "connect", "{cell}");
+            }
         }
     }
 }

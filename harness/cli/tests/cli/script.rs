@@ -28,9 +28,11 @@ cql = "INSERT INTO bad_day.items (id, v) VALUES (?, ?)"
 values = [{ type = "bigint" }, { type = "bigint", times = 3 }]
 "#;
 
+/// The comparison of the scenario with a script; what precedes the first step are fields of the scenario.
 fn compared(folder: &Path, script: &str, more: &[&str]) -> std::process::Output {
     let replicas = if more.contains(&"--nodes") { "3" } else { "1" };
-    std::fs::write(folder.join("bad-day.toml"), SCENARIO.replace("RF", replicas) + script).unwrap();
+    let (fields, steps) = script.split_at(script.find("[[script]]").unwrap_or(script.len()));
+    std::fs::write(folder.join("bad-day.toml"), fields.to_owned() + &SCENARIO.replace("RF", replicas) + steps).unwrap();
     let load =
         ["--scenario", "bad-day.toml", "--count", "2000", "--warmup", "30", "--blocks", "1", "--concurrency", "16"];
     let limits = ["--pass", "none", "--limits", "noise=none", "--format", "json"];
@@ -96,6 +98,24 @@ fn errors_of_the_script_are_no_mistake_of_the_driver_and_other_ones_are() {
         let errors = cell["error_kinds"].as_array().unwrap();
         assert!(errors.iter().all(|kind| kind["kind"] == "overloaded"), "{errors:?}");
     }
+}
+
+#[test]
+fn what_a_driver_does_in_the_idle_span_after_its_turn_is_a_figure() {
+    let script = "idle = \"1s\"\n[[script]]\ndo = \"close\"\nat = \"500ms\"\n";
+    let cells = cells(script, &["--pass", "syscalls"]);
+    let of = |pass: &str| cells.iter().find(|cell| cell["contender"] == "scylla" && cell["pass"] == pass).unwrap();
+    let (timed, counted) = (of("timing"), of("syscalls"));
+    valid(timed);
+    assert!(told(timed, "close").contains("fired once and touched "), "{timed:#}");
+    assert!(timed["measures"]["connections_accepted"]["value"].as_f64().unwrap() >= 1.0, "{timed:#}");
+    assert!(timed["measures"]["idle_cpu"]["value"].as_f64().unwrap() > 0.0, "{timed:#}");
+    let receives = &counted["measures"]["receives_per_idle_second"];
+    assert!(
+        receives["value"].as_f64().is_some_and(|found| found > 0.0) || receives["unavailable"].is_string(),
+        "{counted:#}"
+    );
+    assert!(timed["measures"]["receives_per_idle_second"].is_null());
 }
 
 #[test]

@@ -141,6 +141,11 @@ pub struct ConnectionSnapshot {
 }
 
 impl Snapshot {
+    /// Connections that are open.
+    pub fn open_connections(&self) -> u64 {
+        self.connections.iter().filter(|connection| connection.open).count() as u64
+    }
+
     /// EXECUTEs of a prepared id on all connections since the start.
     pub fn executes_of(&self, id: &str) -> u64 {
         let listed: u64 = self.connections.iter().filter_map(|connection| connection.executes.get(id)).sum();

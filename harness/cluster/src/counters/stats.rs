@@ -346,6 +346,8 @@ mod tests {
         let snapshot = stats.snapshot(&HashMap::new());
         assert!(snapshot.connections.len() <= CLOSED_REMEMBERED + 1);
         assert_eq!(snapshot.executes_of(&Hex(&id).to_string()), 2 * (CLOSED_REMEMBERED as u64 + 10));
+        let _open = stats.connection(([127, 0, 0, 1], 1).into(), Place::default());
+        assert_eq!((snapshot.open_connections(), stats.snapshot(&HashMap::new()).open_connections()), (0, 1));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! the count includes those of the driver's C and C++ libraries.
 //!
 //! Counting has a pass of its own because it costs a few nanoseconds per allocation. The library counts in a file that both
-//! sides share, and writes there into which process it was loaded; without that there is no figure.
+//! sides share, and writes there into which process it was loaded; without that the worker's own records are taken, if it has any.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -13,6 +13,7 @@ use std::sync::LazyLock;
 
 use cqldyno_allocation_area::{Counts, VARIABLE, create, read};
 use cqldyno_measure::list::declared;
+use cqldyno_protocol::Allocations;
 
 use crate::meter::{Edge, at_edges, per_statement};
 use crate::preload;
@@ -93,18 +94,26 @@ fn counting(worker: i32, area: Result<File, Refusal>) -> Box<dyn Attachment> {
         refusal.map_or(Ok(counts), |refusal| Err(refusal.to_string()))
     };
     at_edges(look, |both, window| {
-        let each = |pick: fn(&Counts) -> u64| {
-            let (go, end) = both.clone()?;
-            per_statement(pick(end).saturating_sub(pick(go)) as f64, window)
+        let each = |pick: fn(&Counts) -> u64, own: fn(&Allocations) -> u64| {
+            let amount = match (&both, &window.allocations) {
+                (Ok((go, end)), _) => pick(end).saturating_sub(pick(go)),
+                (Err(_), Some(records)) => own(records),
+                (Err(why), None) => return Err(why.clone()),
+            };
+            per_statement(amount as f64, window)
         };
-        let values = [each(|counts| counts.allocations), each(|counts| counts.bytes), each(|counts| counts.frees)];
+        let values = [
+            each(|counts| counts.allocations, |own| own.count),
+            each(|counts| counts.bytes, |own| own.bytes),
+            each(|counts| counts.frees, |own| own.frees),
+        ];
         Outcome::of(&MEASURES, values)
     })
 }
 
 /// Why the library does not see the allocations of a worker with these counts, if so.
 fn unseen(worker: i32, counts: &Counts) -> Option<Refusal> {
-    const OWN: &str = "Use the runtime's own records of allocations.";
+    const OWN: &str = "Have the worker tell what its runtime records (`allocations` of `done`).";
     const PROCESS: &str = "Link the worker to the C library dynamically and start it as a process of its own, for the same processor and \
                            C library as cqldyno. The dynamic loader ignores LD_PRELOAD for programs with set-user-id or capabilities.";
     let process = PathBuf::from(format!("/proc/{worker}"));
@@ -129,6 +138,7 @@ fn unseen(worker: i32, counts: &Counts) -> Option<Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Window;
     use crate::meter::window;
     use std::io::Write;
     use std::os::unix::fs::PermissionsExt;
@@ -150,6 +160,16 @@ mod tests {
         let (_scratch, counter) = counter(std::process::id().cast_signed());
         let sentence = sentence(counter);
         assert!(sentence.contains("was not loaded into the worker. Link the worker"), "{sentence}");
+    }
+
+    #[test]
+    fn the_workers_own_records_stand_in_for_a_library_that_sees_nothing() {
+        let (_scratch, mut counter) = counter(std::process::id().cast_signed());
+        counter.at_go();
+        let allocations = Some(Allocations { count: 3_000_000, bytes: 64_000_000, frees: 2_500_000 });
+        let outcome = counter.at_end()(&Window { allocations, ..window() });
+        let values: Vec<f64> = outcome.readings.into_iter().map(|reading| reading.value.unwrap()).collect();
+        assert_eq!(values, [3.0, 64.0, 2.5]);
     }
 
     #[test]

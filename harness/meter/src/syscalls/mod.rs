@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 use cqldyno_measure::list::declared;
 use perf_event::events::Tracepoint;
 
-pub use by_name::SYSTEM_CALLS_BY_NAME;
+pub use by_name::{RECEIVES_WHILE_IDLE, SYSTEM_CALLS_BY_NAME};
 
 use crate::meter::{at_edges, difference, per_statement};
 use crate::perf_event::{Counts, from_exec, refused, try_out};

@@ -127,13 +127,14 @@ fn prepares_and_sessions_must_be_as_many_as_were_issued() {
     let after = Snapshot { operations: vec![operated(Request::Prepare, &cql, 9, 0)], ..snapshot(9, &[]) };
     let counted = Counted::between(&Snapshot::default(), &after, &prepare);
     assert_eq!(counted.disagreements(&prepare, &planned(&prepare), &issued(&prepare, 9)), [""; 0]);
-    assert_eq!((counted.connections, counted.control_requests, counted.prepares()), (1, 0, Some(9)));
+    assert_eq!((counted.connections, counted.control_requests, counted.prepares()), (1, 0, 9));
     assert_eq!(
         counted.disagreements(&prepare, &planned(&prepare), &issued(&prepare, 3)),
         [""; 0],
         "once on each of three nodes"
     );
-    assert_eq!(Counted::between(&Snapshot::default(), &after, &mixed()).prepares(), None);
+    let own = Snapshot { opcodes: [("PREPARE".to_owned(), 4)].into(), ..snapshot(9, &[]) };
+    assert_eq!(Counted::between(&Snapshot::default(), &own, &mixed()).prepares(), 4, "the driver's own");
     assert_eq!(
         counted.disagreements(&prepare, &planned(&prepare), &issued(&prepare, 10)),
         ["The server counted 9 PREPAREs of the statement prepare in the window and the worker says that it issued 10."]
@@ -393,4 +394,24 @@ fn executes_are_summed_by_text_and_connection() {
     (after.cpu_user_us, after.cpu_sys_us) = (3, 4);
     let counted = Counted::between(&Snapshot::default(), &after, &mixed());
     assert_eq!((counted.executes(), counted.connections, counted.cpu_ns), (12, 2, 7_000));
+}
+
+#[test]
+fn the_busiest_of_several_nodes_has_a_share_of_what_all_got() {
+    let counted = Counted { executes_by_node: [(0, 60), (1, 30), (2, 10)].into(), ..Counted::default() };
+    assert_eq!((counted.busiest_share(3), counted.busiest_share(1)), (Some(0.6), None));
+    assert_eq!(Counted::default().busiest_share(3), None);
+}
+
+#[test]
+fn connections_prepares_and_own_statements_of_an_idle_span_count_and_its_requests_do_not() {
+    let of = |number| Counted {
+        opened: number,
+        prepared: number,
+        own_statements: number,
+        requests: number,
+        ..Counted::default()
+    };
+    let both = of(3).with_idle(&of(40));
+    assert_eq!((both.opened, both.prepared, both.own_statements, both.requests), (43, 43, 43, 3));
 }

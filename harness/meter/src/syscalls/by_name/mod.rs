@@ -14,6 +14,7 @@ mod refusal;
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
+use std::time::Instant;
 
 use cqldyno_measure::list::SYSCALLS_BY_NAME;
 use syscalls::Sysno;
@@ -42,16 +43,54 @@ pub const SYSTEM_CALLS_BY_NAME: Meter = Meter::new("calls by name", &MEASURES, a
     .costs("0.1 us per system call of any process")
     .probed(|| TRIED.clone());
 
+const RECEIVES: [Declaration; 1] = [Declaration::new(
+    Pass::Syscalls,
+    "receives_per_idle_second",
+    Unit::PerSecond,
+    Better::Lower,
+    "calls by which the worker received something, or tried to, per second of the idle span after its turn",
+)
+.titled("receives\n/idle second")];
+
+/// The calls that receive.
+const RECEIVING: [libc::c_long; 5] =
+    [libc::SYS_read, libc::SYS_readv, libc::SYS_recvfrom, libc::SYS_recvmsg, libc::SYS_recvmmsg];
+
+/// Receive calls per second while the worker is idle: a driver that spins on a closed socket makes very many.
+pub const RECEIVES_WHILE_IDLE: Meter = Meter::new("receive calls while idle", &RECEIVES, attach_idle)
+    .needs("bpf(2) with CAP_BPF and CAP_PERFMON, and a scenario with an idle span (`idle`)")
+    .costs("0.1 us per system call of any process")
+    .over_idle()
+    .probed(|| TRIED.clone());
+
 static TRIED: LazyLock<Probe> = LazyLock::new(self_test);
 
 fn attach(subject: &Subject) -> Box<dyn Attachment> {
+    let counted = counter(subject);
+    at_edges(move |_| counted(), figures)
+}
+
+/// What counts the worker's calls from now on.
+fn counter(subject: &Subject) -> impl Fn() -> Result<Count, String> + Send + 'static {
     let worker = subject.worker.cast_unsigned();
     let counter = TRIED.clone().and_then(|()| Counter::attach(worker)).map_err(|refusal| refusal.to_string());
-    let look = move |_| {
+    move || {
         let counted = counter.as_ref().map_err(Clone::clone)?.read();
         counted.map_err(|error| format!("The counts of system calls could not be read: {error}."))
-    };
-    at_edges(look, figures)
+    }
+}
+
+fn attach_idle(subject: &Subject) -> Box<dyn Attachment> {
+    let counted = counter(subject);
+    let look = move |_| Ok((counted()?, Instant::now()));
+    at_edges(look, |both: Both<(Count, Instant)>, _| {
+        let each = both.map(|((go, began), (end, ended))| {
+            let of =
+                |(number, calls): (usize, u64)| if RECEIVING.contains(&(number as libc::c_long)) { calls } else { 0 };
+            end.since(go).map(of).sum::<u64>() as f64 / ended.duration_since(*began).as_secs_f64()
+        });
+        Outcome::of(&RECEIVES, [each])
+    })
 }
 
 /// Counts this process while it makes cheap calls: that the kernel accepts the program proves nothing.

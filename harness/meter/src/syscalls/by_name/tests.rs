@@ -68,6 +68,25 @@ fn each_call_of_a_process_is_counted_under_its_name() {
 }
 
 #[test]
+fn receive_calls_are_counted_per_second_of_the_idle_span() {
+    if !countable() {
+        return;
+    }
+    let rate = |writes| {
+        let child = writer(writes);
+        let mut attached = [RECEIVES_WHILE_IDLE.attach(&subject(child.id().cast_signed()))];
+        let began = Instant::now();
+        let outcome = outcomes(child, &mut attached).remove(0);
+        let found = outcome.readings[0].value.clone().unwrap();
+        (found, began.elapsed().as_secs_f64())
+    };
+    // The shell reads its line byte by byte, and then waits in another read; its writes do not count.
+    let (found, seconds) = rate(500);
+    assert!(found * seconds > 2.9, "{found} per second");
+    assert!(RECEIVES_WHILE_IDLE.over_idle && !SYSTEM_CALLS_BY_NAME.over_idle);
+}
+
+#[test]
 fn the_count_by_name_and_the_total_of_the_counting_pass_agree_call_by_call() {
     if !countable() || SYSTEM_CALLS.probe().is_err() {
         return;
