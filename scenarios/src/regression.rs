@@ -161,6 +161,7 @@ const FILES: &[(&str, &str)] = files! {
     "cluster-data"
     "token-ring"
     "lz4"
+    "idle-reconnects"
 };
 
 /// The built-in regressions, in the order in which they are listed.
