@@ -161,6 +161,7 @@ const FILES: &[(&str, &str)] = files! {
     "cluster-data"
     "token-ring"
     "lz4"
+    "half-closed"
     "idle-reconnects"
 };
 
