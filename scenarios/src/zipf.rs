@@ -68,7 +68,6 @@ fn over(f: fn(f64) -> f64, x: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::column::{seed, word};
-    use proptest::prelude::*;
 
     fn uniform(of: u64) -> impl FnMut() -> f64 {
         let seed = seed(of, 3);
@@ -79,40 +78,45 @@ mod tests {
         }
     }
 
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(60))]
-
-        /// Pearson's statistic over the exact probabilities, at six standard deviations of its distribution.
-        #[test]
-        fn the_shares_are_those_of_the_exact_distribution(n in 1u64..30, exponent in 0.05f64..4.0, of: u64) {
-            let zipf = Zipf::new(n, exponent);
-            let draws = 20_000;
-            let mut uniform = uniform(of);
-            let mut counts = vec![0u32; n as usize];
-            for _ in 0..draws {
-                let k = zipf.sample(&mut uniform);
-                prop_assert!((1..=n).contains(&k));
-                counts[k as usize - 1] += 1;
-            }
-            let weights: Vec<f64> = (1..=n).map(|k| (k as f64).powf(-exponent)).collect();
-            let sum: f64 = weights.iter().sum();
-            // Numbers that are due less than five times are counted as one.
-            let (mut statistic, mut cells, mut rare) = (0.0, 0.0, (0.0, 0.0));
-            for (count, weight) in counts.iter().zip(&weights) {
-                let due = weight / sum * f64::from(draws);
-                if due < 5.0 {
-                    rare = (rare.0 + f64::from(*count), rare.1 + due);
-                } else {
-                    statistic += (f64::from(*count) - due).powi(2) / due;
-                    cells += 1.0;
-                }
-            }
-            if rare.1 >= 5.0 {
-                statistic += (rare.0 - rare.1).powi(2) / rare.1;
+    /// Pearson's statistic of 20,000 draws over the exact probabilities, and its degrees of freedom.
+    fn misfit(n: u64, exponent: f64, of: u64) -> (f64, f64) {
+        let zipf = Zipf::new(n, exponent);
+        let draws = 20_000;
+        let mut uniform = uniform(of);
+        let mut counts = vec![0u32; n as usize];
+        for _ in 0..draws {
+            let k = zipf.sample(&mut uniform);
+            assert!((1..=n).contains(&k));
+            counts[k as usize - 1] += 1;
+        }
+        let weights: Vec<f64> = (1..=n).map(|k| (k as f64).powf(-exponent)).collect();
+        let sum: f64 = weights.iter().sum();
+        // Numbers that are due less than five times are counted as one.
+        let (mut statistic, mut cells, mut rare) = (0.0, 0.0, (0.0, 0.0));
+        for (count, weight) in counts.iter().zip(&weights) {
+            let due = weight / sum * f64::from(draws);
+            if due < 5.0 {
+                rare = (rare.0 + f64::from(*count), rare.1 + due);
+            } else {
+                statistic += (f64::from(*count) - due).powi(2) / due;
                 cells += 1.0;
             }
-            let degrees = (cells - 1.0f64).max(1.0);
-            prop_assert!(statistic < degrees + 6.0 * (2.0 * degrees).sqrt() + 10.0, "{statistic} of {degrees} for {counts:?}");
+        }
+        if rare.1 >= 5.0 {
+            statistic += (rare.0 - rare.1).powi(2) / rare.1;
+            cells += 1.0;
+        }
+        (statistic, (cells - 1.0f64).max(1.0))
+    }
+
+    #[test]
+    fn the_shares_are_those_of_the_exact_distribution() {
+        for n in [1, 2, 3, 5, 8, 13, 21, 29] {
+            for (of, exponent) in [0.05, 0.5, 0.99, 1.0, 1.01, 1.7, 2.5, 3.9].into_iter().enumerate() {
+                let (statistic, degrees) = misfit(n, exponent, 100 * n + of as u64);
+                let most = degrees + 6.0 * (2.0 * degrees).sqrt() + 10.0;
+                assert!(statistic < most, "{statistic} of {degrees} for {n} and {exponent}");
+            }
         }
     }
 
