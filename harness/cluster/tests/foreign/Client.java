@@ -71,8 +71,9 @@ class Client {
     session.execute("ALTER TYPE java.place ADD more int");
     session.execute("ALTER TABLE java.places ADD v int");
     session.execute("UPDATE java.places SET u.more = 3, v = 4 WHERE pk = 1");
-    // The driver prepares it again by itself.
-    Row altered = session.execute(select.bind(1)).one();
+    // In protocol version 4 the driver keeps the columns of a prepared statement.
+    check(session.execute(select.bind(1)).one().getInt("pk") == 1, "a statement that was prepared before");
+    Row altered = session.execute("SELECT * FROM java.places WHERE pk = 1").one();
     check(altered.getInt("v") == 4 && altered.getUdtValue("u").getInt("more") == 3, altered);
   }
 

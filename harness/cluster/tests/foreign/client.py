@@ -21,7 +21,7 @@ def counters_types_and_alterations(session):
     assert session.execute("SELECT c FROM counts WHERE pk = 1").one().c == 66
     session.execute("CREATE TYPE place (x int, name text)")
     session.execute("CREATE TABLE places (pk int PRIMARY KEY, u place, l list<frozen<place>>)")
-    Place = namedtuple("Place", "x name")
+    Place = namedtuple("Place", "x name more", defaults=[None])
     session.cluster.register_user_type("python", "place", Place)
     insert = session.prepare("INSERT INTO places (pk, u, l) VALUES (?, ?, ?)")
     session.execute(insert, (1, Place(1, "one"), [Place(2, "two")]))
