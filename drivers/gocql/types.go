@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"net"
+	"slices"
 	"time"
 
 	"cqldyno/drivers/gocql/release"
@@ -37,7 +38,7 @@ func (gocql) Value(v workload.Value) any {
 		}
 		return made
 	case workload.UDT:
-		return &fields{items: v.Items}
+		return udt{&fields{items: v.Items}}
 	case workload.List, workload.Set, workload.Tuple:
 		made := make([]any, len(v.Items))
 		for i := range v.Items {
@@ -68,19 +69,26 @@ func keyOf(v *workload.Value) any {
 	}
 }
 
-// fields are those of a user-defined type, which gocql asks for and gives in their order.
+// fields are those of a user-defined type, in the order in which gocql asks for them and gives them.
 type fields struct {
 	items []workload.Value
-	next  int
+	names []string
 }
 
-func (f *fields) MarshalUDT(_ string, info release.TypeInfo) ([]byte, error) {
-	if f.next == len(f.items) {
+// udt is a value, because gocql looks for the method behind a pointer.
+type udt struct{ *fields }
+
+// MarshalUDT may be asked for a field again: gocql sends a statement once more that the server had forgotten.
+func (f *fields) MarshalUDT(name string, info release.TypeInfo) ([]byte, error) {
+	at := slices.Index(f.names, name)
+	if at < 0 {
+		at = len(f.names)
+		f.names = append(f.names, name)
+	}
+	if at >= len(f.items) {
 		return nil, nil
 	}
-	item := &f.items[f.next]
-	f.next++
-	return release.Marshal(info, anyOf(item))
+	return release.Marshal(info, anyOf(&f.items[at]))
 }
 
 func (f *fields) UnmarshalUDT(_ string, info release.TypeInfo, data []byte) error {

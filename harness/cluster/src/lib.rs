@@ -2,7 +2,7 @@
 //!
 //! A room uses only the rooms above it in this list, which a test of the program checks:
 //!
-//! - `types`, `token`, `error`: values and their bytes, the partitioner, refusals
+//! - `types`, `error`: values and their bytes, refusals
 //! - `ring`, `consistency`: who owns a key when there are several nodes, and how many must answer
 //! - `cql`, `schema`, `plan`: text to statements, the catalog, what the executor runs
 //! - `codec`: frames to requests and answers to frames

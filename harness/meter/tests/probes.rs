@@ -65,12 +65,13 @@ fn an_unprivileged_user_gets_a_reason_and_a_remedy_or_a_count_but_never_a_crash(
     );
     assert!(by_name.contains("neither CAP_SYS_ADMIN nor both CAP_BPF and CAP_PERFMON"), "{by_name}");
     assert!(by_name.contains("Run cqldyno as root"), "{by_name}");
+    assert_eq!(said(&lines, "receive calls while idle"), by_name);
     // What these need is a file or a program, which may be there or not.
     let beside = ["allocations: ", "callgrind: ", "processor's counters: ", "flame graphs: "];
     for line in lines.iter().filter(|line| beside.iter().any(|name| line.starts_with(name))) {
         assert!(line.ends_with(": available") || line.contains(" unavailable: "), "{line}");
     }
-    let others = ["system calls: ", "calls by name: "].iter().chain(&beside);
+    let others = ["system calls: ", "calls by name: ", "receive calls while idle: "].iter().chain(&beside);
     let is_other = |line: &str| others.clone().any(|name| line.starts_with(name));
     for line in lines.iter().filter(|line| !is_other(line)) {
         assert!(line.ends_with(": available"), "{line}");

@@ -688,7 +688,7 @@ pub(crate) mod tests {
         let text = |plus| Box::new(Kind::Text { length: "uniform(8..60)".parse().unwrap(), plus, unicode: false });
         let length = "zipf(1..4)".parse().unwrap();
         let blobs =
-            Kind::List { of: Box::new(Kind::Blob { length: "exponential(0..90)".parse().unwrap(), plus: 0 }), length };
+            Kind::List { of: Box::new(Kind::Blob { length: "exponential(0..90)".parse().unwrap(), plus: 1 }), length };
         let kinds = [Kind::Set { of: text(0), length }, Kind::Map { keys: text(1), of: Box::new(blobs), length }];
         let columns = Columns::new(&kinds.clone().map(Column::from));
         let mut counts = HashSet::new();

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use cqldyno_protocol::{Done, Job, Mode};
 use cqldyno_reports::{Measure, whole};
-use cqldyno_scenarios::LoadPart;
+use cqldyno_scenarios::{LoadPart, Operation};
 
 use super::Stage;
 use super::served::Served;
@@ -18,6 +18,8 @@ use crate::process::failure::CellFailure;
 use crate::process::worker::{Bounds, Look, Worker};
 
 const FLOOR: &str = "floor";
+/// Is prepared and never executed.
+const NOTHING: &str = "SELECT key FROM system.local";
 
 pub(super) struct Floored {
     pub done: Done,
@@ -94,8 +96,13 @@ impl Setup<'_> {
     ) -> Result<(), CellFailure> {
         let mut job = self.floors_job(Mode::Load, nodes);
         job.scenario.schema = schema;
-        // Nothing is loaded, so nothing may be expected either.
-        job.scenario.statements.iter_mut().for_each(|one| (one.load, one.expect) = (None, None));
+        // Nothing is issued, so one statement that needs no table will do.
+        job.scenario.statements.truncate(1);
+        for one in &mut job.scenario.statements {
+            (one.cql, one.operation, one.values) = (NOTHING.to_owned(), Operation::Execute, Vec::new());
+            (one.size, one.logged, one.keys, one.keys_of, one.adds) = (None, false, None, None, None);
+            (one.load, one.expect, one.read_back) = (None, None, None);
+        }
         self.floor_does(job, what, cancel, &mut || None, &mut |_| ()).map(drop)
     }
 

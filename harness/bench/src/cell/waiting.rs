@@ -14,7 +14,7 @@ use super::Stage;
 use super::served::{Edge, Served, between};
 use super::setup::Setup;
 use crate::judge::agreement::Counted;
-use crate::judge::due::rows;
+use crate::judge::due::{rows, sessions};
 use crate::judge::latency::Latencies;
 use crate::judge::readings::{
     below_concurrency, errors, measure, read, reads, routes, utilisation, window_of, worked_asleep, worked_beside,

@@ -74,7 +74,7 @@ pub(crate) fn due<'a>(scenario: &'a Scenario, workload: &Workload, done: &Done) 
                 due.prepares = Some(due.prepares.unwrap_or(0) + issued);
             }
             Operation::Batch => {
-                let batches = due.batches.get_or_insert_with(|| [(0, 0..=0), (0, 0..=0)]);
+                let batches = due.batches.get_or_insert([(0, 0..=0), (0, 0..=0)]);
                 let [unlogged, logged] = batches;
                 let (count, before) = if statement.logged { logged } else { unlogged };
                 (*count, *before) = (*count + issued, sum(before, &rows));
@@ -105,6 +105,8 @@ pub(crate) fn rows(scenario: &Scenario, workload: &Workload, done: &Done) -> Opt
 
 #[cfg(test)]
 mod tests {
+    use cqldyno_scenarios::Statement;
+
     use super::*;
 
     fn scenario(operations: &[(&str, Operation)]) -> Scenario {

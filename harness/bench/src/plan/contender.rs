@@ -482,7 +482,7 @@ mod tests {
              It has routing, refresh, lib; the harness has settings, connections, page-size"
         );
         assert!(unfit("a+alocator=jemalloc", &[], known()).unwrap().contains("Did you mean `allocator`?"));
-        let far = unfit("a+timer=alternative", &[], Some(Vec::new())).unwrap();
+        let far = unfit("a+clock=alternative", &[], Some(Vec::new())).unwrap();
         assert!(far.contains("does not know. It has no option of its own; the harness has settings"), "{far}");
         assert_eq!(
             unfit("a+routing=round-robbin", &[], known()).unwrap(),

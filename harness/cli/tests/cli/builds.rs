@@ -258,7 +258,7 @@ fn a_worker_that_lists_no_options_refuses_them_itself_and_one_that_cannot_be_bui
         let output = run(&format!("foreign+{key}={value}"));
         assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
         let expected =
-            format!("the key `{key}`, which a worker is built with, and cqldyno has no adapter to build one");
+            format!("the key `{key}`, which cargo builds a worker with, and it builds none of foreign; leave");
         assert!(stderr(&output).contains(&expected), "{}", stderr(&output));
     }
 }

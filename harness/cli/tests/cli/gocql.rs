@@ -213,6 +213,43 @@ fn a_statement_that_it_cannot_prepare_is_executed_unprepared() {
     assert!(shown.contains(sentence), "{shown}");
 }
 
+const USER_TYPE: &str = r#"
+name = "user-type"
+about = "Inserts of a user-defined type, whose statement the node forgets."
+schema = [
+    "CREATE KEYSPACE user_type WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
+    "CREATE TYPE user_type.place (x int, name text)",
+    "CREATE TABLE user_type.places (id bigint PRIMARY KEY, place frozen<place>)",
+]
+
+[[statement]]
+name = "insert"
+cql = "INSERT INTO user_type.places (id, place) VALUES (?, ?)"
+values = [{ type = "bigint" }, { type = "udt", of = [{ type = "int" }, { type = "text", length = 9 }] }]
+[statement.read_back]
+cql = "SELECT place FROM user_type.places WHERE id = ?"
+values = [{ type = "bigint" }]
+columns = [{ type = "udt", of = [{ type = "int" }, { type = "text", length = 9 }] }]
+
+[[script]]
+do = "forget"
+every = 100
+"#;
+
+#[test]
+fn a_user_defined_type_is_whole_also_in_a_statement_that_is_sent_again() {
+    if !is_here() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("user-type.toml"), USER_TYPE).unwrap();
+    let asked = ["gocql", "--scenario", "user-type.toml", "--count", "1000", "--blocks", "1", "--warmup", "50"];
+    let (code, shown, cells) = compare(folder.path(), &asked);
+    assert_eq!(code, Some(0), "{shown}");
+    check(&cells, "gocql", "user-type");
+    assert!(shown.contains("step forget, every 100 statements, fired"), "{shown}");
+}
+
 #[test]
 fn what_it_cannot_do_and_a_release_that_is_not_built_have_a_sentence_each() {
     if !is_here() {

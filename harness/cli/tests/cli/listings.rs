@@ -110,7 +110,10 @@ fn drivers_are_listed_with_their_versions_and_what_they_run_on() {
 fn the_drivers_fit_a_screen_and_say_what_can_be_set_and_built() {
     drivers();
     let text = words(&stdout(&run(&["drivers"])));
-    assert!(text.contains("options routing, compression, schema,") && text.contains(", built on demand"), "{text}");
+    assert!(
+        text.contains("options routing, compression, api, schema,") && text.contains(", built on demand"),
+        "{text}"
+    );
     assert!(text.contains("`cqldyno drivers NAME` explains options"), "{text}");
     let all = words(&stdout(&run(&["drivers", "--all"])));
     assert!(all.contains(">=1.0.0, <2.0.0 or >=0.15.0, <1.0.0 or"), "{all}");
