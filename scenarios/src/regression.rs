@@ -162,7 +162,10 @@ const FILES: &[(&str, &str)] = files! {
     "token-ring"
     "lz4"
     "half-closed"
+    "pager-task"
     "idle-reconnects"
+    "half-closed"
+    "pager-task"
 };
 
 /// The built-in regressions, in the order in which they are listed.
