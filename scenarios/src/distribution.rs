@@ -64,8 +64,8 @@ pub(crate) fn exponential(count: u64, words: [u64; 2]) -> u64 {
 
 /// A number from 0 to below `count`, the `k`th in proportion to `1/k`; `word` has the words that it is drawn from.
 ///
-/// An octave of 1, 2 to 3, 4 to 7 and so on, a number of it, and a draw that takes the number `k` with a chance of its octave's first
-/// number over `k`.
+/// It draws an octave (1, 2 to 3, 4 to 7 and so on) and a number `k` of it. A third draw takes `k` with a chance of the octave's
+/// first number over `k`.
 #[inline]
 pub(crate) fn zipf(count: u64, word: impl Fn(u64) -> u64) -> u64 {
     let octaves = u64::from(u64::BITS - count.leading_zeros());

@@ -136,8 +136,8 @@ impl RunFolder {
         cut.map_err(|error| FolderError::Io(self.path.join(CELLS), error))
     }
 
-    /// Keeps a meter's file as `KIND/NAME.EXTENSION`, or without a name at the end of `KIND/turns.EXTENSION`, in which all turns are, and
-    /// waits until it is on the disk, so that the cell's line never lacks it. Returns its name in results.
+    /// Keeps a meter's file as `KIND/NAME.EXTENSION`. Without a name it is added to `KIND/turns.EXTENSION`, which has all turns. Waits
+    /// until it is on the disk, so that the cell's line never lacks it. Returns its name in results.
     pub(crate) fn keep_artifact(&self, name: Option<&str>, artifact: &Artifact) -> Result<String, FolderError> {
         let relative = format!("{}/{}.{}", artifact.kind, name.unwrap_or("turns"), artifact.extension);
         let (folder, path) = (self.path.join(artifact.kind), self.path.join(&relative));
