@@ -15,6 +15,8 @@ use packages::packages;
 
 /// Names the lock file in force, if it is not the nearest one above the target folder.
 const LOCK_FILE: &str = "CQLDYNO_LOCK_FILE";
+/// Set if the worker is to have tokio's alternative timer.
+const TIMER: &str = "CQLDYNO_ALTERNATIVE_TIMER";
 /// What cargo tells of target and profile.
 const VARIABLES: [&str; 7] = [
     "TARGET",
@@ -60,6 +62,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         let stated = identity::lines(&root, &format!("profile.{profile}")).find(|(name, _)| *name == key);
         let stated = stated.map(|(_, value)| value.trim_matches('"').to_owned());
         parts.insert(setting.to_owned(), env::var(&variable).ok().or(stated).unwrap_or_default());
+    }
+    // Flags from a cargo configuration come before those that the builder of a contender adds.
+    println!("cargo:rerun-if-env-changed={TIMER}");
+    if env::var_os(TIMER).is_some() && env::var_os("CARGO_CFG_CQLDYNO_ALTERNATIVE_TIMER").is_none() {
+        return Err("the alternative timer was asked for, and a cargo configuration has `rustflags` that cargo takes instead of those for \
+                    it; set them in RUSTFLAGS"
+            .into());
     }
     let compiler = Command::new(env::var("RUSTC")?).arg("-vV").output()?;
     let compiler = String::from_utf8(compiler.stdout)?.lines().next().unwrap_or_default().to_owned();

@@ -165,6 +165,11 @@ pub(crate) fn after_word<'a>(tokens: &'a [Token], word: &str) -> Option<&'a [Tok
     tokens.get(at + 1..)
 }
 
+/// Whether the text has a LIMIT, perhaps of a partition.
+pub(crate) fn has_limit(text: &str) -> bool {
+    after_word(&tokens(text), "limit").is_some()
+}
+
 /// The number behind LIMIT.
 pub(crate) fn limit(text: &str) -> Option<u64> {
     let tokens = tokens(text);

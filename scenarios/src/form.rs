@@ -264,9 +264,15 @@ fn column(entry: Entry<'_>) -> Result<Column, Mistake> {
     if matches!(column.kind, Kind::Text { .. } | Kind::Ascii { .. } | Kind::Blob { .. }) {
         column.compressible = fields.optional("compressible", |entry| entry.number(COMPRESSIBLE))?;
     }
-    if !matches!(column.kind, Kind::Partition { .. } | Kind::Null {}) {
-        column.by = fields.optional("by", |entry| entry.word(&BY))?.unwrap_or_default();
+    let is_plain = !matches!(column.kind, Kind::Partition { .. } | Kind::Null {} | Kind::Each { .. } | Kind::Token {});
+    if is_plain || matches!(column.kind, Kind::Each { .. }) {
+        let words = if is_plain { &BY[..] } else { &BY[..BY.len() - 1] };
+        column.by = fields.optional("by", |entry| entry.word(words))?.unwrap_or_default();
+    }
+    if is_plain || matches!(column.kind, Kind::Token {}) {
         column.at = fields.optional("at", Entry::i64)?;
+    }
+    if is_plain {
         let null_every = fields.optional("null_every", |entry| entry.whole(1..=i128::from(i64::MAX)))?;
         column.null_every = null_every.map(|every| every as u64);
         column.nulls = fields.optional("nulls", |entry| entry.number(0.0..=1.0))?;

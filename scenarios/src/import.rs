@@ -322,7 +322,7 @@ impl Import {
             let partitions = insert.partitions.as_deref().filter(|text| !text.trim().eq_ignore_ascii_case("fixed(1)"));
             match partitions {
                 Some(text) if is_together => self.lose(format!(
-                    "A batch writes one partition, so that none of its rows is one that is read; the profile has partitions: {text}."
+                    "Each batch writes one partition, and no query reads it; the profile has partitions: {text}."
                 )),
                 _ if !is_together && self.rows(&self.table.clustering).high > 1 => {
                     self.lose("Every row of a batch has a partition of its own.".to_owned());
@@ -459,7 +459,7 @@ impl Import {
         let keys = (10 * MOST_ROWS / rows.high).max(1);
         if rows.high > 1 && self.keys.is_none_or(|(all, _)| all > keys) {
             self.fewer = Some(keys);
-            self.lose(format!("Of partitions with {} rows {keys} are read.", rows.amount().trim_matches('"')));
+            self.lose(format!("Queries read {keys} partitions of {} rows.", rows.amount().trim_matches('"')));
         }
         let limit = asked.filter(|limit| *limit < rows.high).map(|limit| limit.max(1));
         let check = match first.unwrap_or(true) {

@@ -164,8 +164,6 @@ const FILES: &[(&str, &str)] = files! {
     "half-closed"
     "pager-task"
     "idle-reconnects"
-    "half-closed"
-    "pager-task"
 };
 
 /// The built-in regressions, in the order in which they are listed.
@@ -179,6 +177,8 @@ mod tests {
 
     #[test]
     fn every_built_in_regression_can_be_read_is_named_as_its_file_and_has_a_page() {
+        let names: std::collections::BTreeSet<&str> = FILES.iter().map(|(name, _)| *name).collect();
+        assert_eq!(names.len(), FILES.len(), "one is there twice");
         for (name, text) in FILES {
             let read = Regression::from_toml(text, name).unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(read.name, *name);

@@ -299,6 +299,11 @@ impl Answer {
         from..from.saturating_add(rows).min(stored)
     }
 
+    /// How many these are on average.
+    pub fn mean(self) -> f64 {
+        self.part.map_or(self.stored, |part| part.rows).mean()
+    }
+
     /// How many these are.
     #[inline]
     pub fn rows(self, issued: u64) -> u64 {
@@ -422,8 +427,8 @@ impl Scenario {
     ///
     /// A full page is never the last one, unless LIMIT is reached: Cassandra learns only from an empty page that there is no more.
     fn pages_of(&self, statement: &Statement, rows: u64) -> u64 {
-        let is_limit =
-            statement.values.iter().any(|value| value.by == By::Rows) || cql::limit(&statement.cql) == Some(rows);
+        let is_bound = cql::has_limit(&statement.cql) && statement.values.iter().any(|value| value.by == By::Rows);
+        let is_limit = is_bound || cql::limit(&statement.cql) == Some(rows);
         match self.page_size {
             // The server knows that no more is asked for.
             Some(page_size) if is_limit => rows.div_ceil(page_size.max(1).into()),

@@ -64,6 +64,18 @@ struct Ask {
     keys_of: Option<usize>,
 }
 
+impl Ask {
+    /// How many rows the keys of window and warm-up have: of drawn rows the mean.
+    fn rows_of_keys(&self) -> u64 {
+        let keys = self.keys.count + self.warm.end - self.warm.start;
+        if self.rows.is_drawn() {
+            (keys as f64 * self.rows.mean()).ceil() as u64
+        } else {
+            keys * self.rows.most() as u64
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 struct Ways {
     /// `None` where the permutation says whose turn it is.
@@ -150,6 +162,13 @@ impl Workload {
             if let Some(of) = asks[index].keys_of {
                 (asks[index].start, asks[index].warm) = (asks[of].start, asks[of].warm.clone());
             }
+        }
+        if start > 1 << KEY_BITS && asks.iter().any(|ask| ask.is_drawn) {
+            return Err(WorkloadError(format!(
+                "the statements of the scenario {name} have {start} keys together, and some draw their answers; at most {} keys are \
+                 possible then: set keys to fewer",
+                1u64 << KEY_BITS
+            )));
         }
         let permutation = Permutation::new(count, seed);
         let warmup_turns = Turns::new(&weights);
@@ -284,10 +303,14 @@ impl Workload {
         keys * self.asks.get(index).map_or(0, |ask| ask.rows.most() as u64)
     }
 
-    /// The most rows that the tables hold after the window.
+    /// The most rows that the tables hold after the window; about so many, if the rows of a key are drawn.
     pub fn rows(&self) -> u64 {
-        let own = self.asks.iter().filter(|ask| ask.keys_of.is_none());
-        own.map(|ask| (ask.keys.count + ask.warm.end - ask.warm.start) * ask.rows.most() as u64).sum()
+        self.asks.iter().filter(|ask| ask.keys_of.is_none()).map(Ask::rows_of_keys).sum()
+    }
+
+    /// How many rows are loaded; about how many, if the rows of a key are drawn.
+    pub fn rows_loaded(&self) -> u64 {
+        self.asks.iter().filter(|ask| ask.loads).map(Ask::rows_of_keys).sum()
     }
 }
 

@@ -35,13 +35,17 @@ pub struct ScyllaSession {
     cached_metadata: bool,
 }
 
+/// Batches are kept up to the most rows that a scenario's batch has.
+const KEPT_BATCHES: usize = 1_025;
+
 /// A prepared statement.
 pub struct ScyllaStatement {
     pub(crate) prepared: PreparedStatement,
     /// Whether its answers have rows.
     pub(crate) has_rows: bool,
-    /// The first batch made of it, with its number of rows and whether it is logged. A batch holds no values, so that it is made once and reused.
-    batch: OnceLock<((usize, bool), Batch)>,
+    /// The batches made of it, by their number of rows and whether they are logged. A batch holds no values, so that each is made once
+    /// and reused.
+    batches: OnceLock<Box<[OnceLock<Batch>]>>,
 }
 
 /// Sets what the session of some releases cannot.
@@ -127,7 +131,7 @@ impl Session for ScyllaSession {
             #[cfg(before = "0.14")]
             has_rows: pages::is_select(cql),
             prepared,
-            batch: OnceLock::new(),
+            batches: OnceLock::new(),
         })
     }
 
@@ -142,12 +146,12 @@ impl Session for ScyllaSession {
     }
 
     async fn batch(&self, statement: &ScyllaStatement, rows: BatchRows<'_>) -> Result<(), DriverError> {
-        let own = (rows.len(), rows.is_logged());
-        let new = || self.new_batch(&statement.prepared, own);
-        let (of, known) = statement.batch.get_or_init(|| (own, new()));
-        match *of == own {
-            true => self.batch_aside(known, rows).await,
-            false => self.batch_aside(&new(), rows).await,
+        let (count, is_logged) = (rows.len(), rows.is_logged());
+        let new = || self.new_batch(&statement.prepared, (count, is_logged));
+        let batches = statement.batches.get_or_init(|| (0..2 * KEPT_BATCHES).map(|_| OnceLock::new()).collect());
+        match batches.get(2 * count + usize::from(is_logged)) {
+            Some(known) => self.batch_aside(known.get_or_init(new), rows).await,
+            None => self.batch_aside(&new(), rows).await,
         }
     }
 

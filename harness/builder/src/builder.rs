@@ -35,6 +35,8 @@ const LOCK_FILE_VARIABLE: &str = "CQLDYNO_LOCK_FILE";
 /// The first tokio with the alternative timer.
 const FIRST_TIMER: semver::Version = semver::Version::new(1, 49, 0);
 const BUILD_FOLDER_VARIABLE: &str = "CARGO_BUILD_BUILD_DIR";
+/// Tells the worker's build script that the compiler has to have been told of the timer.
+const TIMER_VARIABLE: &str = "CQLDYNO_ALTERNATIVE_TIMER";
 
 /// Builds workers into a cache.
 #[derive(Clone, Debug)]
@@ -496,7 +498,9 @@ impl Builder {
             ..Built::default()
         };
         let build_folder = (BUILD_FOLDER_VARIABLE.to_owned(), self.target().display().to_string());
-        let environment = native.into_iter().chain([lock_file, build_folder]).chain(compiler_flags(order)).collect();
+        let timer = order.has_alternative_timer().then(|| (TIMER_VARIABLE.to_owned(), "1".to_owned()));
+        let environment =
+            native.into_iter().chain([lock_file, build_folder]).chain(compiler_flags(order)).chain(timer).collect();
         let place = checkout.as_ref().map_or(String::new(), |checkout| checkout.package.display().to_string());
         let compiled =
             self.target().join(format!("compiled-{}", key(&[("adapter", &built.adapter), ("driver", &place)])));

@@ -109,6 +109,15 @@ pub(crate) fn native_release<'a>(
 ) -> Result<(&'a Family, semver::Version), BuildError> {
     let plain = Order { version: order.version.clone(), ..Order { driver: order.driver.clone(), ..Order::default() } };
     let no_adapter = || BuildError::NoAdapter(order.driver.clone(), "crates alone".to_owned());
+    let none_listed = |family: &Family| {
+        let tested: Vec<String> = family.tested.iter().map(ToString::to_string).collect();
+        BuildError::NotSpoken(
+            order.driver.clone(),
+            order.version.as_ref().map_or_else(String::new, ToString::to_string),
+            ", because no release that is listed begins so".to_owned(),
+            tested.join(", "),
+        )
+    };
     let Some(version) = order.version.as_ref().filter(|_| plain == *order) else { return Err(no_adapter()) };
     let family = &families[choose(families, Some(version), None)?.family];
     let newest = || family.tested.iter().rev().find(|tested| version.takes(tested)).cloned();
@@ -117,5 +126,8 @@ pub(crate) fn native_release<'a>(
         Version::Begins(_) | Version::Newest => newest(),
         Version::Path(_) | Version::Git { .. } => None,
     };
-    release.map(|release| (family, release)).ok_or_else(no_adapter)
+    match version {
+        Version::Begins(_) if release.is_none() => Err(none_listed(family)),
+        _ => release.map(|release| (family, release)).ok_or_else(no_adapter),
+    }
 }

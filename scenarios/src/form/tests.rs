@@ -275,6 +275,13 @@ fn every_mistake_has_its_place_and_a_sentence_that_says_what_is_allowed() {
             "statement select binds its own values once per key, so they follow from the key; leave by out",
         ),
         (
+            "values = [{ type = \"bigint\" }]\n\n[statement.expect]\n",
+            "values = [{ type = \"token\", nulls = 0.5, at = 0 }]\n\n[statement.expect]\n",
+            14,
+            29,
+            "a column of type token has no field nulls; its fields are type, at",
+        ),
+        (
             "schema = ",
             "page_size = 2.5\nschema = ",
             3,

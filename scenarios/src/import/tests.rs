@@ -120,7 +120,7 @@ fn batches_go_to_several_partitions_where_nothing_reads_them() {
     );
     let alone = Scenario::from_toml(&imported(&key, &[]).unwrap().toml, "views").unwrap();
     assert_eq!(alone.statements[0].size, None, "a partition without clustering columns has one row");
-    let said = "A batch writes one partition, so that none of its rows is one that is read; the profile has partitions: uniform(2..5).";
+    let said = "Each batch writes one partition, and no query reads it; the profile has partitions: uniform(2..5).";
     assert!(lost.contains(&said.to_owned()), "{lost:#?}");
 }
 

@@ -1,5 +1,6 @@
 //! The third stage: the contender waits for `go`. It takes its turns, and with the last one it is closed.
 
+use std::ops::Range;
 use std::thread::{Builder, JoinHandle, sleep};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -133,7 +134,7 @@ type Clock = (u64, Instant);
 
 pub(super) struct Turn {
     /// Its statements.
-    asked: u64,
+    tickets: Range<u64>,
     began: SystemTime,
     /// What the worker did in the idle span after it, else while it was asleep before; `None` in its first turn without an idle span.
     asleep: Option<Asleep>,
@@ -219,7 +220,7 @@ impl Waiting<'_> {
         };
         let after = self.served.edge(pid, cancel)?;
         let mut held = match idle.is_some() || self.setup.opens_sessions() {
-            true => Some(self.hold(due, idle, &mut seen)?),
+            true => Some(self.hold(due, idle, &after, &mut seen)?),
             false => None,
         };
         if idle.is_some() {
@@ -250,7 +251,7 @@ impl Waiting<'_> {
         let left_open = held.as_ref().and_then(|held| Some(held.open?.saturating_sub(open_before?)));
         self.whole.began.get_or_insert((before, clock));
         let mut turn = Turn {
-            asked: of,
+            tickets,
             began,
             asleep: held.as_ref().and_then(|held| held.asleep).or(asleep),
             idle: held.as_mut().and_then(|held| held.idle.take()),
@@ -272,13 +273,18 @@ impl Waiting<'_> {
 
     /// Keeps the worker from going on after `end`, while its session is open: up to the end of [`TAIL`], and over the `idle` span, if the
     /// scenario has one.
-    fn hold(&mut self, due: Instant, idle: Option<Duration>, seen: &mut Vec<Seen>) -> Result<Held, CellFailure> {
+    fn hold(
+        &mut self,
+        due: Instant,
+        idle: Option<Duration>,
+        window_end: &Edge,
+        seen: &mut Vec<Seen>,
+    ) -> Result<Held, CellFailure> {
         let (cancel, pid) = (self.setup.bench.context.cancel, self.worker.pid());
         sleep(due.saturating_duration_since(Instant::now()));
         let tail_ns = process_cpu_ns(pid).ok();
-        let before = self.served.edge(pid, cancel)?;
-        let held =
-            Held { tail_ns, open: before.open_connections(), last_ns: process_cpu_ns(pid).ok(), ..Held::default() };
+        let open = self.served.edge(pid, cancel)?.open_connections();
+        let held = Held { tail_ns, open, last_ns: process_cpu_ns(pid).ok(), ..Held::default() };
         let Some(span) = idle else { return Ok(held) };
         self.idle_attachments.iter_mut().rev().for_each(|attachment| attachment.at_go());
         let (was, began) = (process_cpu_ns(pid).ok(), Instant::now());
@@ -294,7 +300,8 @@ impl Waiting<'_> {
         let asleep = since_us(was, last_ns).map(|cpu_us| Asleep { cpu_us, lasted: began.elapsed() });
         seen.extend(self.idle_attachments.iter_mut().map(|attachment| attachment.at_end()));
         let after = self.served.edge(pid, cancel)?;
-        let (counted, _) = between((&before, &after), &self.setup.scenario, &Done::default(), &[]);
+        // What the server counts between window and span belongs to the span.
+        let (counted, _) = between((window_end, &after), &self.setup.scenario, &Done::default(), &[]);
         Ok(Held { asleep, idle: counted.ok(), last_ns, ..held })
     }
 
@@ -363,12 +370,12 @@ fn since_us(was_ns: Option<u64>, is_ns: Option<u64>) -> Option<u64> {
 impl Setup<'_> {
     fn figures(&self, cell: Cell, turn: &mut Turn) -> (Cell, Outcome) {
         let seen = std::mem::take(&mut turn.seen);
-        let Turn { began, asleep, idle, left_open, tail_us, end, done, counted, connections, .. } = &*turn;
+        let Turn { tickets, began, asleep, idle, left_open, tail_us, end, done, counted, connections, .. } = &*turn;
         let tag = cell.round.map(|_| self.tag(&cell));
         let latencies = Latencies::of(done, (*began, Duration::from_nanos(end.wall_ns)), &self.load, tag.as_deref());
         let (latencies, unread) = latencies.map_or_else(|why| (Latencies::default(), Some(why)), |told| (told, None));
         // What a script leads to are requests and connections, as other operations have them.
-        let operated = rows(&self.scenario, &self.workload, done)
+        let operated = rows(&self.scenario, &self.workload, tickets.clone(), done)
             .or_else(|| (!self.scenario.script.is_empty()).then_some(done.issued));
         let counted = counted.clone().map(|counted| match idle {
             Some(idle) => counted.with_idle(idle),
@@ -428,7 +435,7 @@ impl Setup<'_> {
         served: &Served<'_>,
         closing: Option<Closing>,
     ) -> Cell {
-        let Turn { asked, end, done, counted, connections, played, .. } = turn;
+        let Turn { tickets, end, done, counted, connections, played, .. } = turn;
         let folder = self.bench.context.folder;
         let own = self.introduced.contender.own.in_force(self.bench.context.plan, Some(&self.scenario));
         let redact = |text: &str| self.bench.redaction.apply(text);
@@ -464,7 +471,8 @@ impl Setup<'_> {
         cell.settings = Setting::shared(ready.settings.iter().map(|one| redacted(setting(one))).collect());
         cell.error_kinds = errors(&done, &redact);
 
-        let evidence = self.evidence(asked, &done, end.wall_ns, &counted, &connections, ready, served);
+        let evidence =
+            self.evidence(tickets.end - tickets.start, &done, end.wall_ns, &counted, &connections, ready, served);
         cell.findings.extend(evidence.findings());
         let mut voids = evidence.voids();
         voids.extend(outcome.voids);

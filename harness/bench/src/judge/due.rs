@@ -1,7 +1,7 @@
 //! What the server must have counted, by what the worker says that it issued.
 
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 use cqldyno_cluster::without_comment;
 use cqldyno_protocol::Done;
@@ -93,14 +93,28 @@ pub(crate) fn sessions(scenario: &Scenario, done: &Done) -> u64 {
     made.filter_map(|statement| done.issued_by_statement.get(&statement.name)).sum()
 }
 
-/// Rows that the statements wrote or asked for, at most; `None` where all of them are EXECUTEs.
-pub(crate) fn rows(scenario: &Scenario, workload: &Workload, done: &Done) -> Option<u64> {
-    if scenario.statements.iter().all(|statement| statement.operation == Operation::Execute) {
+/// Rows that the statements of `tickets` wrote or asked for; `None` where all of them are EXECUTEs, or the number is not known because a
+/// part of the tickets was issued.
+pub(crate) fn rows(scenario: &Scenario, workload: &Workload, tickets: Range<u64>, done: &Done) -> Option<u64> {
+    let statements = &scenario.statements;
+    if statements.iter().all(|statement| statement.operation == Operation::Execute) {
         return None;
     }
-    let issued = |index: usize| done.issued_by_statement.get(&scenario.statements.get(index)?.name).copied();
-    let rows = |index| Some(*scenario.issued(workload, index, issued(index)?).0.end());
-    Some((0..scenario.statements.len()).filter_map(rows).sum())
+    let issued = |index: usize| Some((index, *done.issued_by_statement.get(&statements.get(index)?.name)?));
+    let exact = |(index, issued)| {
+        let (rows, _) = scenario.issued(workload, index, issued);
+        (rows.start() == rows.end()).then_some(*rows.end())
+    };
+    let each = |ticket| {
+        let issue = workload.issue(ticket);
+        let statement = statements.get(issue.statement)?;
+        let scans = statement.expect.as_ref().is_some_and(|expect| expect.ranges.is_some());
+        (!scans).then(|| statement.answer().rows(issue.key))
+    };
+    let all = (0..statements.len()).filter_map(issued).map(exact).sum::<Option<u64>>();
+    all.or_else(|| {
+        tickets.clone().map(each).sum::<Option<u64>>().filter(|_| done.issued == tickets.end - tickets.start)
+    })
 }
 
 #[cfg(test)]
@@ -124,7 +138,7 @@ mod tests {
 
     fn done(by: &[(&str, u64)]) -> Done {
         let issued_by_statement = by.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect();
-        Done { issued_by_statement, ..Done::default() }
+        Done { issued: by.iter().map(|(_, count)| count).sum(), issued_by_statement, ..Done::default() }
     }
 
     #[test]
@@ -138,7 +152,7 @@ mod tests {
             (&(7..=7), Some(2), &Some([(3, 192..=192), (0, 0..=0)]))
         );
         assert!(!due[0].uncommented.contains("hint") && due[0].text.contains("hint"));
-        assert_eq!((sessions(&mixed, &done), rows(&mixed, &workload, &done)), (2, Some(199)));
+        assert_eq!((sessions(&mixed, &done), rows(&mixed, &workload, 0..10, &done)), (2, Some(199)));
     }
 
     #[test]
@@ -150,6 +164,18 @@ mod tests {
             (*due[0].executes.end(), due[0].prepares, due[0].prepared_as.ends_with("/* hint */")),
             (0, Some(5), true)
         );
-        assert_eq!(rows(&scenario(&[("a", Operation::Execute)]), &workload, &done), None);
+        assert_eq!(rows(&scenario(&[("a", Operation::Execute)]), &workload, 0..5, &done), None);
+    }
+
+    #[test]
+    fn rows_of_a_turn_of_drawn_batches_are_those_of_its_tickets() {
+        let mut batches = scenario(&[("a", Operation::Batch)]);
+        batches.statements[0].size = Some("uniform(1..100)".parse().unwrap());
+        let workload = Workload::new(&batches, 300, 0, 1).unwrap();
+        let of = |tickets: Range<u64>, issued| rows(&batches, &workload, tickets, &done(&[("a", issued)]));
+        let [first, second, all] = [of(0..100, 100), of(100..300, 200), of(0..300, 300)].map(Option::unwrap);
+        assert_eq!(first + second, all);
+        assert!((3_500..6_600).contains(&first), "{first}");
+        assert_eq!(of(0..100, 99), None, "nobody knows which one is missing");
     }
 }

@@ -312,7 +312,7 @@ impl Contender {
         self.written.keys().find(is_of_the_builder).map_or(Ok(()), |key| {
             let name = self.name();
             Err(self.unfit(&format!(
-                "has the key `{key}`, which cargo builds a worker with, and it builds none of {name}; leave `{key}` out"
+                "has the key `{key}`, which is for workers that cargo builds, and {name} is none; leave `{key}` out"
             )))
         })
     }
@@ -534,7 +534,7 @@ mod tests {
             ("a+tokio=1.44.2", "tokio"),
         ] {
             let error = parse(text).check_not_built().unwrap_err().to_string();
-            let expected = format!("has the key `{key}`, which cargo builds a worker with, and it builds none of a; ");
+            let expected = format!("has the key `{key}`, which is for workers that cargo builds, and a is none; ");
             assert!(error.contains(&expected) && error.ends_with(&format!("leave `{key}` out")), "{error}");
         }
         assert_eq!(parse("a@1.9.0+connections=2+form=ready").check_not_built(), Ok(()));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use cqldyno_reports::Pass;
-use cqldyno_scenarios::{LoadPart, Operation, Scenario, Statement, Workload};
+use cqldyno_scenarios::{Operation, Scenario, Statement, Workload};
 use jiff::SignedDuration;
 
 use crate::plan::pass::{Cost, Shape};
@@ -127,7 +127,7 @@ impl<'a> Estimate<'a> {
         let scenario = &plan.scenarios[cell.scenario];
         let warmup = scenario.limits.warmup(step.load.warmup);
         let workload = Workload::new(scenario, cell.count, warmup, plan.seed);
-        let loaded = workload.map_or(0, |workload| workload.load().iter().map(LoadPart::rows).sum::<u64>()) as f64;
+        let loaded = workload.map_or(0, |workload| workload.rows_loaded()) as f64;
         let Cost { seconds, factor } = step.cost;
         let (statements, each) = match step.load.shape {
             Shape::Closed => (cell.count + warmup, plan.statement(scenario, step.load.concurrency)),
@@ -197,7 +197,7 @@ impl Plan {
 fn work(scenario: &Scenario, statement: &Statement) -> f64 {
     match statement.operation {
         Operation::Execute => REQUEST_SECONDS * scenario.pages(statement) as f64,
-        Operation::Batch => REQUEST_SECONDS + statement.rows() as f64 * BATCHED_ROW_SECONDS,
+        Operation::Batch => REQUEST_SECONDS + statement.answer().mean() * BATCHED_ROW_SECONDS,
         Operation::Prepare | Operation::Unprepared => REQUEST_SECONDS + PARSE_SECONDS,
         Operation::Connect => CONNECT_SECONDS,
     }

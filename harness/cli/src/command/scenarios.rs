@@ -132,7 +132,7 @@ fn new(file: &Path) -> Result<String> {
     let (_, body) = EXAMPLE.split_once("\n\n").unwrap_or(("", EXAMPLE));
     let body = body.replacen("name = \"example\"", &format!("name = {name:?}"), 1);
     let text = format!(
-        "# Run it: cqldyno compare --scenario {shown}\n# Every field is explained in scenarios/FIELDS.md of cqldyno.\n\n{body}"
+        "# Run it: cqldyno compare --scenario {shown}\n# scenarios/README.md and scenarios/FIELDS.md of cqldyno explain the fields.\n\n{body}"
     );
     Scenario::from_toml(&text, &shown.to_string()).map_err(usage)?;
     let mut made = File::create_new(file).map_err(|error| match error.kind() {

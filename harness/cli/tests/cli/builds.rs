@@ -257,8 +257,7 @@ fn a_worker_that_lists_no_options_refuses_them_itself_and_one_that_cannot_be_bui
     for (key, value) in [("allocator", "jemalloc"), ("lto", "fat"), ("layout", "2"), ("tokio", "1.44.2")] {
         let output = run(&format!("foreign+{key}={value}"));
         assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-        let expected =
-            format!("the key `{key}`, which cargo builds a worker with, and it builds none of foreign; leave");
+        let expected = format!("the key `{key}`, which is for workers that cargo builds, and foreign is none; leave");
         assert!(stderr(&output).contains(&expected), "{}", stderr(&output));
     }
 }

@@ -266,7 +266,7 @@ fn what_it_cannot_do_and_a_release_that_is_not_built_have_a_sentence_each() {
         (&["gocql@git:https://host.invalid/gocql#main", "--scenario", "reads"], 1, "ask for one of `gocql`, `gocql@2."),
         (&["gocql@git:https://host.invalid/gocql#main", "--scenario", "reads"], 1, "`gocql@1.7.0`."),
         (&["gocql+colour=red", "--scenario", "reads"], 2, "has the key `colour`, which gocql@2."),
-        (&["gocql+lto=fat", "--scenario", "reads"], 2, "has the key `lto`, which cargo builds a worker with"),
+        (&["gocql+lto=fat", "--scenario", "reads"], 2, "has the key `lto`, which is for workers that cargo builds"),
     ] {
         let folder = tempfile::tempdir().unwrap();
         let (code, shown, _) =

@@ -96,8 +96,9 @@ fn counting(worker: i32, area: Result<File, Refusal>) -> Box<dyn Attachment> {
     at_edges(look, |both, window| {
         let each = |pick: fn(&Counts) -> u64, own: fn(&Allocations) -> u64| {
             let amount = match (&both, &window.allocations) {
-                (Ok((go, end)), _) => pick(end).saturating_sub(pick(go)),
-                (Err(_), Some(records)) => own(records),
+                // Where memory does not come from the C library, the library sees next to nothing.
+                (_, Some(records)) => own(records),
+                (Ok((go, end)), None) => pick(end).saturating_sub(pick(go)),
                 (Err(why), None) => return Err(why.clone()),
             };
             per_statement(amount as f64, window)
@@ -160,6 +161,27 @@ mod tests {
         let (_scratch, counter) = counter(std::process::id().cast_signed());
         let sentence = sentence(counter);
         assert!(sentence.contains("was not loaded into the worker. Link the worker"), "{sentence}");
+    }
+
+    #[test]
+    fn the_workers_own_records_come_before_what_the_library_sees() {
+        use cqldyno_allocation_area::{MAGIC, WORD_MAGIC, WORD_PID};
+        use std::os::unix::fs::FileExt;
+
+        let scratch = tempfile::tempdir().unwrap();
+        let (area, own) = (create(&scratch.path().join(AREA)).unwrap(), std::process::id());
+        let write = |word: usize, value: u64| area.write_all_at(&value.to_ne_bytes(), 8 * word as u64).unwrap();
+        write(WORD_MAGIC, MAGIC);
+        write(WORD_PID, own.into());
+        let figures = |allocations| {
+            let mut counter = counting(own.cast_signed(), Ok(area.try_clone().unwrap()));
+            counter.at_go();
+            let outcome = counter.at_end()(&Window { allocations, ..window() });
+            outcome.readings.into_iter().map(|reading| reading.value.unwrap()).collect::<Vec<f64>>()
+        };
+        assert_eq!(figures(None), [0.0; 3], "it was loaded, and saw nothing");
+        let records = Allocations { count: 3_000_000, bytes: 64_000_000, frees: 2_500_000 };
+        assert_eq!(figures(Some(records)), [3.0, 64.0, 2.5]);
     }
 
     #[test]
