@@ -5,7 +5,7 @@ use std::borrow::Cow;
 const EVERYWHERE: [&str; 4] = ["proc", "sys", "dev", "rustc"];
 
 /// Words after the slash of a unit that a heading breaks: `us` above `/statement`.
-const UNITS: [&str; 4] = ["statement", "segment", "read", "row"];
+const UNITS: [&str; 6] = ["statement", "segment", "read", "row", "idle", "session"];
 
 /// The first absolute path of a machine in a text: it begins with a slash that ends no word, and is no `//` of an address.
 pub(crate) fn machine_path(text: &str) -> Option<&str> {
@@ -98,7 +98,7 @@ mod tests {
             "<a href=\"b\"/></a><br />",
             "/proc/self/stat, /sys, /dev/null, /rustc/abc/library",
             "a / b // c",
-            "CPU us /statement | bytes /segment | statements /s",
+            "CPU us /statement | bytes /segment | statements /s | receives /idle s | bytes /session",
             "0.1,2.5,HISTFAAA/x+/yz//w=",
             "data:application/gzip;base64,H4sI/ab+/cd",
         ] {
