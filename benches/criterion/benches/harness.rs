@@ -44,6 +44,7 @@ fn job(name: &str, runtime: Runtime, form: &str) -> Job {
         options: BTreeMap::from([("form".to_owned(), form.to_owned())]),
         turns: 1,
         progress_ms: 0,
+        trace: None,
     }
 }
 

@@ -159,6 +159,7 @@ pub(crate) mod tests {
             options: BTreeMap::new(),
             turns: 1,
             progress_ms: 500,
+            trace: None,
         }
     }
 

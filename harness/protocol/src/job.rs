@@ -76,6 +76,18 @@ pub struct Job {
     pub options: BTreeMap<String, String>,
     /// How often to report `progress`, in milliseconds; 0 for never.
     pub progress_ms: u64,
+    /// Has the worker keep track of single statements. Needs a rate, or the mode `read_back`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Trace>,
+}
+
+/// How single statements are kept track of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Trace {
+    /// How long after the last statement's intended start answers are waited for, in milliseconds. Statements without one by then
+    /// are unanswered.
+    pub patience_ms: u64,
 }
 
 /// The tickets of the turn `nth` (from 0) where `turns` share the tickets `0..count`, in their order and as evenly as can be.

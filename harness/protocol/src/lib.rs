@@ -9,13 +9,16 @@ mod report;
 #[cfg(test)]
 #[path = "schema/tests.rs"]
 mod schema;
+mod tickets;
 
 pub use cqldyno_driver_api::Credentials;
-pub use job::{Job, Mode, ParentMessage, Runtime, lacking, tickets};
+pub use job::{Job, Mode, ParentMessage, Runtime, Trace, lacking, tickets};
 pub use line::{LineError, MAX_LINE_BYTES, decode, encode};
 pub use report::{
-    Allocations, BuildInfo, Done, End, ErrorCount, Failed, FailureKind, Hello, Pace, Ready, Steady, WorkerMessage,
+    Allocations, BuildInfo, Done, End, ErrorCount, Failed, FailureKind, Hello, Pace, Ready, Steady, Traced,
+    WorkerMessage,
 };
+pub use tickets::{NoRun, Tickets};
 
 /// The version of this protocol; a worker says it in `hello`, and the parent refuses another one.
 pub const PROTOCOL_VERSION: u32 = 2;

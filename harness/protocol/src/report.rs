@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use cqldyno_driver_api::{DriverInfo, ErrorKind, Setting};
 use serde::{Deserialize, Serialize};
 
+use crate::tickets::Tickets;
+
 /// A message from a worker to its parent, on the worker's standard output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -151,6 +153,21 @@ pub struct Done {
     /// Statements answered in each second of the window; empty where the worker does not count them.
     #[serde(default)]
     pub per_second: Vec<u64>,
+    /// What became of single statements; only for a job with `trace`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Traced>,
+}
+
+/// What became of single statements. Those that were issued and are in neither list were answered right.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Traced {
+    /// Tickets whose statements failed: runs as [first, how many], ascending.
+    pub failed: Tickets,
+    /// Tickets without an answer when the patience ended, in the same form.
+    pub unanswered: Tickets,
+    /// Right answers in each 10 ms of the window; the first begins with the first statement's intended start.
+    pub answers_per_10ms: Vec<u64>,
 }
 
 /// Allocations in the window.

@@ -65,6 +65,7 @@ fn arguments() -> Result<Arguments, Box<dyn Error>> {
         options: BTreeMap::new(),
         turns: 1,
         progress_ms: 1_000,
+        trace: None,
     };
     while let Some(flag) = words.next() {
         let value = words.next().ok_or_else(|| format!("{flag} needs a value\n{USAGE}"))?;

@@ -181,6 +181,7 @@ impl<'a> Setup<'a> {
             settings: own.settings,
             options: self.introduced.contender.options.clone(),
             progress_ms: PROGRESS_MS,
+            trace: None,
         }
     }
 

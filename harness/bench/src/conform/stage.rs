@@ -95,6 +95,7 @@ impl Stage {
             settings: Settings::Equal,
             options: BTreeMap::new(),
             progress_ms: PROGRESS_MS,
+            trace: None,
         }
     }
 

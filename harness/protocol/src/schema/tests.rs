@@ -131,6 +131,7 @@ fn job(scenario: Scenario) -> Job {
         settings: cqldyno_driver_api::Settings::Equal,
         options: BTreeMap::from([("lib".to_owned(), "/x".to_owned())]),
         progress_ms: 500,
+        trace: Some(crate::Trace { patience_ms: 1_000 }),
     }
 }
 

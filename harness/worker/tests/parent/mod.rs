@@ -38,6 +38,7 @@ pub fn job(scenario: &str, count: u64) -> Job {
         options: BTreeMap::new(),
         turns: 1,
         progress_ms: 0,
+        trace: None,
     }
 }
 
