@@ -3,6 +3,8 @@
 //! `drivers/PROTOCOL.md` describes it for workers in any language; these are the same messages as Rust types, from which
 //! `drivers/protocol.schema.json` is made. Passwords travel in [`Job`] only, over the worker's standard input.
 
+use std::time::Duration;
+
 mod job;
 mod line;
 mod report;
@@ -25,3 +27,9 @@ pub const PROTOCOL_VERSION: u32 = 2;
 
 /// The most statements that a job may have in flight: a worker has a slot for each.
 pub const MOST_IN_FLIGHT: usize = 1 << 20;
+
+/// The most statements of a job with [`Trace`]: what became of each fits into one line, however they alternate.
+pub const MOST_TRACED: u64 = 1_000_000;
+
+/// The longest window of a job with [`Trace`], with its patience.
+pub const LONGEST_TRACE: Duration = Duration::from_secs(3_600);

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Tickets as runs of neighbours: the first ticket and how many follow each other. Ascending, disjoint and never empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(transparent))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(try_from = "Vec<(u64, u64)>")]
 pub struct Tickets(Vec<(u64, u64)>);
 

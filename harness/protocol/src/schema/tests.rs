@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     BuildInfo, Done, End, ErrorCount, Failed, FailureKind, Hello, Job, Mode, PROTOCOL_VERSION, Pace, ParentMessage,
-    Ready, Runtime, WorkerMessage,
+    Ready, Runtime, Traced, WorkerMessage,
 };
 
 /// Set to write the schema instead of comparing it: `make schema`.
@@ -166,6 +166,11 @@ fn whatever_either_side_says_holds_against_the_schema() {
         late: 4,
         latest_ns: 5,
     };
+    let trace = Traced {
+        failed: [4, 5, 9].into_iter().collect(),
+        unanswered: [6].into_iter().collect(),
+        answers_per_10ms: vec![3, 0, 3],
+    };
     let end = End {
         wall_ns: 1,
         at_ns: None,
@@ -182,7 +187,7 @@ fn whatever_either_side_says_holds_against_the_schema() {
         WorkerMessage::Ready(Ready { settings, connections: Some(2), threads: 3 }),
         WorkerMessage::Progress { issued: 1 },
         WorkerMessage::End(end),
-        WorkerMessage::Done(Box::new(Done { errors, pace: Some(pace), ..Done::default() })),
+        WorkerMessage::Done(Box::new(Done { errors, pace: Some(pace), trace: Some(trace), ..Done::default() })),
         WorkerMessage::Failed(Failed { kind: FailureKind::WarmUp, message: "No.".to_owned() }),
     ] {
         assert!(is_valid(&message), "{message:?}");
@@ -197,6 +202,8 @@ fn what_is_no_message_is_none_for_the_schema_either() {
         json!({"type": "progress", "issued": -1}),
         json!({"type": "failed", "kind": "mood", "message": "No."}),
         json!({"type": "end", "wall_ns": 1}),
+        json!({"type": "done", "issued": 1, "answered": 1, "verified": 1, "issued_by_statement": {}, "errors": {}, "threads": 1,
+               "trace": {"failed": [[1]], "unanswered": [], "answers_per_10ms": []}}),
         json!(["hello"]),
     ] {
         assert!(!is_valid(&line) && serde_json::from_value::<WorkerMessage>(line.clone()).is_err(), "{line}");
