@@ -91,8 +91,15 @@ func (c *cell) check() error {
 			return errors.New(one.wrong)
 		}
 	}
+	if err := job.checkTrace(); err != nil {
+		return err
+	}
 	for i := range job.Scenario.Statements {
 		one := &job.Scenario.Statements[i]
+		if one.Operation == workload.Connect && job.Trace != nil {
+			return fmt.Errorf("the statement %s of the scenario %s opens a session of its own, so it cannot be traced; use another "+
+				"operation, or leave trace out", one.Name, job.Scenario.Name)
+		}
 		if one.Operation != workload.Execute && !slices.Contains(c.info.Capabilities, string(one.Operation)) {
 			return fmt.Errorf("the scenario %s issues the statement %s as %s, and %s does not declare the capability %s",
 				job.Scenario.Name, one.Name, one.Operation, c.info.Name, one.Operation)
@@ -260,6 +267,9 @@ func (c *cell) measured(bench *bench, nth uint64, last any) (*done, string, erro
 		run.gauge.withEdges(uint64(run.concurrency))
 	}
 	run.counts = newRecorder(len(bench.prepared), c.job.Rate != nil)
+	if c.job.Trace != nil {
+		run.trace = newTracer(run.gauge.count, *c.job.Rate, c.job.Trace.PatienceMs)
+	}
 	var paced *pace
 	count, allocations, err := c.turn(run.gauge, last, func(atEnd func()) (err error) {
 		run.counts.origin, run.atEnd = time.Now(), atEnd
@@ -285,6 +295,9 @@ func (c *cell) measured(bench *bench, nth uint64, last any) (*done, string, erro
 		return nil, "crash", fmt.Errorf("the histogram cannot be written: %w", err)
 	}
 	told.Threads, told.Pace, told.Allocations = count, paced, allocations
+	if run.trace != nil {
+		run.trace.tell(told, run, names)
+	}
 	return told, "", nil
 }
 

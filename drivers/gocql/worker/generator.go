@@ -44,8 +44,11 @@ type run struct {
 	concurrency int
 	// stopAtError ends the run at the first error.
 	stopAtError bool
-	// atEnd is called by the slot that had the last answer, before any other work.
+	// trace keeps track of single statements; nil unless the job asks for that.
+	trace *tracer
+	// atEnd is called by the slot that had the last answer, before any other work; or when no slot is waited for any more.
 	atEnd func()
+	end   sync.Once
 
 	begun, left atomic.Int64
 	allBegun    chan struct{}
@@ -67,7 +70,7 @@ func (r *run) start(loop func(*slot)) {
 			}
 			loop(one)
 			if r.left.Add(-1) == 0 {
-				r.atEnd()
+				r.end.Do(r.atEnd)
 			}
 			r.counts.takeIn(&one.answers)
 		}()

@@ -69,6 +69,7 @@ type done struct {
 	Histogram         string                 `json:"histogram,omitempty"`
 	Pace              *pace                  `json:"pace,omitempty"`
 	PerSecond         []uint64               `json:"per_second,omitempty"`
+	Trace             *traced                `json:"trace,omitempty"`
 }
 
 // allocations are those of the window by the runtime's records.
@@ -81,6 +82,13 @@ type allocations struct {
 type errorCount struct {
 	Count uint64 `json:"count"`
 	First string `json:"first"`
+}
+
+// traced is what became of single statements: tickets as runs of neighbours, each its first ticket and how many there are.
+type traced struct {
+	Failed         [][2]uint64 `json:"failed"`
+	Unanswered     [][2]uint64 `json:"unanswered"`
+	AnswersPer10ms []uint64    `json:"answers_per_10ms"`
 }
 
 type pace struct {
@@ -128,6 +136,9 @@ type job struct {
 	Settings         string            `json:"settings"`
 	Options          map[string]string `json:"options"`
 	ProgressMs       int64             `json:"progress_ms"`
+	Trace            *struct {
+		PatienceMs uint64 `json:"patience_ms"`
+	} `json:"trace"`
 }
 
 // message is one of the parent's; job is nil but for a job.

@@ -34,6 +34,10 @@ func (r *run) atRate(rate uint64) (*pace, error) {
 			issue := r.issue(one.ticket)
 			issued := r.counts.now()
 			came, err := s.execute(issue)
+			if r.trace != nil {
+				r.traced(s, one, answer{issue.Statement, one.intended, issued, came}, err)
+				continue
+			}
 			s.answers.add(r.counts, answer{issue.Statement, one.intended, issued, came})
 			if err != nil {
 				r.failed(err)
@@ -42,8 +46,15 @@ func (r *run) atRate(rate uint64) (*pace, error) {
 	})
 	<-r.allBegun
 	origin := r.counts.now()
+	start := func(nth uint64) int64 {
+		return origin + int64(nth/rate)*int64(time.Second) + int64(nth%rate*uint64(time.Second)/rate)
+	}
+	last := start(max(r.gauge.count, 1) - 1)
+	if r.trace != nil {
+		r.trace.origin = origin
+	}
 	for nth := uint64(0); nth < r.gauge.count && !r.gauge.stopped.Load(); {
-		intended := origin + int64(nth/rate)*int64(time.Second) + int64(nth%rate*uint64(time.Second)/rate)
+		intended := start(nth)
 		if early := time.Duration(intended - r.counts.now()); early > 0 {
 			if err = alarm.sleep(min(max(early, shortestSleep), longestSleep)); err != nil {
 				break
@@ -51,12 +62,21 @@ func (r *run) atRate(rate uint64) (*pace, error) {
 			continue
 		}
 		// It waits while all slots are taken; the statement then starts late.
-		starts <- due{r.gauge.first + nth, intended}
+		one := due{r.gauge.first + nth, intended}
+		if r.trace == nil {
+			starts <- one
+		} else if !r.handOver(starts, one, last+r.trace.patience) {
+			break
+		}
 		r.gauge.next.Add(1)
 		nth++
 	}
 	close(starts)
-	r.slots.Wait()
+	if r.trace == nil {
+		r.slots.Wait()
+	} else {
+		r.waitUntil(last + r.trace.patience)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -82,6 +82,9 @@ func record(into *hdrhistogram.Histogram, nanoseconds int64) {
 }
 
 func (r *recorder) takeIn(from *answers) {
+	if from.count == 0 && from.below == 0 {
+		return
+	}
 	r.Lock()
 	defer r.Unlock()
 	for _, one := range from.waiting[:from.count] {

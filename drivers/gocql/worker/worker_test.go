@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -96,6 +97,14 @@ func (s *fakeStatement) Execute(values []any, rows *Rows) error {
 	}
 	if s.how == "allocates" {
 		held.Store(new([mebibyte]byte))
+	}
+	if s.how == "hangs-at-times" {
+		switch values[0].(int64) % 10 {
+		case 3:
+			return &Error{"unavailable", errors.New("no replica is alive")}
+		case 7:
+			select {}
+		}
 	}
 	if !rows.Expected() {
 		if s.how == "returns-rows" {
@@ -301,6 +310,119 @@ func TestARateIsKeptAndItsHistogramsHaveEveryStatement(t *testing.T) {
 	}
 }
 
+// ticketsOf are those of 1,000 whose keys end with this digit, as runs.
+func ticketsOf(t *testing.T, digit uint64) [][2]uint64 {
+	t.Helper()
+	var scenario workload.Scenario
+	if err := json.Unmarshal([]byte(reads), &scenario); err != nil {
+		t.Fatal(err)
+	}
+	of, err := workload.New(&scenario, 1000, 0, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, all := &tracer{states: make([]state, 1000)}, &gauge{count: 1000}
+	all.next.Store(1000)
+	for ticket := range known.states {
+		if of.Issue(uint64(ticket)).Key%10 == digit {
+			known.states[ticket] = failed
+		}
+	}
+	return known.runs(failed, all)
+}
+
+func TestAWindowWithStatementsThatHangEndsAfterItsPatienceAndEveryTicketIsAccountedFor(t *testing.T) {
+	p := start(t, "hangs-at-times")
+	p.expect("hello")
+	p.say(jobWith(`"count":1000,"warmup":0,"concurrency":128,"rate":20000,"trace":{"patience_ms":2000}`))
+	p.expect("ready")
+	p.say(`{"type":"go"}`)
+	waited := false
+	for p.lines.Scan() && !strings.Contains(p.lines.Text(), `"end"`) {
+		waited = waited || strings.Contains(p.lines.Text(), `"issued":1000`)
+	}
+	if !waited {
+		t.Error("the worker must tell that it is there while it waits")
+	}
+	p.say(`{"type":"ack"}`)
+	var told done
+	if !p.lines.Scan() || json.Unmarshal(p.lines.Bytes(), &told) != nil || told.Trace == nil {
+		t.Fatalf("%s", p.lines.Bytes())
+	}
+	if told.Issued != 1000 || told.Answered != 900 || told.Verified != 800 || told.Errors["unavailable"].Count != 100 ||
+		told.IssuedByStatement["select"] != 500 || told.IssuedByStatement["insert"] != 500 {
+		t.Errorf("%+v", told)
+	}
+	if !reflect.DeepEqual(told.Trace.Failed, ticketsOf(t, 3)) || !reflect.DeepEqual(told.Trace.Unanswered, ticketsOf(t, 7)) {
+		t.Errorf("%+v", told.Trace)
+	}
+	sum := uint64(0)
+	for _, count := range told.Trace.AnswersPer10ms {
+		sum += count
+	}
+	response, err := hdrhistogram.Decode([]byte(told.Pace.Response))
+	if sum != 800 || err != nil || response.TotalCount() != 900 {
+		t.Errorf("%d right answers, %v", sum, err)
+	}
+	if code := p.ends(); code != 0 {
+		t.Errorf("code %d", code)
+	}
+}
+
+func TestStatementsThatFindEverySlotStuckAreNotIssued(t *testing.T) {
+	for _, stops := range []bool{false, true} {
+		p := start(t, "hangs-at-times")
+		p.expect("hello")
+		rate := 20000
+		if stops {
+			// It would take more than a quarter of an hour.
+			rate = 1
+		}
+		p.say(jobWith(fmt.Sprintf(`"count":1000,"warmup":0,"concurrency":4,"rate":%d,"trace":{"patience_ms":1000}`, rate)))
+		p.expect("ready")
+		p.say(`{"type":"go"}`)
+		if stops {
+			p.say(`{"type":"stop"}`)
+		}
+		p.expect("end")
+		p.say(`{"type":"ack"}`)
+		done := p.expect("done")
+		told := done["trace"].(map[string]any)
+		unanswered := 0.0
+		for _, run := range told["unanswered"].([]any) {
+			unanswered += run.([]any)[1].(float64)
+		}
+		issued := done["issued"].(float64)
+		if issued >= 1000 || issued != done["answered"].(float64)+unanswered || !stops && unanswered != 4 {
+			t.Errorf("%v", done)
+		}
+		if code := p.ends(); code != 0 {
+			t.Errorf("code %d", code)
+		}
+	}
+}
+
+func TestNoTraceIsToldUnasked(t *testing.T) {
+	p := start(t, "honest")
+	p.expect("hello")
+	p.say(jobWith(`"turns":2,"rate":20000`))
+	p.expect("ready")
+	if _, told := p.turn()["trace"]; told {
+		t.Error("nobody asked for a trace")
+	}
+	p.turn()
+	// Asked for, the tickets of a later turn are its own.
+	p = start(t, "fails")
+	p.expect("hello")
+	p.say(jobWith(`"turns":2,"warmup":0,"rate":20000,"trace":{"patience_ms":600000}`))
+	p.expect("ready")
+	p.turn()
+	told := p.turn()["trace"].(map[string]any)
+	if !reflect.DeepEqual(told["failed"], []any{[]any{50.0, 50.0}}) || len(told["unanswered"].([]any)) != 0 {
+		t.Errorf("%v", told)
+	}
+}
+
 func TestNoWayToMisbehaveIsVerified(t *testing.T) {
 	for _, one := range []struct{ how, words string }{
 		{"other-keys", "statement select: in the row of key"},
@@ -412,6 +534,11 @@ func TestWhatCannotBeDoneIsAFailureWithItsKindAndASentence(t *testing.T) {
 		{"honest", jobWith(`"concurrency":0`), "job", "a concurrency of 0 was asked for"},
 		{"honest", jobWith(`"rate":0`), "job", "a rate of 0 statements per second"},
 		{"honest", jobWith(`"turns":0`), "job", "0 turns were asked for"},
+		{"honest", jobWith(`"trace":{"patience_ms":5}`), "job", "the job has neither a rate nor the mode read_back"},
+		{"honest", jobWith(`"rate":1000,"count":1000001,"trace":{"patience_ms":5}`), "job", "1000001 statements were to be traced"},
+		{"honest", jobWith(`"rate":1,"trace":{"patience_ms":3600000}`), "job", "a window of 3700 s with its patience was to be traced"},
+		{"honest", strings.Replace(jobWith(`"rate":1,"trace":{"patience_ms":5}`), `"cql":"SELECT"`, `"cql":"SELECT","operation":"connect"`, 1),
+			"job", "opens a session of its own, so it cannot be traced"},
 		{"honest", jobWith(`"options":{"x":"y"}`), "connect", "fake has no option `x`"},
 		{"honest", jobWith(`"count":1`), "job", "its statement select would be none of them"},
 		{"honest", strings.Replace(jobWith(``), `"name":"reads"`, `"name":"reads","submit":"spawn"`, 1), "job", "submitted as spawn"},
