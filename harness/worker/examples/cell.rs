@@ -15,14 +15,16 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use cqldyno_driver_api::{Consistency, Settings};
-use cqldyno_protocol::{Credentials, Done, End, Job, Mode, ParentMessage, Runtime, WorkerMessage, decode, encode};
+use cqldyno_protocol::{
+    Credentials, Done, End, Job, Mode, ParentMessage, Runtime, Trace, WorkerMessage, decode, encode,
+};
 use cqldyno_scenarios::{Scenario, builtin};
 use hdrhistogram::serialization::Deserializer;
 
 const USAGE: &str = "\
 cell WORKER [--target HOST:PORT]... [--scenario NAME|FILE] [--count N] [--warmup N] [--concurrency N] [--rate N]
      [--runtime current|multi:N] [--mode measure|connect|load|read_back] [--connections N] [--seed N] [--settings equal|default]
-     [--option KEY=VALUE]... [--user NAME, with the password in CQLDYNO_PASSWORD]
+     [--trace PATIENCE_MS] [--option KEY=VALUE]... [--user NAME, with the password in CQLDYNO_PASSWORD]
 Counts take k and M.";
 
 struct Arguments {
@@ -79,6 +81,7 @@ fn arguments() -> Result<Arguments, Box<dyn Error>> {
             "--connections" => job.connections = value.parse()?,
             "--seed" => job.seed = value.parse()?,
             "--runtime" => job.runtime = runtime(&value)?,
+            "--trace" => job.trace = Some(Trace { patience_ms: count(&value)? }),
             "--mode" if value == "measure" => job.mode = Mode::Measure,
             "--mode" if value == "connect" => job.mode = Mode::Connect,
             "--mode" if value == "load" => job.mode = Mode::Load,
@@ -221,6 +224,10 @@ fn print(job: &Job, end: &End, done: &Done, threads: u64) {
         percentiles("from intended start to answer", Some(&pace.response));
         percentiles("from intended start to issue", Some(&pace.lateness));
         println!("  {} late, the longest by {:.1} us", pace.late, pace.latest_ns as f64 / 1e3);
+    }
+    if let Some(trace) = &done.trace {
+        let (failed, unanswered) = (trace.failed.count(), trace.unanswered.count());
+        println!("  {failed} failed, {unanswered} unanswered; right in each 10 ms: {:?}", trace.answers_per_10ms);
     }
     for (kind, error) in &done.errors {
         println!("  {} errors of kind {kind}, the first: {}", error.count, error.first);

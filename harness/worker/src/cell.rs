@@ -19,11 +19,12 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use crate::binding::Columns;
 use crate::gauge::Gauge;
 use crate::generator::{Bench, OnError, Prepared, Run, Source, run};
-use crate::link::{Link, Phase};
+use crate::link::{EXIT_DONE, Link, Phase, leave_after};
 use crate::open_loop;
 use crate::operations::{Connect, Operations};
 use crate::recorder::{Counted, MOST_STATEMENTS};
 use crate::submitting::{self, Way};
+use crate::trace::{self, Tracer, Written};
 use crate::usage::{Edge, threads};
 
 /// The shortest interval of `progress`, so that it wakes nobody often in the window.
@@ -87,6 +88,9 @@ pub(crate) fn check(job: &Job, info: &DriverInfo) -> Result<Workload, Failed> {
         ));
     }
     job.scenario.validate(&job.scenario.name).map_err(|error| failed(FailureKind::Job, error.to_string()))?;
+    if let Some(message) = trace::refusal(job) {
+        return refuse(message);
+    }
     if job.scenario.statements.len() > MOST_STATEMENTS {
         return refuse(format!(
             "the scenario {} has {} statements; at most {MOST_STATEMENTS} are possible",
@@ -158,7 +162,13 @@ pub(crate) async fn cell<D: Driver>(
                 workload.read_back()
             };
             let bench = Arc::new(prepare_parts(session, &job, &parts).await?);
-            (bench, Source::Load(parts.clone()), names_of(&parts, &job))
+            let names = names_of(&parts, &job);
+            let is_traced = job.mode == Mode::ReadBack && job.trace.is_some();
+            let source = match is_traced {
+                true => Source::Written(Arc::new(Written::new(workload, &job.scenario, &parts))),
+                false => Source::Load(parts),
+            };
+            (bench, source, names)
         }
     };
     let submit = if job.mode == Mode::Measure { job.scenario.submit } else { Submit::Slots };
@@ -170,7 +180,8 @@ pub(crate) async fn cell<D: Driver>(
         let gauge = Gauge::of(tickets(source.count(), job.turns, nth), way.tasks());
         let has_edges = job.mode == Mode::Measure && job.rate.is_none() && submit.has_slots();
         let gauge = Arc::new(if has_edges { gauge.with_edges() } else { gauge });
-        let (source, clock) = (source.clone(), clock.clone());
+        let (issued, clock) = (source.clone(), clock.clone());
+        let tracer = Tracer::of(&job, &gauge).map(Arc::new);
         link.arm(&gauge);
         link.say(&message, Phase::Ready);
         expect(inbox).await;
@@ -179,18 +190,22 @@ pub(crate) async fn cell<D: Driver>(
         let begin = Edge::begin().map_err(|error| unmeasured(&error))?;
         let mut polls = None;
         let (counted, pace) = match (job.mode, job.rate) {
-            (Mode::Load, _) => (load(&bench, source, &gauge, clock, link, begin).await?, None),
+            (Mode::Load, _) => (load(&bench, issued, &gauge, clock, link, begin).await?, None),
             (Mode::Connect, _) => {
                 let operations = Operations::connecting(&job, connect());
-                let counted = operations.one_by_one(&bench, &source, &gauge, clock).await;
+                let counted = operations.one_by_one(&bench, &issued, &gauge, clock).await;
                 say_end(link, &begin.until_now());
                 (counted, None)
             }
             (Mode::Measure | Mode::ReadBack, rate) => {
                 let end = end_of(link, &gauge, begin);
-                let window = Run::new(&bench, source, &gauge, clock.clone(), OnError::Count, end);
+                let window = Run::new(&bench, issued, &gauge, clock.clone(), OnError::Count, end);
                 match rate {
-                    Some(rate) if job.mode == Mode::Measure => open_loop::run(window, clock, rate).await?,
+                    Some(rate) if job.mode == Mode::Measure => {
+                        open_loop::run(window, clock, rate, tracer.clone()).await?
+                    }
+                    // As fast as the slots take them.
+                    _ if tracer.is_some() => (open_loop::run(window, clock, u64::MAX, tracer.clone()).await?.0, None),
                     _ if submit.has_slots() => (run(window).await?, None),
                     _ => {
                         let (counted, polled) = submitting::run(window, way).await?;
@@ -206,10 +221,15 @@ pub(crate) async fn cell<D: Driver>(
         expect(inbox).await;
         // Only slots know how many of them are at work.
         let below_concurrency = submit.has_slots().then_some(counted.below_concurrency);
-        let done = Done { polls, below_concurrency, threads, ..done(counted, pace, &names) };
+        let mut done = Done { polls, below_concurrency, threads, ..done(counted, pace, &names) };
+        if let Some(tracer) = tracer {
+            add_trace(&mut done, &tracer, &source, &gauge, &names);
+        }
         message = WorkerMessage::Done(Box::new(done));
     }
     link.say(&message, Phase::Closed);
+    // A driver that blocks the thread on which it is closed, for answers that never come, ends with the process.
+    leave_after(CLOSE_WITHIN, EXIT_DONE);
     if let Some(bench) = Arc::into_inner(bench) {
         drop(bench.prepared);
         // The cell is over; a driver that does not close in time is ended with the process.
@@ -415,4 +435,21 @@ fn done(counted: Counted, pace: Option<Pace>, names: &[String]) -> Done {
         errors: counted.errors,
         ..Done::default()
     }
+}
+
+/// Adds what became of single statements. Those without an answer were issued, too.
+fn add_trace(done: &mut Done, tracer: &Tracer, source: &Source, gauge: &Gauge, names: &[String]) {
+    if let Source::Written(written) = source {
+        done.trace = Some(tracer.told_of(written));
+        return;
+    }
+    let trace = tracer.told(gauge);
+    done.issued += trace.unanswered.count();
+    for ticket in trace.unanswered.iter() {
+        let name = names.get(source.issue(ticket).statement);
+        if let Some(issued) = name.and_then(|name| done.issued_by_statement.get_mut(name)) {
+            *issued += 1;
+        }
+    }
+    done.trace = Some(trace);
 }

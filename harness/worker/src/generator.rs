@@ -11,12 +11,14 @@ use cqldyno_scenarios::{Issue, LoadPart, MAX_VALUES, Workload};
 use quanta::Clock;
 use tokio::sync::Notify;
 use tokio::task::{JoinError, JoinHandle, yield_now};
+use tokio::time::{Instant, timeout_at};
 
 use crate::ahead::Ahead;
 use crate::binding::{Columns, Values};
 use crate::gauge::Gauge;
 use crate::operations::{self, Operations};
 use crate::recorder::{Counted, Recorders};
+use crate::trace::Written;
 use crate::verify::verify;
 
 /// Values that a small slot has room for.
@@ -66,6 +68,8 @@ pub(crate) enum Source {
     WarmUp(Workload),
     /// Rows to load before the window, or to read back after it; the index of a part is its prepared statement's.
     Load(Vec<LoadPart>),
+    /// The rows of every ticket of the window, to read back after it.
+    Written(Arc<Written>),
 }
 
 impl Source {
@@ -78,6 +82,7 @@ impl Source {
             Source::Window(workload) | Source::Ways(workload) => workload.count(),
             Source::WarmUp(workload) => workload.warmup(),
             Source::Load(parts) => parts.iter().map(LoadPart::rows).sum(),
+            Source::Written(written) => written.rows(),
         }
     }
 
@@ -94,6 +99,7 @@ impl Source {
         match self {
             Source::Window(workload) | Source::Ways(workload) => workload.issue(ticket),
             Source::WarmUp(workload) => workload.warmup_issue(ticket),
+            Source::Written(written) => written.issue(ticket),
             Source::Load(parts) => {
                 let mut index = ticket;
                 let mut last = Issue { statement: 0, key: 0 };
@@ -248,9 +254,29 @@ impl<S: Session> Run<S> {
     pub(crate) async fn wait_for(&self, slots: JoinHandle<Vec<JoinHandle<()>>>) -> Result<Counted, Panicked> {
         // One wake-up at the end, instead of one for every slot that ends while others are at work.
         self.ended.notified().await;
+        self.account(slots.await.map_err(Panicked::from)?).await
+    }
+
+    /// The same; slots that are still at work at `over` are ended, without an answer to their statements.
+    pub(crate) async fn wait_until(
+        &self,
+        slots: JoinHandle<Vec<JoinHandle<()>>>,
+        over: Instant,
+    ) -> Result<Counted, Panicked> {
+        let slots = slots.await.map_err(Panicked::from)?;
+        if timeout_at(over, self.ended.notified()).await.is_err() {
+            self.gauge.stop();
+            slots.iter().for_each(JoinHandle::abort);
+            self.ended.notified().await;
+        }
+        self.account(slots).await
+    }
+
+    async fn account(&self, slots: Vec<JoinHandle<()>>) -> Result<Counted, Panicked> {
         let mut panicked = None;
-        for slot in slots.await.map_err(Panicked::from)? {
-            if let Err(error) = slot.await {
+        for slot in slots {
+            // One that was ended did not panic.
+            if let Some(error) = slot.await.err().filter(|error| !error.is_cancelled()) {
                 panicked.get_or_insert_with(|| Panicked::from(error));
             }
         }

@@ -47,6 +47,7 @@ mod partition;
 pub mod parts;
 mod recorder;
 mod submitting;
+mod trace;
 mod usage;
 mod verify;
 

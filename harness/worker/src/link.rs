@@ -288,6 +288,15 @@ impl Lines {
     }
 }
 
+/// Ends the process with `code` when this time is over.
+pub(crate) fn leave_after(time: Duration, code: i32) {
+    // Without the thread the process ends when its work does.
+    let _ = thread::Builder::new().spawn(move || {
+        thread::sleep(time);
+        leave(code)
+    });
+}
+
 /// Ends the process with `code`. If clean-up that libraries have registered hangs, a signal ends it.
 pub(crate) fn leave(code: i32) -> ! {
     let _ = thread::Builder::new().spawn(|| {

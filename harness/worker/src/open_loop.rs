@@ -29,12 +29,14 @@ use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
 use tokio::sync::Semaphore;
 use tokio::task::{consume_budget, yield_now};
+use tokio::time::Instant;
 
 use crate::gauge::Gauge;
 use crate::generator::{Presence, Run, check, spawn_all};
 use crate::latencies::Latencies;
 use crate::operations::{Room, emptied};
 use crate::recorder::{Counted, ticks_per_second};
+use crate::trace::Tracer;
 
 /// A statement issued later than this after its intended start is late.
 const LATE_AFTER: Duration = Duration::from_millis(1);
@@ -68,6 +70,7 @@ struct Pacer {
     /// One permit per due statement that no slot has taken; waiting slots come first in, first out.
     due: Semaphore,
     counts: Mutex<Counts>,
+    trace: Option<Arc<Tracer>>,
 }
 
 /// Counts beside the time in the driver.
@@ -80,7 +83,7 @@ struct Counts {
 }
 
 impl Pacer {
-    fn new(clock: Clock, rate: u64, count: u64) -> Pacer {
+    fn new(clock: Clock, rate: u64, count: u64, trace: Option<Arc<Tracer>>) -> Pacer {
         let ticks_per_second = ticks_per_second(&clock);
         let (response, lateness) = (Latencies::new(), Latencies::new());
         Pacer {
@@ -92,6 +95,7 @@ impl Pacer {
             released: AtomicU64::new(0),
             due: Semaphore::new(0),
             counts: Mutex::new(Counts { response, lateness, late: 0, latest_ns: 0, last_answer: 0 }),
+            trace,
         }
     }
 
@@ -131,12 +135,27 @@ impl Pacer {
         }
     }
 
+    fn since_origin(&self, at: u64) -> u64 {
+        self.clock.delta_as_nanos(self.origin.load(Ordering::Relaxed), at)
+    }
+
+    /// When a traced run has waited long enough: its patience after the last intended start, or after now if it was stopped. `None` if
+    /// it waits for every answer.
+    fn over(&self, is_stopped: bool) -> Option<Instant> {
+        let patience = self.trace.as_ref()?.patience?;
+        let now = self.clock.raw();
+        let last = if is_stopped { now } else { self.intended(self.count.saturating_sub(1)) };
+        // One of them is nothing.
+        let between = |from, to| Duration::from_nanos(self.clock.delta_as_nanos(from, to));
+        Some(Instant::now() + (patience + between(now, last)).saturating_sub(between(last, now)))
+    }
+
     /// The result of the whole run; `None` if nothing was answered.
     fn told(&self) -> Option<Pace> {
         let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         Some(Pace {
             rate: self.rate,
-            lasted_ns: self.clock.delta_as_nanos(self.origin.load(Ordering::Relaxed), counts.last_answer),
+            lasted_ns: self.since_origin(counts.last_answer),
             response: counts.response.base64()?,
             lateness: counts.lateness.base64()?,
             late_after_ns: LATE_AFTER.as_nanos() as u64,
@@ -148,20 +167,36 @@ impl Pacer {
 
 /// Starts every ticket of the run at `rate` statements per second, with as many in flight as its gauge has slots. A statement
 /// that finds all slots taken waits, and its response time counts that.
+///
+/// A traced run ends with its tracer's patience, if it has one, whatever has no answer then. Statements that no slot has taken by then
+/// are not issued.
 pub(crate) async fn run<S: Session>(
     run: Arc<Run<S>>,
     clock: Clock,
     rate: u64,
+    trace: Option<Arc<Tracer>>,
 ) -> Result<(Counted, Option<Pace>), Failed> {
     let alarm = Alarm::new().map_err(no_timer)?;
-    let pacer = Arc::new(Pacer::new(clock, rate.max(1), run.gauge.count()));
+    let pacer = Arc::new(Pacer::new(clock, rate.max(1), run.gauge.count(), trace));
     let pacing = tokio::spawn(let_go(Arc::clone(&run), Arc::clone(&pacer), alarm));
     let slots = spawn_all(run.gauge.concurrency(), {
         let (run, pacer) = (Arc::clone(&run), Arc::clone(&pacer));
         move || tokio::spawn(slot(Arc::clone(&run), Arc::clone(&pacer)))
     });
-    let counted = run.wait_for(slots).await;
-    pacing.await.map_err(io::Error::other).flatten().map_err(no_timer)?;
+    let paced = async { pacing.await.map_err(io::Error::other).flatten().map_err(no_timer) };
+    let (counted, paced) = if pacer.trace.is_none() {
+        let counted = run.wait_for(slots).await;
+        (counted, paced.await)
+    } else {
+        // All statements that will start are due then.
+        let paced = paced.await;
+        let counted = match pacer.over(run.gauge.is_stopped()) {
+            Some(over) => run.wait_until(slots, over).await,
+            None => run.wait_for(slots).await,
+        };
+        (counted, paced)
+    };
+    paced?;
     Ok((counted?, pacer.told()))
 }
 
@@ -211,9 +246,30 @@ async fn pace(pacer: &Pacer, gauge: &Gauge, alarm: &mut Alarm) -> io::Result<()>
     Ok(())
 }
 
+/// Answers that a slot keeps until it hands them over, at last when it ends or is ended.
+struct Kept<'a> {
+    pacer: &'a Pacer,
+    answers: Vec<(u64, u64, u64)>,
+}
+
+impl Kept<'_> {
+    fn push(&mut self, answer: (u64, u64, u64)) {
+        self.answers.push(answer);
+        if self.answers.len() == KEPT {
+            self.pacer.take_in(&mut self.answers);
+        }
+    }
+}
+
+impl Drop for Kept<'_> {
+    fn drop(&mut self) {
+        self.pacer.take_in(&mut self.answers);
+    }
+}
+
 async fn slot<S: Session>(run: Arc<Run<S>>, pacer: Arc<Pacer>) {
+    let mut kept = Kept { pacer: &pacer, answers: Vec::with_capacity(KEPT) };
     let presence = Presence::new(Arc::clone(&run));
-    let mut kept = Vec::with_capacity(KEPT);
     let mut rows = Rows::new();
     let (gauge, bench) = (&*run.gauge, &*run.bench);
     let mut room = Room::of(bench);
@@ -245,8 +301,8 @@ async fn slot<S: Session>(run: Arc<Run<S>>, pacer: Arc<Pacer>) {
         };
         run.recorders.answered(issue.statement, issued, answered);
         kept.push((pacer.intended(nth), issued, answered));
-        if kept.len() == KEPT {
-            pacer.take_in(&mut kept);
+        if let Some(trace) = &pacer.trace {
+            trace.answered(nth, &outcome, pacer.since_origin(answered));
         }
         if !run.is_right(outcome) {
             // Without this, a driver that fails at once would keep its own tasks from mending what is broken.
@@ -254,8 +310,8 @@ async fn slot<S: Session>(run: Arc<Run<S>>, pacer: Arc<Pacer>) {
         }
         pacer.release(answered);
     }
+    // Before the counting of what is kept.
     drop(presence);
-    pacer.take_in(&mut kept);
 }
 
 #[cfg(test)]

@@ -6,8 +6,10 @@ mod parent;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use cqldyno_driver_api::{ErrorKind, Setting};
-use cqldyno_protocol::{BuildInfo, FailureKind, Job, Mode, PROTOCOL_VERSION, ParentMessage, Runtime, WorkerMessage};
-use cqldyno_scenarios::{Kind, Operation, Submit};
+use cqldyno_protocol::{
+    BuildInfo, FailureKind, Job, Mode, PROTOCOL_VERSION, ParentMessage, Runtime, Tickets, Trace, WorkerMessage,
+};
+use cqldyno_scenarios::{Kind, Operation, Submit, Workload, builtin};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use parent::{Worker, cell, faulty, job, refused};
@@ -176,6 +178,120 @@ fn a_rate_that_a_driver_does_not_reach_takes_its_time_and_can_be_stopped() {
     worker.say(&ParentMessage::Stop);
     let (_, done) = worker.finish();
     assert!(done.issued < 1_000_000 && done.issued == done.verified, "{}", done.issued);
+}
+
+/// The tickets of `job` whose statement has this index and whose key ends with this digit.
+fn tickets(job: &Job, statement: Option<usize>, digit: u64) -> Tickets {
+    let workload = Workload::new(&job.scenario, job.count, job.warmup, job.seed).unwrap();
+    let is_it = |ticket: &u64| {
+        let issue = workload.issue(*ticket);
+        issue.key % 10 == digit && statement.is_none_or(|statement| issue.statement == statement)
+    };
+    (0..job.count).filter(is_it).collect()
+}
+
+fn traced(fault: &str) -> Job {
+    let mut job = faulty("mixed", 500, fault);
+    (job.rate, job.trace) = (Some(20_000), Some(Trace { patience_ms: 2_000 }));
+    job
+}
+
+#[test]
+fn a_window_with_statements_that_hang_ends_after_its_patience_and_every_ticket_is_accounted_for() {
+    for runtime in RUNTIMES {
+        let mut job = traced("hangs at times");
+        (job.runtime, job.progress_ms) = (runtime, 1);
+        let mut worker = Worker::going(job.clone());
+        let mut waited = false;
+        loop {
+            match worker.hear() {
+                Some(WorkerMessage::Progress { issued }) => waited |= issued == 500,
+                Some(WorkerMessage::End(_)) => break,
+                other => panic!("{other:?}"),
+            }
+        }
+        assert!(waited, "the worker tells that it is there while it waits");
+        worker.say(&ParentMessage::Ack);
+        let done = worker.done();
+        let trace = done.trace.unwrap();
+        assert_eq!((&trace.failed, &trace.unanswered), (&tickets(&job, None, 3), &tickets(&job, None, 7)));
+        assert_eq!((done.issued, done.answered, done.verified), (500, 450, 400));
+        assert_eq!(done.issued_by_statement.into_values().collect::<Vec<_>>(), [250, 250]);
+        assert_eq!(done.errors.keys().collect::<Vec<_>>(), [&ErrorKind::Unavailable]);
+        assert_eq!(trace.answers_per_10ms.iter().sum::<u64>(), 400);
+        assert_eq!((worker.hear(), worker.exit_code()), (None, Some(0)));
+    }
+}
+
+#[test]
+fn a_worker_ends_although_its_driver_waits_for_answers_when_it_is_closed() {
+    let test = |runtime| {
+        let mut job = traced("hangs also when it is closed");
+        job.runtime = runtime;
+        let (_, done) = cell(job.clone());
+        assert_eq!(done.trace.unwrap().unanswered, tickets(&job, None, 7));
+    };
+    // At a time, because each waits for the driver.
+    std::thread::scope(|scope| {
+        for runtime in RUNTIMES {
+            scope.spawn(move || test(runtime));
+        }
+    });
+}
+
+#[test]
+fn the_row_of_every_ticket_is_read_back_if_single_statements_are_traced() {
+    for runtime in RUNTIMES {
+        let read_back = |fault| {
+            let mut job = faulty("mixed", 3_000, fault);
+            (job.mode, job.runtime, job.trace) = (Mode::ReadBack, runtime, Some(Trace { patience_ms: 0 }));
+            (cell(job.clone()).1, job)
+        };
+        let (done, _) = read_back("");
+        assert_eq!((done.issued, done.verified, done.trace), (1_500, 1_500, Some(Default::default())));
+        let (done, job) = read_back("drops every tenth row");
+        let trace = done.trace.unwrap();
+        assert_eq!((done.issued, done.verified, trace.unanswered.count()), (1_500, 1_350, 0));
+        assert_eq!(trace.failed, tickets(&job, Some(1), 0));
+        assert_eq!((done.issued_by_statement.into_iter().collect::<Vec<_>>()), [("insert".to_owned(), 1_500)]);
+        // Rows that could not be read may be there.
+        let (done, job) = read_back("errors");
+        let trace = done.trace.unwrap();
+        let both = tickets(&job, Some(1), 3).iter().chain(tickets(&job, Some(1), 7).iter()).collect::<Tickets>();
+        assert_eq!((trace.failed.count(), trace.unanswered, done.issued), (0, both, 1_500));
+    }
+}
+
+#[test]
+fn a_trace_that_is_impossible_is_refused_with_a_sentence() {
+    let refused = |change: fn(&mut Job)| {
+        let mut job = traced("");
+        change(&mut job);
+        refused(job, FailureKind::Job)
+    };
+    let neither = "single statements were to be traced, and the job has neither a rate nor the mode read_back; set one of them, or \
+                   leave trace out";
+    assert_eq!(refused(|job| job.rate = None), neither);
+    assert_eq!(refused(|job| job.mode = Mode::Load), neither);
+    assert_eq!(
+        refused(|job| job.count = 1_000_001),
+        "1000001 statements were to be traced one by one; at most 1000000 are possible: set count to fewer"
+    );
+    assert_eq!(
+        refused(|job| (job.count, job.rate) = (3_600, Some(1))),
+        "a window of 3602 s with its patience was to be traced; at most 3600 s are possible: set a higher rate, a lower count or less \
+         patience"
+    );
+    assert_eq!(
+        refused(|job| (job.mode, job.count, job.scenario) = (Mode::ReadBack, 1_000_000, builtin("batch").unwrap())),
+        "up to 64000000 rows were to be read back one by one; at most 16777216 are possible: set count to fewer"
+    );
+    assert_eq!(
+        refused(|job| job.scenario = builtin("connect").unwrap()),
+        "the statement connect of the scenario connect opens a session of its own, so it cannot be traced; use another operation, or \
+         leave trace out"
+    );
+    assert!(cell(job("writes", 100)).1.trace.is_none(), "unasked there is none");
 }
 
 #[test]

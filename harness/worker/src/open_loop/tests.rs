@@ -3,6 +3,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use cqldyno_driver_api::{DriverError, ErrorKind, Value};
+use cqldyno_protocol::{Tickets, Trace};
 use cqldyno_scenarios::{Workload, builtin};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
@@ -21,6 +22,9 @@ struct Obliging {
     most_in_flight: AtomicUsize,
     stands_still_at: Option<(usize, Duration)>,
     fails: bool,
+    /// These keys are refused, and these are never answered.
+    refuses: Option<fn(i64) -> bool>,
+    hangs: Option<fn(i64) -> bool>,
     /// This statement panics, or stops the run; those behind it wait until the run is stopped.
     panics_at: Option<(usize, Arc<Gauge>)>,
     stops_at: Option<(usize, Arc<Gauge>)>,
@@ -46,6 +50,10 @@ impl Session for Obliging {
         };
         let in_flight = self.in_flight.fetch_add(1, Ordering::Relaxed) + 1;
         self.most_in_flight.fetch_max(in_flight, Ordering::Relaxed);
+        if self.hangs.is_some_and(|hangs| hangs(key)) {
+            self.in_flight.fetch_sub(1, Ordering::Relaxed);
+            return std::future::pending().await;
+        }
         match self.stands_still_at {
             Some((at, time)) if at == nth => tokio::time::sleep(time).await,
             _ => yield_now().await,
@@ -62,7 +70,11 @@ impl Session for Obliging {
         } else {
             self.in_flight.fetch_sub(1, Ordering::Relaxed);
         }
-        if self.fails { Err(DriverError::new(ErrorKind::Overloaded, "too much")) } else { Ok(()) }
+        if self.fails || self.refuses.is_some_and(|refuses| refuses(key)) {
+            Err(DriverError::new(ErrorKind::Overloaded, "too much"))
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -76,6 +88,16 @@ fn runtimes() -> [Runtime; 2] {
 type Outcome = Result<(Counted, Option<Pace>), Failed>;
 
 fn start(runtime: &Runtime, session: Obliging, gauge: &Arc<Gauge>, count: u64, rate: u64) -> (Outcome, Obliging, bool) {
+    start_traced(runtime, session, gauge, (count, rate), None)
+}
+
+fn start_traced(
+    runtime: &Runtime,
+    session: Obliging,
+    gauge: &Arc<Gauge>,
+    (count, rate): (u64, u64),
+    trace: Option<Arc<Tracer>>,
+) -> (Outcome, Obliging, bool) {
     let scenario = builtin("writes").unwrap();
     let prepared = scenario
         .statements
@@ -88,7 +110,7 @@ fn start(runtime: &Runtime, session: Obliging, gauge: &Arc<Gauge>, count: u64, r
         })
         .collect();
     let bench = Arc::new(Bench { session, prepared, operations: None, offline: false });
-    let source = Source::Window(Workload::new(&scenario, count, 0, 7).unwrap());
+    let source = Source::Window(workload(count));
     let ended = Arc::new(AtomicBool::new(false));
     let at_end = {
         let (bench, ended) = (Arc::clone(&bench), Arc::clone(&ended));
@@ -98,9 +120,13 @@ fn start(runtime: &Runtime, session: Obliging, gauge: &Arc<Gauge>, count: u64, r
         }
     };
     let window = Run::new(&bench, source, gauge, Clock::new(), OnError::Count, at_end);
-    let outcome = runtime.block_on(run(window, Clock::new(), rate));
+    let outcome = runtime.block_on(run(window, Clock::new(), rate, trace));
     let session = Arc::into_inner(bench).unwrap().session;
     (outcome, session, ended.load(Ordering::Relaxed))
+}
+
+fn workload(count: u64) -> Workload {
+    Workload::new(&builtin("writes").unwrap(), count, 0, 7).unwrap()
 }
 
 fn read(text: &str) -> Histogram<u64> {
@@ -187,6 +213,100 @@ fn a_run_that_is_stopped_or_panics_ends_before_its_last_statement() {
     }
 }
 
+fn tracer(gauge: &Gauge, rate: u64, patience_ms: u64) -> Arc<Tracer> {
+    Arc::new(Tracer::of_window(gauge, rate, Trace { patience_ms }))
+}
+
+/// All runtimes at a time, because each waits for its patience.
+fn on_each_runtime(test: impl Fn(&Runtime) + Sync) {
+    let test = &test;
+    std::thread::scope(|scope| {
+        for runtime in runtimes() {
+            scope.spawn(move || test(&runtime));
+        }
+    });
+}
+
+#[test]
+fn every_ticket_of_a_traced_window_was_right_or_failed_or_has_no_answer_when_the_patience_ends() {
+    on_each_runtime(|runtime| {
+        let gauge = Arc::new(Gauge::of(700..1_000, 64));
+        let session =
+            Obliging { refuses: Some(|key| key % 10 == 3), hangs: Some(|key| key % 10 == 7), ..Obliging::default() };
+        let trace = tracer(&gauge, 20_000, 2_000);
+        let (outcome, session, ended) =
+            start_traced(runtime, session, &gauge, (1_000, 20_000), Some(Arc::clone(&trace)));
+        let (counted, pace) = outcome.unwrap();
+        assert!(ended, "the window has its end");
+        assert_eq!(session.keys.into_inner().unwrap().len(), 300);
+        let workload = workload(1_000);
+        let tickets =
+            |digit| (700..1_000).filter(|ticket| workload.issue(*ticket).key % 10 == digit).collect::<Tickets>();
+        let told = trace.told(&gauge);
+        assert_eq!((&told.failed, &told.unanswered), (&tickets(3), &tickets(7)));
+        let (failed, unanswered) = (told.failed.count(), told.unanswered.count());
+        assert!(failed > 0 && unanswered > 0);
+        assert_eq!(
+            (counted.answered(), counted.failed()),
+            (300 - unanswered, failed),
+            "no error of those without an answer"
+        );
+        assert_eq!(told.answers_per_10ms.iter().sum::<u64>(), 300 - unanswered - failed);
+        assert_eq!(read(&pace.unwrap().response).len(), 300 - unanswered, "also of slots that were ended");
+    });
+}
+
+#[test]
+fn statements_that_find_every_slot_stuck_are_not_issued() {
+    on_each_runtime(|runtime| {
+        let gauge = Arc::new(Gauge::new(1_000, 4));
+        let session = Obliging { hangs: Some(|key| key % 2 == 0), ..Obliging::default() };
+        let trace = tracer(&gauge, 100_000, 1_000);
+        let (outcome, session, ended) =
+            start_traced(runtime, session, &gauge, (1_000, 100_000), Some(Arc::clone(&trace)));
+        let (counted, _) = outcome.unwrap();
+        let issued = session.keys.into_inner().unwrap().len() as u64;
+        let told = trace.told(&gauge);
+        assert!(ended && issued < 1_000, "{issued}");
+        assert_eq!((told.failed.count(), told.unanswered.count()), (0, 4));
+        assert_eq!(counted.answered(), issued - 4);
+        assert!(told.unanswered.iter().all(|ticket| ticket < issued), "slots take tickets in their order");
+    });
+}
+
+#[test]
+fn a_traced_window_that_is_stopped_has_patience_from_then_on() {
+    on_each_runtime(|runtime| {
+        // All statements would take hours.
+        let gauge = Arc::new(Gauge::new(10_000, 3));
+        let stops_at = Some((5, Arc::clone(&gauge)));
+        let session = Obliging { stops_at, hangs: Some(|key| key % 10 == 7), ..Obliging::default() };
+        let trace = tracer(&gauge, 1_000, 1);
+        let (outcome, session, ended) =
+            start_traced(runtime, session, &gauge, (10_000, 1_000), Some(Arc::clone(&trace)));
+        let (counted, _) = outcome.unwrap();
+        let issued = session.keys.into_inner().unwrap().len() as u64;
+        assert!(ended && issued < 100, "{issued}");
+        assert_eq!(counted.answered() + trace.told(&gauge).unanswered.count(), issued);
+    });
+}
+
+#[test]
+fn a_traced_window_in_which_everything_is_answered_waits_for_nothing() {
+    on_each_runtime(|runtime| {
+        let gauge = Arc::new(Gauge::new(500, 8));
+        // Longer than a test may take.
+        let trace = tracer(&gauge, 50_000, 3_000_000);
+        let (outcome, ..) = start_traced(runtime, Obliging::default(), &gauge, (500, 50_000), Some(Arc::clone(&trace)));
+        assert_eq!(outcome.unwrap().0.answered(), 500);
+        let told = trace.told(&gauge);
+        assert_eq!(
+            (told.failed.count() + told.unanswered.count(), told.answers_per_10ms.iter().sum::<u64>()),
+            (0, 500)
+        );
+    });
+}
+
 proptest! {
     #[test]
     fn a_statement_is_due_from_its_intended_start_on_and_not_before(
@@ -194,7 +314,7 @@ proptest! {
         ticket in 0u64..1_000_000_000,
         origin in 1u64 << 30..1 << 50,
     ) {
-        let pacer = Pacer::new(Clock::new(), rate, u64::MAX);
+        let pacer = Pacer::new(Clock::new(), rate, u64::MAX, None);
         pacer.origin.store(origin, Ordering::Relaxed);
         let intended = pacer.intended(ticket);
         prop_assert!(pacer.due_at(intended) > ticket);
@@ -210,9 +330,9 @@ fn the_first_statement_is_due_when_every_slot_has_begun() {
     let gauge = Arc::new(Gauge::new(10, 2));
     let bench =
         Arc::new(Bench { session: Obliging::default(), prepared: Vec::new(), operations: None, offline: false });
-    let source = Source::Window(Workload::new(&builtin("writes").unwrap(), 10, 0, 7).unwrap());
+    let source = Source::Window(workload(10));
     let run = Run::new(&bench, source, &gauge, clock.clone(), OnError::Count, || {});
-    let pacer = Arc::new(Pacer::new(clock, 1, 10));
+    let pacer = Arc::new(Pacer::new(clock, 1, 10, None));
     runtime.block_on(async {
         let pacing = tokio::spawn(let_go(Arc::clone(&run), Arc::clone(&pacer), Alarm::new().unwrap()));
         time.increment(1_000);

@@ -16,6 +16,17 @@ struct TestSession {
     has_tables: AtomicBool,
 }
 
+/// A driver that waits on the thread that closes it, as one in C does.
+impl Drop for TestSession {
+    fn drop(&mut self) {
+        if self.fault == "hangs also when it is closed" {
+            loop {
+                std::thread::park();
+            }
+        }
+    }
+}
+
 fn main() -> std::process::ExitCode {
     cqldyno_worker::main::<TestDriver>()
 }
@@ -86,6 +97,8 @@ impl Session for TestSession {
         match self.fault.as_str() {
             "slow" => tokio::time::sleep(Duration::from_millis(1)).await,
             "hangs" => std::future::pending().await,
+            "hangs at times" | "hangs also when it is closed" if key % 10 == 7 => std::future::pending().await,
+            "hangs at times" if key % 10 == 3 => return Err(DriverError::new(ErrorKind::Unavailable, "no replica")),
             "prints" if key < 10 => println!("{{\"type\":\"ack\"}}"),
             "errors" if key % 10 == 3 => return Err(DriverError::new(ErrorKind::Unavailable, "no replica")),
             "errors" if key % 10 == 7 => return Err(DriverError::new(ErrorKind::RequestTimeout, "too late")),
