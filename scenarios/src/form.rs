@@ -125,6 +125,7 @@ fn step(entry: Entry<'_>) -> Result<ScriptStep, Mistake> {
         shard: fields.optional("shard", place(0))?,
         kind: fields.optional("kind", |entry| entry.word(&RequestKind::WORDS))?,
         connections: fields.optional("connections", number)?,
+        control: fields.optional("control", Entry::truth)?,
         lasts: fields.optional("for", time)?,
         by: fields.optional("by", time)?,
         one_in: fields.optional("one_in", number)?,

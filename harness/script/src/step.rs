@@ -26,12 +26,15 @@ pub struct Step {
     /// The shard, from 0; absent for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<usize>,
-    /// The kind of request; absent for all, but for QUERY, EXECUTE and BATCH where an error answers them.
+    /// The kind of request; absent for all, but for QUERY, EXECUTE and BATCH if they get an error or no answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<Kind>,
     /// The most connections; absent for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<u64>,
+    /// Whether it closes the control connections, which asked for events, and no others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control: Option<bool>,
     /// How long it lasts; absent for up to the script's end.
     #[serde(rename = "for", default, skip_serializing_if = "Option::is_none")]
     pub lasts: Option<Time>,
@@ -85,6 +88,7 @@ impl Step {
             shard: None,
             kind: None,
             connections: None,
+            control: None,
             lasts: None,
             by: None,
             one_in: None,
@@ -138,7 +142,10 @@ impl Step {
         if self.node == Some(0) {
             return fault("node", format!("node of the step {action} is 0; the first node is 1"));
         }
-        if self.every.is_some() && self.lasts.is_none() && matches!(action, Action::Delay | Action::Error) {
+        if self.every.is_some()
+            && self.lasts.is_none()
+            && matches!(action, Action::Delay | Action::Drop | Action::Error)
+        {
             let message = format!(
                 "the step {action} fires every so many statements and does not end; give it for, or use at or after"
             );
@@ -166,12 +173,13 @@ impl Step {
     }
 
     /// Every field beside the times, and whether it is given.
-    fn given(&self) -> [(&'static str, bool); 10] {
+    fn given(&self) -> [(&'static str, bool); 11] {
         [
             ("node", self.node.is_some()),
             ("shard", self.shard.is_some()),
             ("kind", self.kind.is_some()),
             ("connections", self.connections.is_some()),
+            ("control", self.control.is_some()),
             ("for", self.lasts.is_some()),
             ("by", self.by.is_some()),
             ("one_in", self.one_in.is_some()),
@@ -205,20 +213,26 @@ impl Step {
         }
     }
 
-    /// Whether connections may be lost or refused because of it.
-    pub fn costs_connections(&self) -> bool {
-        matches!(self.action, Action::Close | Action::HalfClose | Action::Refuse | Action::Stop)
+    /// Whether it closes control connections alone.
+    pub fn is_of_control(&self) -> bool {
+        self.control == Some(true)
     }
 
-    /// Whether answers come late because of it.
+    /// Whether data connections may be lost or refused because of it.
+    pub fn costs_connections(&self) -> bool {
+        let costs = matches!(self.action, Action::Close | Action::HalfClose | Action::Refuse | Action::Stop);
+        costs && !self.is_of_control()
+    }
+
+    /// Whether answers come late or never because of it.
     pub fn costs_time(&self) -> bool {
-        matches!(self.action, Action::Hold | Action::Delay)
+        matches!(self.action, Action::Hold | Action::Delay | Action::Drop)
     }
 
     /// What it touches: one of them, and several.
     fn touches(&self) -> (&'static str, &'static str) {
         match self.action {
-            Action::Hold | Action::Delay | Action::Forget | Action::Error => ("answer", "answers"),
+            Action::Hold | Action::Delay | Action::Drop | Action::Forget | Action::Error => ("answer", "answers"),
             Action::Close | Action::HalfClose | Action::Refuse | Action::Event | Action::Stop | Action::Start => {
                 ("connection", "connections")
             }
@@ -234,7 +248,8 @@ impl Step {
         let node = self.node.map(|node| format!("node {node}"));
         let shard = self.shard.map(|shard| format!("shard {shard}"));
         let kind = self.kind.map(|kind| kind.to_string());
-        let about: Vec<String> = [detail, node, shard, kind].into_iter().flatten().collect();
+        let control = self.is_of_control().then(|| "control".to_owned());
+        let about: Vec<String> = [detail, node, shard, kind, control].into_iter().flatten().collect();
         let about = if about.is_empty() { String::new() } else { format!(" ({})", about.join(", ")) };
         format!("{}{about}, {}", self.action, at.or(after).or(every).unwrap_or_default())
     }
@@ -258,10 +273,11 @@ impl Step {
 /// The fields that an action needs, and those that it takes.
 fn fields(action: Action) -> (&'static [&'static str], &'static [&'static str]) {
     match action {
-        Action::Close | Action::HalfClose => (&[], &["node", "shard", "connections"]),
+        Action::Close | Action::HalfClose => (&[], &["node", "shard", "connections", "control"]),
         Action::Refuse => (&["for"], &["node"]),
         Action::Hold => (&["for"], &["node", "shard", "kind"]),
-        Action::Delay => (&["by"], &["for", "node", "shard", "kind"]),
+        Action::Delay => (&["by"], &["for", "one_in", "node", "shard", "kind"]),
+        Action::Drop => (&[], &["for", "one_in", "node", "shard", "kind"]),
         Action::Forget => (&[], &["node", "one_in"]),
         Action::Event => (&["event"], &["node", "times"]),
         Action::Stop | Action::Start => (&["node"], &[]),
@@ -280,7 +296,9 @@ mod tests {
     #[test]
     fn a_step_is_written_as_it_was_read() {
         for json in [
-            r#"{"do":"half-close","every":1000,"node":2,"connections":1}"#,
+            r#"{"do":"half-close","every":1000,"node":2,"connections":1,"control":true}"#,
+            r#"{"do":"delay","at":"0s","kind":"query","by":"2s","one_in":10}"#,
+            r#"{"do":"drop","every":1000,"node":2,"shard":0,"for":"2s","one_in":10}"#,
             r#"{"do":"error","at":"20ms","kind":"execute","for":"2s","one_in":10,"error":"write_timeout"}"#,
         ] {
             let step = step(json);
@@ -298,11 +316,16 @@ mod tests {
         refused(r#"{"do":"close"}"#, "do", "does not say when; give it at (a time), after or every");
         refused(r#"{"do":"close","at":"1s","every":5}"#, "every", "has both at and every; leave one of them out");
         refused(r#"{"do":"close","every":0}"#, "every", "every of the step close is 0; use 1 or more");
-        refused(r#"{"do":"close","every":5,"kind":"query"}"#, "kind", "takes node, shard, connections");
+        refused(r#"{"do":"close","every":5,"kind":"query"}"#, "kind", "takes node, shard, connections, control");
         refused(r#"{"do":"hold","every":5}"#, "do", "the step hold has no for, and cannot be without one");
         refused(r#"{"do":"stop","after":5}"#, "do", "the step stop has no node");
         refused(r#"{"do":"stop","after":5,"node":0}"#, "node", "the first node is 1");
         refused(r#"{"do":"delay","every":5,"by":"1ms"}"#, "every", "does not end; give it for, or use at or after");
+        refused(r#"{"do":"drop","every":5}"#, "every", "the step drop fires every so many statements and does not end");
+        refused(r#"{"do":"drop","at":"1s","by":"1ms"}"#, "by", "takes for, one_in, node, shard, kind");
+        refused(r#"{"do":"delay","at":"1s","by":"1ms","one_in":0}"#, "one_in", "one_in of the step delay is 0");
+        refused(r#"{"do":"hold","at":"1s","for":"1ms","one_in":2}"#, "one_in", "takes for, node, shard, kind");
+        refused(r#"{"do":"refuse","at":"1s","for":"1s","control":true}"#, "control", "takes for, node");
         refused(r#"{"do":"event","every":5,"event":"up"}"#, "event", "the event up is about a node");
         refused(r#"{"do":"event","every":5,"event":"schema","node":1}"#, "node", "is about no node; leave node out");
         refused(r#"{"do":"event","every":5,"event":"schema","times":20000}"#, "times", "at most 10000 events");
@@ -338,6 +361,14 @@ mod tests {
         assert_eq!(
             told(r#"{"do":"close","after":9,"node":2}"#, 1, 1),
             "The script's step close (node 2), after 9 statements, fired once and touched 1 connection."
+        );
+        assert_eq!(
+            told(r#"{"do":"close","after":9,"control":true}"#, 1, 2),
+            "The script's step close (control), after 9 statements, fired once and touched 2 connections."
+        );
+        assert_eq!(
+            told(r#"{"do":"drop","at":"0s","one_in":5}"#, 1, 1),
+            "The script's step drop, at 0s, fired once and touched 1 answer."
         );
         assert_eq!(
             told(r#"{"do":"error","at":"0s","error":"overloaded"}"#, 2, 7),

@@ -30,9 +30,9 @@ macro_rules! words {
 words! {
     /// What a step does.
     Action {
-        /// Closes data connections: those that asked for no events.
+        /// Closes data connections, which asked for no events, or the control connections.
         Close = "close",
-        /// Shuts the write side of data connections down. The node reads on, and drops what it reads.
+        /// Shuts the write side of such connections down. The node reads on, and drops what it reads.
         HalfClose = "half-close",
         /// Closes new connections at once.
         Refuse = "refuse",
@@ -40,6 +40,8 @@ words! {
         Hold = "hold",
         /// Sends answers late.
         Delay = "delay",
+        /// Executes requests, and never sends their answers.
+        Drop = "drop",
         /// Forgets prepared statements: their EXECUTEs get the error UNPREPARED until they are prepared again.
         Forget = "forget",
         /// Sends an event to the connections that asked for its type.

@@ -399,6 +399,7 @@ fn a_script_is_read_and_a_step_that_makes_no_sense_has_a_place() {
             "line 4, column 8: kind makes no sense in the step forget; beside its time it takes node, one_in",
         ),
         ("for = \"1s\"", "", "line 7, column 6: the step hold has no for, and cannot be without one"),
+        ("one_in = 2", "control = true", "line 4, column 11: control makes no sense in the step forget"),
         ("\"20ms\"", "\"soon\"", "line 8, column 6: \"soon\" is no time; write a time such as"),
         ("\"hold\"", "\"hodl\"", "line 7, column 6: do cannot be \"hodl\"; it is one of \"close\", \"half-close\""),
         ("every", "evry", "Did you mean `every`?"),

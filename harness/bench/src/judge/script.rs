@@ -138,6 +138,13 @@ mod tests {
         assert_eq!(answered(ErrorKind::ServerTimeout, 3), 100);
         assert_eq!(answered(ErrorKind::ServerTimeout, 4), 99, "one more than it touched");
         assert_eq!([ErrorKind::Overloaded, ErrorKind::ConnectionLost].map(|kind| answered(kind, 3)), [97, 97]);
+        let drop = [Step { one_in: Some(9), ..Step::new(Action::Drop) }];
+        let dropped = |kind, count| without_expected(&drop, &fired, &done(&[(kind, count)])).verified;
+        assert_eq!([3, 4].map(|count| dropped(ErrorKind::RequestTimeout, count)), [100, 99]);
+        assert_eq!(dropped(ErrorKind::ConnectionLost, 3), 97);
+        let control = [Step { control: Some(true), ..close[0].clone() }];
+        assert_eq!(without_expected(&control, &fired, &failed).verified, 93, "no data connection closed");
+        assert!(!may_be(&control, &fired, 1, 2));
         let starting = [Step { error: Some(Answer::Bootstrapping), ..Step::new(Action::Error) }];
         let without_nodes = without_expected(&starting, &fired, &done(&[(ErrorKind::ConnectionLost, 4)])).verified;
         assert_eq!(without_nodes, 99, "each lost its last node to an error, and the step sent three");

@@ -61,7 +61,7 @@ pub struct Arguments {
     expect_rows: u64,
     /// A TOML file with [[script]] tables: what the cluster does on purpose, and when
     ///
-    /// Steps such as close, half-close, delay, forget, event, stop and error are in scenarios/SCRIPT.md. The clock starts with the first
+    /// Steps such as close, delay, drop, forget, event, stop and error are in scenarios/SCRIPT.md. The clock starts with the first
     /// connection. At the end each step says what it did.
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,

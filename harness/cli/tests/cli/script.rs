@@ -30,23 +30,32 @@ values = [{ type = "bigint" }, { type = "bigint", times = 3 }]
 
 /// The comparison of the scenario with a script; what precedes the first step are fields of the scenario.
 fn compared(folder: &Path, script: &str, more: &[&str]) -> std::process::Output {
+    compared_of(&["floor", "scylla"], folder, script, more)
+}
+
+fn compared_of(contenders: &[&str], folder: &Path, script: &str, more: &[&str]) -> std::process::Output {
     let replicas = if more.contains(&"--nodes") { "3" } else { "1" };
     let (fields, steps) = script.split_at(script.find("[[script]]").unwrap_or(script.len()));
     std::fs::write(folder.join("bad-day.toml"), fields.to_owned() + &SCENARIO.replace("RF", replicas) + steps).unwrap();
     let load =
         ["--scenario", "bad-day.toml", "--count", "2000", "--warmup", "30", "--blocks", "1", "--concurrency", "16"];
     let limits = ["--pass", "none", "--limits", "noise=none", "--format", "json"];
-    cqldyno(folder, &[&["compare", "floor", "scylla"], &load[..], &limits, more].concat()).output().unwrap()
+    cqldyno(folder, &[&["compare"], contenders, &load[..], &limits, more].concat()).output().unwrap()
 }
 
 /// The cells of floor and scylla.
 #[track_caller]
 fn cells(script: &str, more: &[&str]) -> Vec<Value> {
+    cells_of(&["floor", "scylla"], script, more)
+}
+
+#[track_caller]
+fn cells_of(contenders: &[&str], script: &str, more: &[&str]) -> Vec<Value> {
     let folder = tempfile::tempdir().unwrap();
-    let output = compared(folder.path(), script, more);
+    let output = compared_of(contenders, folder.path(), script, more);
     let cells = json(&output)["cells"].as_array().unwrap().clone();
-    for name in ["floor", "scylla"] {
-        assert!(cells.iter().any(|cell| cell["contender"] == name), "{}", stderr(&output));
+    for name in contenders {
+        assert!(cells.iter().any(|cell| cell["contender"] == *name), "{}", stderr(&output));
     }
     cells
 }
@@ -84,6 +93,35 @@ fn statements_that_a_closed_connection_costs_void_no_row_and_are_counted_by_kind
             valid(&cell);
             assert!(told(&cell, step).contains("fired once and touched "), "{cell:#}");
             let errors = cell["error_kinds"].as_array().unwrap();
+            let failed: u64 = errors.iter().map(|kind| kind["count"].as_u64().unwrap()).sum();
+            assert_eq!(cell["measures"]["verified"]["value"].as_f64().unwrap() as u64, 2000 - failed);
+        }
+    }
+}
+
+#[test]
+fn a_control_connection_that_closes_fails_no_statement() {
+    for step in ["close", "half-close"] {
+        for cell in cells(&format!("[[script]]\ndo = \"{step}\"\ncontrol = true\nafter = 1_000\n"), &[]) {
+            valid(&cell);
+            assert_eq!(cell["measures"]["verified"]["value"], 2000.0);
+            let registers = cell["contender"] == "scylla";
+            let touched = if registers { "touched 1 connection." } else { "touched 0 connections." };
+            assert!(told(&cell, &format!("{step} (control)")).ends_with(touched), "{cell:#}");
+        }
+    }
+}
+
+#[test]
+fn an_answer_that_never_comes_or_comes_after_the_time_limit_is_a_timeout_that_the_script_explains() {
+    for step in ["drop", "delay"] {
+        let by = if step == "delay" { "by = \"10min\"\n" } else { "" };
+        let script = format!("[[script]]\ndo = \"{step}\"\nat = \"0s\"\nkind = \"execute\"\none_in = 500\n{by}");
+        for cell in cells_of(&["scylla"], &script, &["--request-timeout", "3s"]) {
+            valid(&cell);
+            assert!(told(&cell, step).contains("fired once and touched "), "{cell:#}");
+            let errors = cell["error_kinds"].as_array().unwrap();
+            assert!(!errors.is_empty() && errors.iter().all(|kind| kind["kind"] == "request_timeout"), "{errors:?}");
             let failed: u64 = errors.iter().map(|kind| kind["count"].as_u64().unwrap()).sum();
             assert_eq!(cell["measures"]["verified"]["value"].as_f64().unwrap() as u64, 2000 - failed);
         }
@@ -155,6 +193,11 @@ fn a_script_that_cannot_be_played_is_refused_before_anything_runs() {
     for (script, more, expected) in [
         (stop, &[][..], "names node 2, and the embedded cluster has 1; ask for more with --nodes 2"),
         (stop, &["--target", "127.0.0.1:1"], "only the embedded cluster plays scripts; leave --target 127.0.0.1:1 out"),
+        (
+            "[[script]]\ndo = \"drop\"\nevery = 6\n",
+            &[],
+            "the step drop fires every so many statements and does not end; give it for, or use at or after",
+        ),
         ("[[script]]\ndo = \"stop\"\nafter = 6\n", &[], "the step stop has no node, and cannot be without one"),
     ] {
         let output = compared(folder.path(), script, more);
@@ -171,14 +214,30 @@ fn serve_plays_a_script_and_says_what_its_steps_did() {
     assert!(refused(&["serve", "--script", file]).contains("cannot be read: "));
     std::fs::write(file, "[[script]]\ndo = \"close\"\nnode = 3\nafter = 1\n").unwrap();
     assert!(words(&refused(&["serve", "--script", file])).contains("names node 3, and the embedded cluster has 1"));
-    std::fs::write(file, "[[script]]\ndo = \"close\"\nafter = 1\n").unwrap();
+    let drop = "[[script]]\ndo = \"drop\"\nafter = 1\nkind = \"options\"\n";
+    std::fs::write(file, format!("[[script]]\ndo = \"close\"\nafter = 1_000\n{drop}")).unwrap();
     let mut serving = Serving::start(&["--script", file], &[]);
     let mut stream = std::net::TcpStream::connect(&serving.address).unwrap();
-    // OPTIONS, which is no statement, and the header of its answer.
-    stream.write_all(&[4, 0, 0, 0, 5, 0, 0, 0, 0]).unwrap();
-    stream.read_exact(&mut [0; 9]).unwrap();
+    let mut answer_to = |sent: &[[u8; 9]]| {
+        stream.write_all(sent.as_flattened()).unwrap();
+        let mut header = [0; 9];
+        stream.read_exact(&mut header).unwrap();
+        let [_, _, _, stream_id, opcode, length @ ..] = header;
+        stream.read_exact(&mut vec![0; u32::from_be_bytes(length) as usize]).unwrap();
+        (stream_id, opcode)
+    };
+    // OPTIONS is no statement. QUERY is one before STARTUP, too, and after it no OPTIONS is answered.
+    let (options, query, register) = (5, 7, 11);
+    let request = |stream, opcode| [4, 0, 0, stream, opcode, 0, 0, 0, 0];
+    assert_eq!(answer_to(&[request(1, options)]), (1, 6));
+    assert_eq!(answer_to(&[request(2, query)]), (2, 0));
+    assert_eq!(answer_to(&[request(3, options), request(4, register)]), (4, 0));
     serving.running.signal(Signal::SIGTERM);
     assert_eq!(serving.running.code(), Some(0));
     let rest = serving.rest();
-    assert!(rest.contains("The script's step close, after 1 statements, never fired."), "{rest}");
+    assert!(rest.contains("The script's step close, after 1,000 statements, never fired."), "{rest}");
+    assert!(
+        rest.contains("The script's step drop (options), after 1 statements, fired once and touched 1 answer."),
+        "{rest}"
+    );
 }

@@ -59,6 +59,12 @@ impl Tally {
     pub(crate) fn count_opcode(&mut self, opcode: Option<Opcode>) {
         self.totals.opcodes[opcode.map_or(UNKNOWN_OPCODE, |opcode| opcode as usize)] += 1;
     }
+
+    /// Counts an answer, with its code if it is an error.
+    pub(crate) fn count_answer(&mut self, error: Option<i32>) {
+        self.totals.answers += 1;
+        self.errors.extend(error);
+    }
 }
 
 #[derive(Debug, Default)]

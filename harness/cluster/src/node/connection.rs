@@ -173,8 +173,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                     }
                 }
                 Wake::Order(Order::Close(closing)) => {
-                    // A control connection asked for events.
-                    if self.requests.events.is_none() && closing.takes(self.stats.place) {
+                    if closing.takes(self.stats.place, self.requests.events.is_some()) {
                         return if closing.is_half { self.half_close().await } else { Ok(()) };
                     }
                 }
@@ -280,7 +279,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             if !self.add_to_group(&header, input, body) {
                 self.execute_group(input).await?;
                 if !had_others || !self.add_to_group(&header, input, body) {
-                    self.answer(&header, &input[body.0..body.1]).await;
+                    let error = self.answer(&header, &input[body.0..body.1]).await;
+                    self.tally.count_answer(error);
                 }
             }
             self.start = body.1;
@@ -310,6 +310,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             self.execute_group(input).await?;
             self.cache.refresh(&self.state, &self.stats, &mut self.tally);
         }
+        if playing.as_ref().is_some_and(|play| play.drops(place, opcode)) {
+            self.execute_group(input).await?;
+            let body = self.start + HEADER_LEN;
+            self.answer_nobody(header, &input[body..body + header.length]).await;
+            return Ok(true);
+        }
         let late = playing.as_ref().map_or_else(Late::default, |play| play.late(place, opcode));
         if self.script.as_ref().is_some_and(|part| part.late != late) {
             self.execute_group(input).await?;
@@ -318,11 +324,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
         let Some(error) = playing.and_then(|play| play.error(place, opcode)) else { return Ok(false) };
         self.tally.count_opcode(Some(opcode));
-        self.tally.totals.answers += 1;
-        self.tally.errors.push(error.code());
+        self.tally.count_answer(Some(error.code()));
         let to = ReplyTo { version: self.requests.version_to(header.version), stream: header.stream };
         response::error(&mut self.out, to, &error);
         Ok(true)
+    }
+
+    /// Executes a request of which the client hears no more.
+    async fn answer_nobody(&mut self, header: &Header, body: &[u8]) {
+        let before = (std::mem::take(&mut self.out), self.plain_len);
+        self.answer(header, body).await;
+        (self.out, self.plain_len) = before;
     }
 
     /// Adds a frame to the group, if it is an EXECUTE of a point statement.
@@ -356,11 +368,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         Ok(())
     }
 
-    async fn answer(&mut self, header: &Header, body: &[u8]) {
+    /// Writes the answer to a request. Returns its code if it is an error.
+    async fn answer(&mut self, header: &Header, body: &[u8]) -> Option<i32> {
         // A frame of another version is answered in the connection's version.
         let to = ReplyTo { version: self.requests.version_to(header.version), stream: header.stream };
         self.tally.count_opcode(Opcode::from_byte(header.opcode));
-        self.tally.totals.answers += 1;
         let is_traced = header.flags & FLAG_TRACING != 0;
         let begun = is_traced.then(Instant::now);
         let start = self.out.len();
@@ -371,11 +383,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             Err(error) => Err(error.clone()),
         };
         let is_run = !matches!(answered, Err(CqlError::Protocol(_)));
+        let code = answered.as_ref().err().map(CqlError::code);
         if let Err(error) = answered {
             if let (CqlError::Unprepared(id), Some(Part { play: Some(play), .. })) = (&error, &self.script) {
                 play.unprepared(self.stats.place.node, id);
             }
-            self.tally.errors.push(error.code());
             response::error(&mut self.out, to, &error);
         }
         if let (Some(begun), Some(opcode)) = (begun.filter(|_| is_run), Opcode::from_byte(header.opcode))
@@ -388,6 +400,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         if was_plain && self.requests.compression.is_some() {
             self.plain_len = self.out.len();
         }
+        code
     }
 
     fn decompressed<'b>(&self, header: &Header, body: &'b [u8]) -> Result<Cow<'b, [u8]>> {
@@ -428,8 +441,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let to = ReplyTo { version: error.answer_version(), stream: error.stream() };
         let answer = CqlError::from(error);
         self.tally.count_opcode(None);
-        self.tally.totals.answers += 1;
-        self.tally.errors.push(answer.code());
+        self.tally.count_answer(Some(answer.code()));
         response::error(&mut self.out, to, &answer);
         let HeaderError::Length { length, .. } = error else { return ControlFlow::Break(()) };
         self.skip(length);

@@ -51,7 +51,7 @@ fn fire(state: &NodeState, fired: Fired) {
         Action::Close | Action::HalfClose => Order::Close(Arc::new(fired.closing())),
         Action::Stop => Order::Stop(fired.clone()),
         Action::Start => Order::Start(fired.clone()),
-        Action::Refuse | Action::Hold | Action::Delay | Action::Error => return fired.begin(),
+        Action::Refuse | Action::Hold | Action::Delay | Action::Drop | Action::Error => return fired.begin(),
         Action::Forget => return state.forget(&fired),
         Action::Event => return tell(state, &fired),
     };

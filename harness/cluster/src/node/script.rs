@@ -35,7 +35,7 @@ pub(crate) enum Order {
     End,
 }
 
-/// Which data connections are to be closed.
+/// Which connections are to be closed.
 #[derive(Debug)]
 pub(crate) struct Closing {
     by: Fired,
@@ -44,11 +44,11 @@ pub(crate) struct Closing {
 }
 
 impl Closing {
-    /// Whether the data connection of this place is to be closed, which it counts as touched then.
-    pub(crate) fn takes(&self, place: Place) -> bool {
+    /// Whether the connection of this place is to be closed, which it counts as touched then. A control connection asked for events.
+    pub(crate) fn takes(&self, place: Place, is_control: bool) -> bool {
         let has_left = |left: u64| left.checked_sub(1);
-        let takes =
-            self.by.is_of(place) && self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, has_left).is_ok();
+        let is_meant = self.by.is_of(place) && self.by.step().is_of_control() == is_control;
+        let takes = is_meant && self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, has_left).is_ok();
         if takes {
             self.by.touch(1);
         }
@@ -126,7 +126,7 @@ struct Act {
     step: Step,
     fired: AtomicU64,
     touched: AtomicU64,
-    /// Requests that it could have answered.
+    /// Requests that it is about, if it touches one in several.
     seen: AtomicU64,
     /// Since the start of the play; 0 if it is not going on.
     until_us: AtomicU64,
@@ -145,11 +145,17 @@ impl Act {
             _ => None,
         };
         let is_asked = match self.step.kind {
-            None if self.step.action == Action::Error => kind.is_some_and(Kind::is_statement),
+            None if matches!(self.step.action, Action::Error | Action::Drop) => kind.is_some_and(Kind::is_statement),
             None => true,
             asked => asked == kind,
         };
         is_asked && is_of(&self.step, place)
+    }
+
+    /// Counts a request that it is about. Whether it touches this one: one in so many.
+    fn picks(&self) -> bool {
+        let Some(one_in) = self.step.one_in else { return true };
+        (self.seen.fetch_add(1, Ordering::Relaxed) + 1).is_multiple_of(one_in)
     }
 }
 
@@ -245,19 +251,29 @@ impl Play {
 
     /// The error that answers such a request now, if any.
     pub(crate) fn error(&self, place: Place, opcode: Opcode) -> Option<CqlError> {
-        let mut answering = self.going_on(&[Action::Error]).filter(|act| act.is_about(place, opcode));
-        let act = answering.find(|act| {
-            let seen = act.seen.fetch_add(1, Ordering::Relaxed) + 1;
-            act.step.one_in.is_none_or(|one_in| seen.is_multiple_of(one_in))
-        })?;
+        self.picked(Action::Error, place, opcode)?.step.error.map(error)
+    }
+
+    /// Whether the answer to such a request is dropped now.
+    pub(crate) fn drops(&self, place: Place, opcode: Opcode) -> bool {
+        self.picked(Action::Drop, place, opcode).is_some()
+    }
+
+    /// The first step of this action that touches such a request now.
+    fn picked(&self, action: Action, place: Place, opcode: Opcode) -> Option<&Act> {
+        let actions = [action];
+        let mut going_on = self.going_on(&actions).filter(|act| act.is_about(place, opcode));
+        // Each counts the requests that the ones before it leave.
+        let act = going_on.find(|act| act.picks())?;
         act.touched.fetch_add(1, Ordering::Relaxed);
-        act.step.error.map(error)
+        Some(act)
     }
 
     /// How late the answer to such a request is.
     pub(crate) fn late(&self, place: Place, opcode: Opcode) -> Late {
         let mut late = Late::default();
-        for act in self.going_on(&[Action::Hold, Action::Delay]).filter(|act| act.is_about(place, opcode)) {
+        let touch = |act: &&Act| act.is_about(place, opcode) && act.picks();
+        for act in self.going_on(&[Action::Hold, Action::Delay]).filter(touch) {
             act.touched.fetch_add(1, Ordering::Relaxed);
             match act.step.by {
                 Some(by) => late.by = late.by.max(by.duration()),

@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use cqldyno_cluster::{Node, NodeOptions, Topology};
 use cqldyno_script::{Action, Answer, Event, Kind, Played, Step};
 
-use crate::pipe::{EXECUTE, OPTIONS, Pipe, QUERY, execute, frame};
+use crate::pipe::{self, EXECUTE, OPTIONS, Pipe, QUERY, execute, frame};
 
 const SELECT: &str = "SELECT key FROM system.local";
 const ERROR: u8 = 0;
@@ -114,6 +114,21 @@ fn data_connections_are_closed_or_half_closed_and_control_connections_stay() {
 }
 
 #[test]
+fn control_connections_are_closed_or_half_closed_and_data_connections_stay() {
+    for action in [Action::Close, Action::HalfClose] {
+        let node = node(&[Step { control: Some(true), ..step(action) }], 1);
+        let mut control = Pipe::start(node.address());
+        assert_eq!(control.request(0x0B, b"\0\x01\0\x0dSTATUS_CHANGE").1, 2, "READY");
+        let (mut idle, mut busy) = (Pipe::start(node.address()), Pipe::start(node.address()));
+        node.play();
+        assert_eq!((query(&mut busy).0, query(&mut busy).0), (RESULT, RESULT));
+        assert!(rest(&mut control.stream).is_empty());
+        assert_eq!((idle.request(OPTIONS, &[]).1, busy.request(OPTIONS, &[]).1), (6, 6));
+        assert_eq!(node.end_script(), [Played { fired: 1, touched: 1 }]);
+    }
+}
+
+#[test]
 fn an_event_comes_several_times_to_those_that_asked_for_its_type() {
     let steps = [Step { event: Some(Event::Down), node: Some(2), times: Some(3), ..step(Action::Event) }];
     let node = node(&steps, 2);
@@ -167,6 +182,44 @@ fn what_a_script_held_back_holds_nothing_back_after_its_end() {
     assert_eq!(told.answer().0, 7);
     other.query("CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
     assert_eq!(told.answer().1, EVENT);
+}
+
+#[test]
+fn one_answer_in_several_is_late_and_others_pass_it() {
+    let by = Some("10min".parse().unwrap());
+    let steps = [Step { after: Some(1), every: None, by, one_in: Some(2), ..step(Action::Delay) }];
+    let node = node(&steps, 1);
+    let mut pipe = Pipe::start(node.address());
+    let id = pipe.prepare(SELECT);
+    node.play();
+    pipe.send(&(0..5).flat_map(|stream| frame(0, stream, EXECUTE, &execute(&id, 0, &[], None))).collect::<Vec<_>>());
+    let streams = |answers: &[pipe::Answer]| answers.iter().map(|(stream, ..)| *stream).collect::<Vec<_>>();
+    assert_eq!(streams(&pipe.answers(3)), [0, 2, 4]);
+    assert_eq!(node.end_script(), [Played { fired: 1, touched: 2 }]);
+    assert_eq!(streams(&pipe.answers(2)), [1, 3]);
+}
+
+#[test]
+fn a_dropped_answer_never_comes_and_its_request_is_executed() {
+    let node = node(&[Step { after: Some(1), every: None, one_in: Some(3), ..step(Action::Drop) }], 1);
+    let mut pipe = Pipe::start(node.address());
+    pipe.query("CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
+    pipe.query("CREATE TABLE k.t (id bigint PRIMARY KEY, v bigint)");
+    let id = pipe.prepare("INSERT INTO k.t (id, v) VALUES (?, ?)");
+    node.play();
+    let insert = |stream: i16| {
+        let value = i64::from(stream).to_be_bytes();
+        frame(0, stream, EXECUTE, &execute(&id, 0, &[Ok(&value), Ok(&value)], None))
+    };
+    pipe.send(&(0..6).flat_map(insert).collect::<Vec<_>>());
+    pipe.send(&frame(0, 6, OPTIONS, &[]));
+    let streams: Vec<i16> = pipe.answers(5).iter().map(|(stream, ..)| *stream).collect();
+    assert_eq!(streams, [0, 1, 3, 4, 6], "OPTIONS is no statement");
+    let counted = node.stats();
+    assert_eq!((counted.rows, counted.frames - counted.answers), (6, 2));
+    assert_eq!(node.end_script(), [Played { fired: 1, touched: 2 }]);
+    pipe.send(&frame(0, 7, OPTIONS, &[]));
+    assert_eq!(pipe.answer().0, 7, "what was dropped stays so");
 }
 
 #[test]
