@@ -30,6 +30,9 @@ pub struct Snapshot {
     pub errors: BTreeMap<String, u64>,
     /// The texts of executed prepared statements and of up to a thousand others, with ids in hexadecimal.
     pub prepared: BTreeMap<String, String>,
+    /// EXECUTEs that a step of the script had answered with an error or UNPREPARED, for each prepared id. Other counts of EXECUTEs leave
+    /// them out: they were received, and not executed.
+    pub executes_refused: BTreeMap<String, u64>,
     /// EXECUTEs of closed connections that are no longer listed, for each prepared id.
     pub executes_forgotten: BTreeMap<String, u64>,
     /// Unlisted connections that executed the statement *since the snapshot before*, for each prepared id.
@@ -136,7 +139,7 @@ pub struct ConnectionSnapshot {
     pub reads: u64,
     /// The bytes of these reads.
     pub read_bytes: u64,
-    /// EXECUTEs for each prepared id.
+    /// EXECUTEs for each prepared id, as far as the node knew the id and no script refused them.
     pub executes: BTreeMap<String, u64>,
 }
 
@@ -146,7 +149,7 @@ impl Snapshot {
         self.connections.iter().filter(|connection| connection.open).count() as u64
     }
 
-    /// EXECUTEs of a prepared id on all connections since the start.
+    /// EXECUTEs of a prepared id on all connections since the start, without those that the script refused.
     pub fn executes_of(&self, id: &str) -> u64 {
         let listed: u64 = self.connections.iter().filter_map(|connection| connection.executes.get(id)).sum();
         listed + self.executes_forgotten.get(id).copied().unwrap_or(0)

@@ -51,6 +51,8 @@ pub(crate) struct Tally {
     /// The time of the last read, [`monotonic_ns`].
     pub(crate) read_at_ns: u64,
     pub(crate) errors: Vec<i32>,
+    /// The ids of EXECUTEs that the script refused.
+    pub(crate) refused: Vec<StatementId>,
     pub(crate) operations: Vec<Operation>,
 }
 
@@ -90,6 +92,8 @@ struct Count {
     /// Unlisted connections that sent some since the last snapshot.
     forgotten: u64,
     routed: Routed,
+    /// Not among the others.
+    refused: u64,
 }
 
 impl Counts {
@@ -110,6 +114,7 @@ impl Counts {
         known.times = ExecuteTimes::of_both(known.times, more.times);
         known.forgotten += more.forgotten;
         known.routed.add(more.routed);
+        known.refused += more.refused;
     }
 
     /// Adds those of a connection that leaves the list.
@@ -126,8 +131,8 @@ impl Counts {
 
     fn executes_by_hex(&self) -> BTreeMap<String, u64> {
         let executes = self.subjects.iter().filter_map(|(subject, count)| match subject {
-            Subject::Execute(id) => Some((Hex(id).to_string(), count.count)),
-            Subject::Other(..) => None,
+            Subject::Execute(id) if count.count > 0 => Some((Hex(id).to_string(), count.count)),
+            _ => None,
         });
         executes.collect()
     }
@@ -184,6 +189,9 @@ impl ConnectionStats {
         let times = Some(ExecuteTimes { first_ns: tally.read_at_ns, last_ns: tally.read_at_ns });
         for (id, count, routed) in executes {
             counts.count(Subject::Execute(id), Count { count, times, routed, ..Count::default() });
+        }
+        for id in tally.refused.drain(..) {
+            counts.count(Subject::Execute(id), Count { refused: 1, ..Count::default() });
         }
         for Operation { request, text, count, rows } in tally.operations.drain(..) {
             counts.count(Subject::Other(request, text), Count { count, rows, times, ..Count::default() });
@@ -266,6 +274,7 @@ impl Stats {
         }
         let (mut operations, mut execute_times) = (Vec::new(), BTreeMap::new());
         let (mut executes_forgotten_connections, mut routed) = (BTreeMap::new(), BTreeMap::new());
+        let mut executes_refused = BTreeMap::new();
         for (subject, count) in &sum.subjects {
             match subject {
                 Subject::Execute(id) => {
@@ -275,6 +284,9 @@ impl Stats {
                     }
                     if count.routed.keyed > 0 {
                         routed.insert(id.clone(), count.routed);
+                    }
+                    if count.refused > 0 {
+                        executes_refused.insert(id.clone(), count.refused);
                     }
                     execute_times.extend(count.times.map(|times| (id, times)));
                 }
@@ -303,6 +315,7 @@ impl Stats {
             answers: sum.totals.answers,
             writes: sum.totals.writes,
             errors: sum.errors.iter().map(|(code, count)| (format!("{code:#06x}"), *count)).collect(),
+            executes_refused,
             executes_forgotten: connections.forgotten.executes_by_hex(),
             executes_forgotten_connections,
             routed,

@@ -26,7 +26,7 @@ use crate::node::requests::{Answer, Requests};
 use crate::node::script::{Event, Late, Order, Play};
 use crate::node::state::{Answers, NodeState};
 use crate::node::statement_cache::StatementCache;
-use crate::plan::time_uuid;
+use crate::plan::{StatementId, time_uuid};
 
 /// Bytes of the read buffer, unless a longer frame is read.
 const INPUT_LEN: usize = 256 * 1024;
@@ -310,10 +310,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             self.execute_group(input).await?;
             self.cache.refresh(&self.state, &self.stats, &mut self.tally);
         }
+        let body = &input[self.start + HEADER_LEN..][..header.length];
         if playing.as_ref().is_some_and(|play| play.drops(place, opcode)) {
             self.execute_group(input).await?;
-            let body = self.start + HEADER_LEN;
-            self.answer_nobody(header, &input[body..body + header.length]).await;
+            self.answer_nobody(header, body).await;
             return Ok(true);
         }
         let late = playing.as_ref().map_or_else(Late::default, |play| play.late(place, opcode));
@@ -322,12 +322,26 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             self.send().await?;
             self.script.iter_mut().for_each(|part| part.late = late);
         }
-        let Some(error) = playing.and_then(|play| play.error(place, opcode)) else { return Ok(false) };
+        let Some(play) = playing else { return Ok(false) };
+        let Some(error) = play.error(place, opcode) else { return Ok(false) };
         self.tally.count_opcode(Some(opcode));
+        if opcode == Opcode::Execute
+            && let Some(id) = self.executed_id(header, body)
+            && (self.cache.find(&self.state, &id).is_some() || play.has_forgotten(place.node, id))
+        {
+            self.tally.refused.push(id);
+        }
         self.tally.count_answer(Some(error.code()));
         let to = ReplyTo { version: self.requests.version_to(header.version), stream: header.stream };
         response::error(&mut self.out, to, &error);
         Ok(true)
+    }
+
+    /// The id in an EXECUTE, if its body is in order.
+    fn executed_id(&self, header: &Header, body: &[u8]) -> Option<StatementId> {
+        let body = self.decompressed(header, body).ok()?;
+        let execute = request::execute(without_payload(header, &body).ok()?, header.version).ok()?;
+        StatementId::try_from(execute.id).ok()
     }
 
     /// Executes a request of which the client hears no more.
@@ -386,7 +400,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let code = answered.as_ref().err().map(CqlError::code);
         if let Err(error) = answered {
             if let (CqlError::Unprepared(id), Some(Part { play: Some(play), .. })) = (&error, &self.script) {
-                play.unprepared(self.stats.place.node, id);
+                let forgotten = play.unprepared(self.stats.place.node, id);
+                self.tally.refused.extend(forgotten.filter(|_| header.opcode == Opcode::Execute as u8));
             }
             response::error(&mut self.out, to, &error);
         }
@@ -424,11 +439,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 header.opcode
             )));
         }
-        let body = if header.flags & FLAG_CUSTOM_PAYLOAD != 0 && header.version >= 4 {
-            request::after_custom_payload(body)?
-        } else {
-            body
-        };
+        let body = without_payload(header, body)?;
         let answer = Answer { out: &mut self.out, to: ReplyTo::request(header) };
         self.requests.answer(opcode, body, &mut self.cache, answer).await?;
         // It may have changed the schema.
@@ -570,4 +581,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         };
         tokio::time::timeout(LINGER, drain).await.unwrap_or(Ok(()))
     }
+}
+
+/// The body of a request after its custom payload, if it has one.
+fn without_payload<'b>(header: &Header, body: &'b [u8]) -> Result<&'b [u8]> {
+    if header.flags & FLAG_CUSTOM_PAYLOAD == 0 || header.version < 4 {
+        return Ok(body);
+    }
+    Ok(request::after_custom_payload(body)?)
 }

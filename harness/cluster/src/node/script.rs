@@ -293,12 +293,17 @@ impl Play {
         act.map(|act| act.touched.fetch_add(1, Ordering::Relaxed)).is_some()
     }
 
-    /// Counts an UNPREPARED answer of the node, if a step is why.
-    pub(crate) fn unprepared(&self, node: usize, id: &[u8]) {
-        let Ok(id) = StatementId::try_from(id) else { return };
-        if let Some((at, _)) = lock(&self.forgotten).get(&(node, id)) {
-            self.acts[*at].touched.fetch_add(1, Ordering::Relaxed);
-        }
+    /// Whether a step made the node forget this statement.
+    pub(crate) fn has_forgotten(&self, node: usize, id: StatementId) -> bool {
+        lock(&self.forgotten).contains_key(&(node, id))
+    }
+
+    /// Counts an UNPREPARED answer of the node, if a step is why. Returns the id then.
+    pub(crate) fn unprepared(&self, node: usize, id: &[u8]) -> Option<StatementId> {
+        let id = StatementId::try_from(id).ok()?;
+        let (at, _) = lock(&self.forgotten).get(&(node, id)).cloned()?;
+        self.acts[at].touched.fetch_add(1, Ordering::Relaxed);
+        Some(id)
     }
 }
 

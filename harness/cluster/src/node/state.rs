@@ -411,7 +411,8 @@ impl NodeState {
     pub(crate) fn snapshot(&self) -> Snapshot {
         let mut snapshot = self.stats.snapshot(&self.texts.by_number());
         let listed = snapshot.connections.iter().flat_map(|connection| connection.executes.keys());
-        let executed: HashSet<&String> = listed.chain(snapshot.executes_forgotten.keys()).collect();
+        let executed: HashSet<&String> =
+            listed.chain(snapshot.executes_forgotten.keys()).chain(snapshot.executes_refused.keys()).collect();
         let mut prepared: BTreeMap<String, String> = BTreeMap::new();
         let mut others = 0..OTHERS_SHOWN;
         for all in &self.prepared {

@@ -223,6 +223,32 @@ fn a_dropped_answer_never_comes_and_its_request_is_executed() {
 }
 
 #[test]
+fn executes_that_a_step_refuses_are_counted_apart_from_those_that_are_executed() {
+    let from = |after, action| Step { after: Some(after), every: None, ..step(action) };
+    let steps = [
+        Step { one_in: Some(4), ..from(1, Action::Drop) },
+        Step { one_in: Some(3), error: Some(Answer::Overloaded), ..from(1, Action::Error) },
+        from(6, Action::Forget),
+    ];
+    let node = node(&steps, 1);
+    let mut pipe = Pipe::start(node.address());
+    let id = pipe.prepare(SELECT);
+    node.play();
+    pipe.send(&(1..9).flat_map(|stream| frame(0, stream, EXECUTE, &execute(&id, 0, &[], None))).collect::<Vec<_>>());
+    let mut answers = pipe.answers(6);
+    answers.sort_by_key(|(stream, ..)| *stream);
+    let of = |(stream, opcode, body): &pipe::Answer| (*stream, if *opcode == ERROR { code(body) } else { [0; 4] });
+    let (overloaded, unprepared) = ([0, 0, 0x10, 1], [0, 0, 0x25, 0]);
+    let expected = [(1, [0; 4]), (2, [0; 4]), (3, overloaded), (5, [0; 4]), (6, unprepared), (7, overloaded)];
+    assert_eq!(answers.iter().map(of).collect::<Vec<_>>(), expected);
+    // The eighth is dropped, and is UNPREPARED all the same.
+    pipe.request(OPTIONS, &[]);
+    let counted = node.stats();
+    let id: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!((counted.executes_of(&id), counted.executes_refused[&id], counted.opcodes["EXECUTE"]), (4, 4, 8));
+}
+
+#[test]
 fn a_script_that_starts_again_gives_back_what_it_took() {
     let node = node(&[step(Action::Forget)], 1);
     let mut pipe = Pipe::start(node.address());
