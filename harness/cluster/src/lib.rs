@@ -11,7 +11,7 @@
 //! - `system`: the tables that describe the node
 //! - `counters`: what the node counts
 //! - `execute`: plans on rows
-//! - `node`: `auth`, `statement`, `script`, `state`, `play`, `statement_cache`, `requests`, `connection`, `server`, `socketless`, `control`, `serve`
+//! - `node`: `alarm`, `auth`, `statement`, `script`, `state`, `play`, `statement_cache`, `requests`, `connection`, `server`, `socketless`, `control`, `serve`
 
 mod analyze;
 pub mod codec;

@@ -1,5 +1,6 @@
 //! A running node: from its listener and connections to requests and what connections share.
 
+pub(crate) mod alarm;
 pub(crate) mod auth;
 pub(crate) mod connection;
 pub(crate) mod control;

@@ -21,6 +21,7 @@ use crate::codec::response::{self, ReplyTo};
 use crate::counters::stats::{ConnectionStats, Tally, monotonic_ns};
 use crate::error::{CqlError, Result};
 use crate::execute::group::PointGroup;
+use crate::node::alarm::Alarm;
 use crate::node::play;
 use crate::node::requests::{Answer, Requests};
 use crate::node::script::{Event, Late, Order, Play};
@@ -108,6 +109,7 @@ struct Connection<S> {
     tally: Tally,
     delayed: VecDeque<(Instant, Vec<u8>)>,
     delayed_len: usize,
+    alarm: Alarm,
     shuffle: fastrand::Rng,
     script: Option<Part>,
     /// Requests of the last read.
@@ -135,6 +137,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             tally: Tally::default(),
             delayed: VecDeque::new(),
             delayed_len: 0,
+            alarm: Alarm::default(),
             shuffle: fastrand::Rng::with_seed(id),
             found: 0,
         }
@@ -193,9 +196,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             return self.stream.read(free).await.map(Wake::Read);
         }
         let due = self.delayed.front().map(|(due, _)| *due);
+        let alarm = &mut self.alarm;
         let wait = async {
             match due {
-                Some(due) => tokio::time::sleep_until(due).await,
+                Some(due) => alarm.at(due).await,
                 None => std::future::pending().await,
             }
         };
@@ -522,7 +526,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             };
             let has_ended = tokio::select! {
                 biased;
-                () = tokio::time::sleep_until(due) => false,
+                () = self.alarm.at(due) => false,
                 () = ended => true,
             };
             if has_ended {
