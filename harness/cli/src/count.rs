@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use cqldyno_cluster::Delay;
+
 /// The longest time that can be asked for.
 pub const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -93,12 +95,19 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     time.ok_or_else(|| "write a time such as 100us, 2ms, 1.5s or 1min".to_owned())
 }
 
+/// The longest time by which an answer is held back.
+const MINUTE: Duration = Duration::from_secs(60);
+const TOO_LATE: &str = "an answer is held back for a minute at most";
+
 /// A time of a minute at most, for what holds every answer back.
 pub fn pause(text: &str) -> Result<Duration, String> {
-    match duration(text)? {
-        time if time > Duration::from_secs(60) => Err("an answer is held back for a minute at most".to_owned()),
-        time => Ok(time),
-    }
+    duration(text).and_then(|time| if time > MINUTE { Err(TOO_LATE.to_owned()) } else { Ok(time) })
+}
+
+/// Such a time, or one with a jitter after it: `0.5ms±20%`.
+pub fn delay(text: &str) -> Result<Delay, String> {
+    let delay = Delay::parse(text, duration)?;
+    if delay.longest() > MINUTE { Err(TOO_LATE.to_owned()) } else { Ok(delay) }
 }
 
 /// A time from a second to a day, for what waits or ends.

@@ -16,8 +16,8 @@ use cqldyno_scenarios::{Scenario, Submit};
 
 use crate::access::{Access, AskedTarget};
 use crate::count::{
-    DAY, Limit, Numbers, ONE_PART, bytes, count, count_or_none, duration, numbers, options, or_none, parts, patience,
-    pause,
+    DAY, Limit, Numbers, ONE_PART, bytes, count, count_or_none, delay, duration, numbers, options, or_none, parts,
+    patience,
 };
 use crate::heading::{LIMITS, OUTPUT, SETUP, SIZE, WHAT};
 use crate::known::Known;
@@ -177,8 +177,10 @@ pub struct Asked {
     /// `batched`: one write per read. `cassandra`: as many per write as Cassandra 5.0. COUNT: at most so many; `each`: one.
     #[arg(long, value_name = "batched|cassandra|COUNT|each", value_parser = answers, help_heading = SETUP)]
     answers: Option<Writing>,
-    /// Delay of every answer by the embedded cluster, such as 100us [default: 0]
-    #[arg(long, value_name = "TIME", value_parser = pause_as_typed, help_heading = SETUP, allow_hyphen_values = true)]
+    /// Delay of every answer by the embedded cluster, such as 100us or 0.5ms±20% [default: 0]
+    ///
+    /// The distance of a server in a network. With ±20%, or +-20%, each write is late by a time between 80% and 120% of it, evenly drawn.
+    #[arg(long, value_name = "TIME[±N%]", value_parser = delay_as_typed, help_heading = SETUP, allow_hyphen_values = true)]
     delay: Option<String>,
 
     /// What leaves a round out, and what ends a worker: noise=10%,stall=30s,memory=4G
@@ -627,9 +629,9 @@ fn milliseconds(text: &str) -> Result<u64, String> {
     ms.ok_or_else(|| "write a whole number of milliseconds, from 1ms to a day (1440min)".to_owned())
 }
 
-/// The text itself, if it is such a time.
-fn pause_as_typed(text: &str) -> Result<String, String> {
-    pause(text).map(|_| text.to_owned())
+/// The text itself, if it is a delay.
+fn delay_as_typed(text: &str) -> Result<String, String> {
+    delay(text).map(|_| text.to_owned())
 }
 
 /// A number of generations.

@@ -4,6 +4,7 @@ pub(crate) mod alarm;
 pub(crate) mod auth;
 pub(crate) mod connection;
 pub(crate) mod control;
+pub(crate) mod delay;
 pub(crate) mod play;
 pub(crate) mod requests;
 pub(crate) mod script;

@@ -134,7 +134,7 @@ impl<'a> Setup<'a> {
             redaction: self.bench.redaction.clone(),
             ..self.logged(program, what)
         };
-        let deadlines = plan.deadlines.held_back(delay(&plan.serve_arguments));
+        let deadlines = plan.deadlines.held_back(delay(&plan.serve_arguments).longest());
         (launch, Bounds { deadlines, memory_bytes: None, cancel, transcript: None })
     }
 

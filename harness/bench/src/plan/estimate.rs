@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use cqldyno_cluster::Delay;
 use cqldyno_reports::Pass;
 use cqldyno_scenarios::{Operation, Scenario, Statement, Workload};
 use jiff::SignedDuration;
@@ -136,7 +137,7 @@ impl<'a> Estimate<'a> {
             Shape::Connecting => (cell.count, plan.session()),
         };
         let slower = plan.slower();
-        let delay = delay(&plan.serve_arguments).as_secs_f64();
+        let delay = delay(&plan.serve_arguments).mean().as_secs_f64();
         let idle = scenario.idle.filter(|_| matches!(cell.pass, Pass::Timing | Pass::Syscalls));
         let idle = idle.map_or(0.0, |time| time.duration().as_secs_f64());
         Guess {
@@ -181,14 +182,14 @@ impl Plan {
             _ => scenario.pages(statement) as f64,
         };
         Guess {
-            fixed: mean(&scenario, round_trips) * delay(&self.serve_arguments).as_secs_f64() / in_flight,
+            fixed: mean(&scenario, round_trips) * delay(&self.serve_arguments).mean().as_secs_f64() / in_flight,
             scaled: mean(&scenario, |statement| work(&scenario, statement)).max(ROUND_TRIP_SECONDS / in_flight),
         }
     }
 
     /// A session up to its first answer.
     fn session(&self) -> Guess {
-        let fixed = SESSION_ROUND_TRIPS * delay(&self.serve_arguments).as_secs_f64();
+        let fixed = SESSION_ROUND_TRIPS * delay(&self.serve_arguments).mean().as_secs_f64();
         Guess { fixed, scaled: CONNECT_SECONDS }
     }
 }
@@ -216,9 +217,10 @@ fn key(cell: &PlannedCell) -> Key {
 }
 
 /// How long the embedded cluster holds each answer back, from `--delay` of its arguments.
-pub(crate) fn delay(arguments: &[String]) -> Duration {
-    let time = argument(arguments, "--delay").and_then(|text| text.parse::<SignedDuration>().ok());
-    time.and_then(|time| Duration::try_from(time).ok()).unwrap_or_default()
+pub(crate) fn delay(arguments: &[String]) -> Delay {
+    let no_time = |error: jiff::Error| error.to_string();
+    let time = |text: &str| text.parse::<SignedDuration>().and_then(Duration::try_from).map_err(no_time);
+    argument(arguments, "--delay").and_then(|text| Delay::parse(text, time).ok()).unwrap_or_default()
 }
 
 /// What follows a flag of the embedded cluster's arguments.
@@ -294,7 +296,10 @@ mod tests {
         let one = few.with(|one| one.concurrency = 1);
         assert!((0.8..1.0).contains(&seconds(one.clone(), "writes")));
         let delayed = one.with(|one| one.serve_arguments = vec!["--delay".to_owned(), "10ms".to_owned()]);
-        assert!((100.0..102.0).contains(&seconds(delayed, "writes")));
+        assert!((100.0..102.0).contains(&seconds(delayed.clone(), "writes")));
+        let apart = delayed.with(|one| one.serve_arguments = vec!["--delay".to_owned(), "10ms±50%".to_owned()]);
+        assert_eq!(delay(&apart.serve_arguments).longest(), Duration::from_millis(15));
+        assert!((100.0..102.0).contains(&seconds(apart, "writes")));
     }
 
     #[test]

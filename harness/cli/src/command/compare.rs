@@ -124,7 +124,7 @@ mod tests {
         plan.consistency = "LOCAL_QUORUM".to_owned();
         plan.request_timeout_ms = Some(1_500);
         plan.reference = Some("cdrs-tokio".to_owned());
-        plan.serve_arguments = ["--answers", "each", "--delay", "50us"].map(str::to_owned).to_vec();
+        plan.serve_arguments = ["--answers", "each", "--delay", "50us±20%"].map(str::to_owned).to_vec();
         (plan.stall_ms, plan.memory_limit_bytes) = (Some(12_000), Some(1 << 30));
         (plan.passes, plan.counting_count) = (vec![Pass::Counting], 617_280);
         run
@@ -147,7 +147,8 @@ mod tests {
 
     fn parsed(run: &Run) -> Plan {
         let line = repetition::command(run);
-        planned_of(&line.split(' ').skip(2).collect::<Vec<_>>())
+        let words = shlex::split(&line).unwrap();
+        planned_of(&words.iter().skip(2).map(String::as_str).collect::<Vec<_>>())
     }
 
     #[test]

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
-use cqldyno_cluster::{Answers, Credentials, NodeOptions, ServeOptions, Topology, serve};
+use cqldyno_cluster::{Answers, Credentials, Delay, NodeOptions, ServeOptions, Topology, serve};
 use cqldyno_meter::available_memory;
 use cqldyno_reports::{memory, whole};
 use cqldyno_script::Step;
 
-use crate::count::{count, count_or_none, duration, pause};
+use crate::count::{count, count_or_none, delay, pause};
 use crate::heading::SETUP;
 use crate::login::Login;
 use crate::nodes::Nodes;
@@ -41,9 +41,11 @@ pub struct Arguments {
     nodes: Nodes,
     #[command(flatten, next_help_heading = SETUP)]
     login: Login,
-    /// Delay each answer by this long, such as 100us
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "0")]
-    delay: Duration,
+    /// Delay each answer by this long, such as 100us or 0.5ms±20%
+    ///
+    /// As a server at that distance would. With ±20%, or +-20%, each write is late by a time between 80% and 120% of it, evenly drawn.
+    #[arg(long, value_name = "TIME[±N%]", value_parser = delay, default_value = "0")]
+    delay: Delay,
     /// Sleep this long after a read of fewer than 16 requests
     ///
     /// Idle threads that sleep are slow with few statements in flight, and fast with many. `compare --concurrency 1,2,4,...,8192`

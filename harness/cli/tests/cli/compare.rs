@@ -517,7 +517,7 @@ fn what_is_asked_of_the_embedded_node_and_the_drivers_is_named_in_the_head() {
         "--answers",
         "each",
         "--delay",
-        "2ms",
+        "2ms±25%",
         "--consistency",
         "one",
         "--request-timeout",
@@ -527,7 +527,7 @@ fn what_is_asked_of_the_embedded_node_and_the_drivers_is_named_in_the_head() {
     let output = run(&arguments);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let text = words(&stdout(&output));
-    for part in ["--answers each --delay 2ms", " ONE, ", "no time limit", "after 0 to warm up"] {
+    for part in ["--answers each --delay 2ms±25%", " ONE, ", "no time limit", "after 0 to warm up"] {
         assert!(text.contains(part), "{part}: {text}");
     }
 }

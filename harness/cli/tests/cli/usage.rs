@@ -322,6 +322,18 @@ fn times_that_mean_nothing_are_refused_with_their_bounds() {
     assert!(refused(&["compare", "noop", "--request-timeout", "never"]).contains("write a time such as"));
     assert!(refused(&["compare", "noop", "--delay", "2min"]).contains("a minute at most"));
     assert!(refused(&["compare", "noop", "--delay", "long"]).contains("write a time such as"));
+    assert!(refused(&["compare", "noop", "--delay", "50s±50%"]).contains("a minute at most"));
+    for command in [&["compare", "noop"][..], &["serve"]] {
+        for (delay, how) in [
+            ("±20%", "write a time such as"),
+            ("1ms±20", "a percentage above 0% and up to 100%, as in 0.5ms±20% or 0.5ms+-20%, not \"20\""),
+            ("1ms+-200%", "a percentage above 0% and up to 100%, as in 0.5ms±20% or 0.5ms+-20%, not \"200%\""),
+            ("0±20%", "a delay of 0 has no jitter; write a time such as 0.5ms before ±20%, or leave ±20% out"),
+        ] {
+            let error = refused(&[command, &["--delay", delay]].concat());
+            assert!(words(&error).contains(how), "{error}");
+        }
+    }
 }
 
 #[test]

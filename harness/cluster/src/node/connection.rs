@@ -110,7 +110,9 @@ struct Connection<S> {
     delayed: VecDeque<(Instant, Vec<u8>)>,
     delayed_len: usize,
     alarm: Alarm,
-    shuffle: fastrand::Rng,
+    /// When the last answers that were delayed are due, unless the script makes them later.
+    last_due: Instant,
+    random: fastrand::Rng,
     script: Option<Part>,
     /// Requests of the last read.
     found: usize,
@@ -138,7 +140,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             delayed: VecDeque::new(),
             delayed_len: 0,
             alarm: Alarm::default(),
-            shuffle: fastrand::Rng::with_seed(id),
+            last_due: Instant::now(),
+            random: fastrand::Rng::with_seed(id),
             found: 0,
         }
     }
@@ -484,10 +487,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         if self.state.options.answers == Answers::Reordered {
             out = self.shuffled(&out);
         }
-        let delay = self.state.delay();
+        let delay = self.state.delay(&mut self.random);
         let (is_scripted, late) = self.script.as_ref().map_or((false, None), |part| (true, part.late.due()));
         if delay.is_some() || late.is_some() || !(self.delayed.is_empty() || is_scripted) {
-            let due = (Instant::now() + delay.unwrap_or_default()).max(late.unwrap_or_else(Instant::now));
+            // As on a network, answers overtake no others because of their delay.
+            self.last_due = self.last_due.max(Instant::now() + delay.unwrap_or_default());
+            let due = self.last_due.max(late.unwrap_or(self.last_due));
             self.delayed_len += out.len();
             // What a script holds back is no reason for others to wait.
             let at = match is_scripted {
@@ -555,7 +560,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     fn shuffled(&mut self, answers: &[u8]) -> Vec<u8> {
         let mut frames: Vec<&[u8]> = response::frames(answers).collect();
-        self.shuffle.shuffle(&mut frames);
+        self.random.shuffle(&mut frames);
         frames.concat()
     }
 

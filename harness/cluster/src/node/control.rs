@@ -28,7 +28,7 @@ pub struct Listening {
 pub enum Control {
     /// Asks for a [`crate::Snapshot`] on one line, with the times of EXECUTEs since the snapshot before.
     Snapshot(bool),
-    /// Delays each answer by this many microseconds from now on; the reply is `{"delay_us":N}`.
+    /// Delays each answer by this many microseconds from now on, give or take the jitter of `--delay`; the reply is `{"delay_us":N}`.
     DelayUs(u64),
     /// Sets the script of connections that come from now on; the reply is the same line. Nothing of it happens before `{"play":true}`.
     Script(Vec<Step>),

@@ -158,7 +158,7 @@ impl Node {
         self.state.stats.open_connections()
     }
 
-    /// Delays each answer from now on.
+    /// Delays each answer from now on, with the jitter that it was started with.
     pub fn set_delay(&self, delay: Duration) {
         self.state.set_delay(delay);
     }

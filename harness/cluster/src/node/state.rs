@@ -19,6 +19,7 @@ use crate::counters::snapshot::Snapshot;
 use crate::counters::stats::Stats;
 use crate::error::{CqlError, Hex, Result, invalid};
 use crate::node::auth::Credentials;
+use crate::node::delay::Delay;
 use crate::node::script::{Event, Fired, Notice, Script};
 use crate::node::statement::{LONGEST_TEXT, PreparedStatements, Statement};
 use crate::plan::{Modification, Plan, Prepared, StatementId, statement_id};
@@ -86,7 +87,7 @@ pub struct NodeOptions {
     /// The user and password that clients need; `None` lets anybody in.
     pub credentials: Option<Credentials>,
     /// The delay of each answer.
-    pub delay: Duration,
+    pub delay: Delay,
     /// How answers are written.
     pub answers: Answers,
     /// How long a thread sleeps after a read of few requests, as those of an idle pool may; zero for not at all.
@@ -108,7 +109,7 @@ impl Default for NodeOptions {
             port: 0,
             topology: Topology::default(),
             credentials: None,
-            delay: Duration::ZERO,
+            delay: Delay::default(),
             answers: Answers::default(),
             nap: Duration::ZERO,
             expect_rows: 0,
@@ -202,7 +203,7 @@ impl NodeState {
             traces: Mutex::default(),
             generation: AtomicU64::new(0),
         };
-        state.set_delay(delay);
+        state.set_delay(delay.mean());
         state
     }
 
@@ -210,10 +211,11 @@ impl NodeState {
         self.delay_us.store(u64::try_from(delay.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
-    pub(crate) fn delay(&self) -> Option<Duration> {
+    /// How late the next answers are.
+    pub(crate) fn delay(&self, random: &mut fastrand::Rng) -> Option<Duration> {
         match self.delay_us.load(Ordering::Relaxed) {
             0 => None,
-            delay => Some(Duration::from_micros(delay)),
+            mean => Some(self.options.delay.drawn(Duration::from_micros(mean), random)),
         }
     }
 

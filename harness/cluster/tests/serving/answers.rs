@@ -3,7 +3,8 @@ use std::io::{ErrorKind, Read};
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use cqldyno_cluster::{Answers, Node, NodeOptions};
+use cqldyno_cluster::{Answers, Delay, Node, NodeOptions};
+use cqldyno_script::{Action, Step};
 
 use crate::pipe::{OPTIONS, Pipe, frame};
 
@@ -67,4 +68,19 @@ fn a_delay_holds_answers_back_until_it_is_over() {
     let requests: Vec<u8> = (0..REQUESTS).flat_map(|stream| frame(0, stream, OPTIONS, &[])).collect();
     other.send(&requests);
     assert!(other.answers(REQUESTS as usize).into_iter().map(|answer| answer.0).eq(0..REQUESTS));
+}
+
+#[test]
+fn answers_that_are_late_by_drawn_times_overtake_none_before_them() {
+    let microseconds = |text: &str| Ok(Duration::from_micros(text.parse().unwrap()));
+    let delay = Delay::parse("300±100%", microseconds).unwrap();
+    // A script makes connections send answers in the order in which they are due.
+    for script in [Vec::new(), vec![Step { at: Some("10min".parse().unwrap()), ..Step::new(Action::Forget) }]] {
+        let node = Node::start(NodeOptions { delay, script, ..NodeOptions::default() }).unwrap();
+        let mut pipe = Pipe::start(node.address());
+        for stream in 0..REQUESTS {
+            pipe.send(&frame(0, stream, OPTIONS, &[]));
+        }
+        assert!(pipe.answers(REQUESTS as usize).into_iter().map(|answer| answer.0).eq(0..REQUESTS));
+    }
 }
