@@ -198,6 +198,9 @@ impl Default for Deadlines {
     }
 }
 
+/// The flag with which the embedded cluster encrypts.
+pub(crate) const TLS: &str = "--tls";
+
 /// A slot takes up to 16 statements at a time and issues them one after the other; only then does it report progress.
 const ANSWERS_WITHOUT_PROGRESS: u32 = 20;
 
@@ -394,6 +397,11 @@ impl Plan {
 
     pub(crate) fn in_flight(&self, scenario: &Scenario) -> usize {
         scenario.in_flight(self.concurrency as usize)
+    }
+
+    /// Whether the embedded cluster encrypts.
+    pub(crate) fn encrypts(&self) -> bool {
+        self.serve_arguments.iter().any(|argument| argument == TLS)
     }
 
     /// How many nodes the embedded cluster has, and what each has.

@@ -53,37 +53,57 @@ fn is_of_datacenter(part: &str) -> bool {
     part.split_once('=').is_some_and(|(name, _)| !OPTIONS.contains(&name))
 }
 
+/// What `--tls` takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AskedTls {
+    /// The embedded cluster's own CA and certificates.
+    Own,
+    /// Those of an existing cluster.
+    Existing(Tls),
+}
+
 /// User, password and TLS. All but the password's file name PEM files, of which workers get the paths alone.
 #[derive(clap::Args)]
 pub struct Access {
     #[command(flatten, next_help_heading = CLUSTER)]
     pub login: Login,
-    /// Encrypt: ca=FILE[,cert=FILE,key=FILE], or unverified
+    /// Encrypt; with --target: ca=FILE[,cert=FILE,key=FILE], or unverified
     ///
-    /// `ca` has the CA that the nodes' certificates are verified against; `cert` and `key` the client's own certificate and its key
-    /// without a passphrase. All are PEM files.
+    /// The embedded cluster makes its own certificates. With --target `ca` has the CA that the nodes' certificates are verified
+    /// against; `cert` and `key` the client's own certificate and its key without a passphrase. All are PEM files.
     #[arg(long, value_name = "KEY=FILE,...", value_parser = tls, help_heading = CLUSTER)]
-    pub tls: Option<Tls>,
+    #[arg(num_args = 0..=1, default_missing_value = "")]
+    pub tls: Option<AskedTls>,
 }
 
 impl Access {
     /// What was given, with every file looked at.
     pub fn read(&self) -> Result<cqldyno_bench::Access> {
         let credentials = self.login.read()?;
-        if let Some(tls) = &self.tls {
-            cqldyno_driver_tls::client_config(tls).map_err(usage)?;
-        }
-        Ok(cqldyno_bench::Access { credentials, tls: self.tls.clone() })
+        let tls = match &self.tls {
+            Some(AskedTls::Existing(tls)) => {
+                cqldyno_driver_tls::client_config(tls).map_err(usage)?;
+                Some(tls.clone())
+            }
+            Some(AskedTls::Own) | None => None,
+        };
+        Ok(cqldyno_bench::Access { credentials, tls })
     }
 }
 
 /// Reads what `--tls` takes. Workers may run in another folder, so paths are absolute.
-fn tls(text: &str) -> Result<Tls, String> {
+fn tls(text: &str) -> Result<AskedTls, String> {
+    if text.is_empty() {
+        return Ok(AskedTls::Own);
+    }
     let in_path = |part: &str| !part.contains('=');
     let keys = [("ca", in_path as fn(&str) -> bool), ("cert", in_path), ("key", in_path), ("unverified", ONE_PART)];
     let (other, found) = options(text, &keys)?;
     if !other.is_empty() || found.is_empty() {
-        return Err("write ca=FILE, cert=FILE and key=FILE with commas between, or `unverified`".to_owned());
+        let how = "write ca=FILE, cert=FILE and key=FILE with commas between, or `unverified`";
+        return Err(format!(
+            "{how}; on the embedded cluster write --tls alone, as the last word or before another flag"
+        ));
     }
     if found.get("unverified").is_some_and(|value| !value.is_empty()) {
         return Err("`unverified` has no value; write it without one, or leave it out and give ca=FILE".to_owned());
@@ -112,7 +132,7 @@ fn tls(text: &str) -> Result<Tls, String> {
              `unverified` if that is meant"
                 .to_owned(),
         ),
-        ca => Ok(Tls { ca, client }),
+        ca => Ok(AskedTls::Existing(Tls { ca, client })),
     }
 }
 
@@ -160,10 +180,11 @@ mod tests {
 
     #[test]
     fn nodes_are_verified_unless_the_user_says_otherwise() {
-        let found = tls("ca=/a,cert=/b,b,key=/c").unwrap();
+        let AskedTls::Existing(found) = tls("ca=/a,cert=/b,b,key=/c").unwrap() else { panic!() };
         assert_eq!(found.ca.as_deref(), Some(Path::new("/a")));
         assert_eq!(found.client.unwrap().certificate, Path::new("/b,b"));
-        assert_eq!(tls("unverified"), Ok(Tls::default()));
+        assert_eq!(tls("unverified"), Ok(AskedTls::Existing(Tls::default())));
+        assert_eq!(tls(""), Ok(AskedTls::Own));
         for (text, why) in [
             ("cert=/b", "`cert` was given without `key`"),
             ("ca=/a,key=/b", "`key` was given without `cert`"),
@@ -176,7 +197,7 @@ mod tests {
                 "\"crt=/b\" after `ca` is none of the options `ca`, `cert`, `key`, `unverified`; write one of them",
             ),
             ("/a", "write ca=FILE"),
-            ("", "write ca=FILE"),
+            ("floor", "write ca=FILE"),
         ] {
             let error = tls(text).unwrap_err();
             assert!(error.starts_with(why), "{text}: {error}");

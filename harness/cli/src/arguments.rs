@@ -72,9 +72,10 @@ fn with_own_words(command: clap::Command) -> clap::Command {
     command.mut_args(|option| {
         let value = option.get_value_parser().type_id();
         let is_text = value == TypeId::of::<String>() || value == TypeId::of::<PathBuf>() || option.is_positional();
+        let may_be_bare = option.get_num_args().is_some_and(|values| values.min_values() == 0);
         let is_typed = option.get_action().takes_values() && !is_text && option.get_possible_values().is_empty();
         let is_rare = option.get_help_heading().is_some_and(|one| [SETUP, CLUSTER, LIMITS].contains(&one));
-        let option = if is_typed { option.allow_hyphen_values(true) } else { option };
+        let option = if is_typed && !may_be_bare { option.allow_hyphen_values(true) } else { option };
         if is_rare { option.hide_short_help(true) } else { option }
     })
 }

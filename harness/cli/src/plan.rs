@@ -14,7 +14,7 @@ use cqldyno_driver_api::{Consistency, Settings};
 use cqldyno_reports::{LEAST_BLOCKS, Pass, PlanInfo};
 use cqldyno_scenarios::{Scenario, Submit};
 
-use crate::access::{Access, AskedTarget};
+use crate::access::{Access, AskedTarget, AskedTls};
 use crate::count::{
     DAY, Limit, Numbers, ONE_PART, bytes, count, count_or_none, delay, duration, numbers, options, or_none, parts,
     patience,
@@ -234,7 +234,7 @@ impl Asked {
         self.check_size(contenders, exact)?;
         let Named { contenders: each, newest } = named(contenders, programs)?;
         let shards = self.nodes.topology()?.shards();
-        let serve_arguments = self.serve_arguments();
+        let serve_arguments = self.serve_arguments(conditions.access.tls == Some(AskedTls::Own));
         if let (false, Some(flag)) = (target.is_embedded(), serve_arguments.first()) {
             return Err(usage(format!(
                 "{flag} was given with the target {target}, and works on the embedded cluster alone; leave {flag} out, or start a cluster with `cqldyno \
@@ -378,9 +378,23 @@ impl Asked {
     /// What it takes to be let in to a cluster, and that only one that exists is asked for it.
     fn access(&self, conditions: &Conditions) -> Result<cqldyno_bench::Access> {
         let AskedTarget { target, datacenter, keep, .. } = &self.target;
-        let own =
-            [("`datacenter`", datacenter.is_some()), ("`keep`", *keep), ("--tls", conditions.access.tls.is_some())];
+        let own = [("`datacenter`", datacenter.is_some()), ("`keep`", *keep)];
         let is_own = matches!(target, Target::Addresses { .. });
+        match &conditions.access.tls {
+            Some(AskedTls::Own) if is_own => {
+                return Err(usage(format!(
+                    "--tls was given without a CA for the target {target}; write --tls ca=FILE, or --tls unverified"
+                )));
+            }
+            Some(AskedTls::Existing(_)) if !is_own => {
+                let instead = if target.is_embedded() { "write --tls alone" } else { "leave --tls out" };
+                return Err(usage(format!(
+                    "--tls was given with the target {target} and a value, which existing clusters need; {instead}, or name a cluster of \
+                     yours with --target"
+                )));
+            }
+            _ => {}
+        }
         if let Some((word, _)) = own.into_iter().find(|(_, given)| *given && !is_own) {
             return Err(usage(format!(
                 "{word} was given with the target {target}, which is started for the run; leave {word} out, or name a cluster of yours \
@@ -489,12 +503,13 @@ impl Asked {
     }
 
     /// What the embedded cluster is started with, as it was typed.
-    fn serve_arguments(&self) -> Vec<String> {
+    fn serve_arguments(&self, with_tls: bool) -> Vec<String> {
         let (in_flight, over) = self.numbers();
         let in_flight = most(in_flight) / most(over).max(1);
         let answers = self.answers.map(|how| ["--answers".to_owned(), how.on_connection(in_flight).to_string()]);
         let delay = self.delay.clone().map(|time| ["--delay".to_owned(), time]);
-        let others = [answers, delay].into_iter().flatten().flatten();
+        let tls = with_tls.then(|| "--tls".to_owned());
+        let others = [answers, delay].into_iter().flatten().flatten().chain(tls);
         self.nodes.arguments().into_iter().chain(others).collect()
     }
 }

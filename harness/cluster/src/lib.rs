@@ -11,7 +11,7 @@
 //! - `system`: the tables that describe the node
 //! - `counters`: what the node counts
 //! - `execute`: plans on rows
-//! - `node`: `alarm`, `auth`, `delay`, `statement`, `script`, `state`, `play`, `statement_cache`, `requests`, `connection`, `server`, `socketless`, `control`, `serve`
+//! - `node`: `alarm`, `auth`, `delay`, `tls`, `statement`, `script`, `state`, `play`, `statement_cache`, `requests`, `connection`, `server`, `socketless`, `control`, `serve`
 
 mod analyze;
 pub mod codec;
@@ -39,6 +39,7 @@ pub use node::serve::{ServeError, ServeOptions, serve};
 pub use node::server::{Node, StartError, StoppedNode};
 pub use node::socketless::SocketlessNode;
 pub use node::state::{Answers, NodeOptions, check_keyspace};
+pub use node::tls::{Encryption, EncryptionError};
 pub use ring::{Topology, TopologyError};
 pub use schema::{Altered, Change, Changed, SchemaChange};
 

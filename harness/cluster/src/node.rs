@@ -14,3 +14,4 @@ pub(crate) mod socketless;
 pub(crate) mod state;
 pub(crate) mod statement;
 pub(crate) mod statement_cache;
+pub(crate) mod tls;

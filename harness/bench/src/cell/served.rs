@@ -66,7 +66,7 @@ impl<'a> Served<'a> {
                 stage(Stage::Server);
                 let launch = setup.logged(&context.programs.cqldyno, "-server");
                 let launch = Launch { cores: setup.placement.server_cores(), ..launch };
-                let (rows, arguments) = (setup.workload.rows(), &context.plan.serve_arguments);
+                let (rows, arguments) = (setup.workload.rows(), setup.serve_arguments());
                 let mut server = Server::start(launch, rows, arguments, context.cancel)?;
                 if !setup.scenario.script.is_empty() {
                     server.set_script(setup.scenario.script.clone(), context.cancel)?;

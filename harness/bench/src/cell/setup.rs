@@ -1,26 +1,28 @@
 //! What one cell runs, and how its workers start.
 
 use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::net::SocketAddr;
 use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
 
-use cqldyno_driver_api::Settings;
+use cqldyno_driver_api::{Settings, Tls};
 use cqldyno_protocol::{Job, Mode, Runtime, tickets};
 use cqldyno_reports::{Cell, Pass, Role};
 use cqldyno_scenarios::{Operation, Permutation, Scenario, Workload};
 use cqldyno_script::Time;
+use tempfile::{NamedTempFile, TempPath};
 
 use super::keyspaces::suffix;
 use super::loaded::Loaded;
 use super::served::Served;
 use super::{CellBench, CellContext, Stage, TURNS_LOG};
-use crate::plan::PlannedCell;
 use crate::plan::estimate::{FLOOR_CONCURRENCY, delay};
 use crate::plan::pass::{Load, Shape};
 use crate::plan::placement::Placement;
 use crate::plan::target::Target;
+use crate::plan::{PlannedCell, TLS};
 use crate::process::child::Launch;
 use crate::process::failure::CellFailure;
 use crate::process::introduction::Introduced;
@@ -43,6 +45,8 @@ pub(super) struct Setup<'a> {
     pub placement: &'a Placement,
     /// What the names of the cell's files begin with.
     pub stem: String,
+    /// Where the embedded cluster writes the certificate of its CA, if it encrypts.
+    ca: Option<TempPath>,
 }
 
 impl<'a> Setup<'a> {
@@ -75,7 +79,26 @@ impl<'a> Setup<'a> {
         let workload = Workload::new(&scenario, load.count, load.warmup, plan.seed)
             .map_err(|error| CellFailure::Machine(error.to_string()))?;
         let placement = &placements[planned.arrangement];
-        Ok(Setup { bench, introduced, planned, cell, load, scenario, workload, placement, stem })
+        let ca = plan.encrypts().then(|| NamedTempFile::with_prefix("cqldyno-ca-")).transpose().map_err(|error| {
+            CellFailure::Machine(format!("a file for the CA of the embedded cluster could not be made: {error}"))
+        })?;
+        let ca = ca.map(NamedTempFile::into_temp_path);
+        Ok(Setup { bench, introduced, planned, cell, load, scenario, workload, placement, stem, ca })
+    }
+
+    /// What the embedded cluster is started with: as it was asked, and where the certificate of its CA goes.
+    pub(super) fn serve_arguments(&self) -> Vec<OsString> {
+        let argument = |argument: &String| match &self.ca {
+            Some(ca) if argument == TLS => [OsStr::new("--tls="), ca.as_os_str()].into_iter().collect(),
+            _ => OsString::from(argument),
+        };
+        self.bench.context.plan.serve_arguments.iter().map(argument).collect()
+    }
+
+    /// What clients take for TLS.
+    fn tls(&self) -> Option<Tls> {
+        let own = self.ca.as_ref().map(|ca| Tls { ca: Some(ca.to_path_buf()), client: None });
+        own.or_else(|| self.bench.context.plan.access.tls.clone())
     }
 
     /// Starts the server that the contender needs, and has its tables and rows made.
@@ -172,7 +195,7 @@ impl<'a> Setup<'a> {
             runtime: plan.arrangements[self.planned.arrangement].runtime,
             target: nodes.to_vec(),
             credentials: plan.access.credentials.clone(),
-            tls: plan.access.tls.clone(),
+            tls: self.tls(),
             datacenter: plan.datacenter.clone(),
             connections: own.connections,
             consistency: plan.consistency,

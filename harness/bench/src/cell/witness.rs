@@ -33,7 +33,7 @@ impl<'a> Witness<'a> {
         let count = STATEMENTS * u64::from(turns);
         let launch = setup.logged(&setup.bench.context.programs.cqldyno, "-witness-server");
         let launch = Launch { cores: setup.placement.server_cores(), ..launch };
-        let mut server = Server::start(launch, count + WARMUP, &[], setup.bench.context.cancel)?;
+        let mut server = Server::start(launch, count + WARMUP, Vec::new(), setup.bench.context.cancel)?;
         let job = |mode, scenario: &Scenario| Job {
             scenario: scenario.clone(),
             count,

@@ -28,11 +28,11 @@ impl Server {
     pub(crate) fn start(
         launch: Launch<'_>,
         rows: u64,
-        arguments: &[String],
+        arguments: Vec<OsString>,
         cancel: &Cancel,
     ) -> Result<Server, CellFailure> {
         let own = ["serve", "--control", "--port", "0", "--expect-rows", &rows.to_string()].map(OsString::from);
-        let arguments = own.into_iter().chain(arguments.iter().map(OsString::from)).collect();
+        let arguments = own.into_iter().chain(arguments).collect();
         let process = Process::at_gate(Launch { arguments, ..launch })
             .map_err(|error| error.to_string())
             .and_then(Process::open)

@@ -63,7 +63,8 @@ impl Plan {
         };
         // What this costs is in harness/METHOD.md.
         let checked = if self.ring().can_misroute() { ", with each EXECUTE's route checked (some 25 ns)" } else { "" };
-        format!("{nodes} in memory for each contender, started afresh for every generation{checked}")
+        let encrypted = if self.encrypts() { ", with TLS, which the server's CPU time includes" } else { "" };
+        format!("{nodes} in memory for each contender, started afresh for every generation{checked}{encrypted}")
     }
 
     /// The plan of `run` with the cores of each arrangement; `access` is in no file.

@@ -4,11 +4,12 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use cqldyno_cluster::{Answers, Credentials, Delay, NodeOptions, ServeOptions, Topology, serve};
 use cqldyno_meter::available_memory;
 use cqldyno_reports::{memory, whole};
 use cqldyno_script::Step;
+use tempfile::{Builder, TempPath};
 
 use crate::count::{count, count_or_none, delay, pause};
 use crate::heading::SETUP;
@@ -22,6 +23,7 @@ Examples:
   cqldyno serve --port 0                            on a free port
   cqldyno serve --nodes 3,tokens=16                 on 127.0.0.1 to 127.0.0.3
   CQLDYNO_PASSWORD=secret cqldyno serve --user ada  with a password
+  cqldyno serve --tls ca.pem                        with TLS; clients take ca.pem
   cqldyno serve --script bad-day.toml               closes, delays, forgets as it says
   cqldyno compare --target 127.0.0.1:9042           from another terminal
 
@@ -41,6 +43,12 @@ pub struct Arguments {
     nodes: Nodes,
     #[command(flatten, next_help_heading = SETUP)]
     login: Login,
+    /// Encrypt with TLS, and write the certificate of the CA to FILE [default: a temporary file]
+    ///
+    /// CA and certificate are made anew at each start, for the nodes' addresses. Clients take FILE: `compare --target ADDRESS
+    /// --tls ca=FILE`.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, help_heading = SETUP)]
+    tls: Option<Option<PathBuf>>,
     /// Delay each answer by this long, such as 100us or 0.5ms±20%
     ///
     /// As a server at that distance would. With ±20%, or +-20%, each write is late by a time between 80% and 120% of it, evenly drawn.
@@ -116,6 +124,12 @@ fn script(file: &Path, topology: Topology) -> Result<Vec<Step>> {
     Ok(steps)
 }
 
+/// A file for a certificate; it is removed at the end.
+fn temporary_file() -> Result<TempPath> {
+    let made = Builder::new().prefix("cqldyno-ca-").suffix(".pem").tempfile();
+    Ok(made.context("a temporary file cannot be made; name one with --tls FILE")?.into_temp_path())
+}
+
 pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let credentials = arguments.login.read()?.map(|login| Credentials::new(login.user, login.password));
     let needed = arguments.expect_rows.saturating_mul(LEAST_ROW_BYTES);
@@ -129,22 +143,34 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
     }
     let topology = arguments.nodes.topology()?;
     let script = arguments.script.as_deref().map(|file| script(file, topology)).transpose()?.unwrap_or_default();
-    let played = serve(ServeOptions {
-        node: NodeOptions {
-            address: arguments.address,
-            port: arguments.port,
-            topology,
-            credentials,
-            delay: arguments.delay,
-            answers: arguments.answers,
-            nap: arguments.nap,
-            expect_rows: arguments.expect_rows,
-            threads: arguments.threads,
-            script: script.clone(),
-            ..NodeOptions::default()
-        },
-        control: arguments.control,
-    })?;
+    let mut node = NodeOptions {
+        address: arguments.address,
+        port: arguments.port,
+        topology,
+        credentials,
+        delay: arguments.delay,
+        answers: arguments.answers,
+        nap: arguments.nap,
+        expect_rows: arguments.expect_rows,
+        threads: arguments.threads,
+        script: script.clone(),
+        ..NodeOptions::default()
+    };
+    let mut temporary = None;
+    if let Some(file) = &arguments.tls {
+        let tls = node.encryption()?;
+        let file = match file {
+            Some(file) => file.as_path(),
+            None => temporary.insert(temporary_file()?),
+        };
+        std::fs::write(file, tls.ca())
+            .with_context(|| format!("the CA's certificate cannot be written to {}", file.display()))?;
+        if !arguments.control {
+            eprintln!("TLS with the CA in {}", file.display());
+        }
+        node.tls = Some(tls);
+    }
+    let played = serve(ServeOptions { node, control: arguments.control })?;
     for (step, played) in script.iter().zip(played) {
         eprintln!("{}", step.told(played, |number| whole(number as f64)));
     }

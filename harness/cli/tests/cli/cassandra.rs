@@ -68,6 +68,7 @@ fn what_is_missing_for_a_cassandra_is_said_before_anything_is_fetched() {
 fn what_a_cassandra_of_ours_does_not_have_is_refused() {
     let of = |further: &[&str]| refused(&[&["compare", "noop", "--target", "cassandra"], further].concat());
     assert!(of(&["--delay", "1ms"]).contains("--delay was given with the target cassandra:5.0.9"));
+    assert!(of(&["--tls"]).contains("--tls was given with the target cassandra:5.0.9"));
     let folder = tempfile::tempdir().unwrap();
     let password = folder.path().join("password");
     std::fs::write(&password, "secret").unwrap();

@@ -287,6 +287,7 @@ fn what_only_an_existing_cluster_has_is_refused_elsewhere_and_so_is_what_cannot_
         }
     }
     let of = |further: &[&str]| refused(&[&["compare", "noop", "--target", "127.0.0.1"], further].concat());
+    assert!(of(&["--tls"]).contains("--tls was given without a CA for the target 127.0.0.1"));
     assert!(of(&["--tls", "ca=/nowhere"]).contains("the CA file /nowhere cannot be read"));
     assert!(of(&["--tls", "unverified,cert=x"]).contains("`cert` was given without `key`"));
     assert!(of(&["--tls", "unverified,key=x"]).contains("`key` was given without `cert`"));

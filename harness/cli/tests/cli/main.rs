@@ -15,6 +15,8 @@ mod compare;
 #[cfg(test)]
 mod conform;
 #[cfg(test)]
+mod encrypted;
+#[cfg(test)]
 mod features;
 #[cfg(test)]
 mod gocql;

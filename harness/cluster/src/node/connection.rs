@@ -27,6 +27,7 @@ use crate::node::requests::{Answer, Requests};
 use crate::node::script::{Event, Late, Order, Play};
 use crate::node::state::{Answers, NodeState};
 use crate::node::statement_cache::StatementCache;
+use crate::node::tls::Encryption;
 use crate::plan::{StatementId, time_uuid};
 
 /// Bytes of the read buffer, unless a longer frame is read.
@@ -50,7 +51,21 @@ pub(crate) async fn serve(stream: TcpStream, state: Arc<NodeState>, stats: Arc<C
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!("connection {} may be slow: {error}", stats.id);
     }
-    serve_stream(stream, state, stats).await;
+    match state.options.tls.clone() {
+        None => serve_stream(stream, state, stats).await,
+        // Apart from the path without it, whose future stays small.
+        Some(tls) => Box::pin(serve_encrypted(tls, stream, state, stats)).await,
+    }
+}
+
+async fn serve_encrypted(tls: Encryption, stream: TcpStream, state: Arc<NodeState>, stats: Arc<ConnectionStats>) {
+    match tls.accept(stream).await {
+        Ok(stream) => serve_stream(stream, state, stats).await,
+        Err(error) => {
+            tracing::debug!("connection {} made no TLS handshake: {error}", stats.id);
+            drop(Open(stats));
+        }
+    }
 }
 
 pub(crate) async fn serve_stream<S: AsyncRead + AsyncWrite + Unpin>(
@@ -545,7 +560,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     async fn write(&mut self, answers: &[u8]) -> io::Result<()> {
         let Answers::UpTo(most) = self.state.options.answers else {
             self.tally.totals.writes += 1;
-            return self.stream.write_all(answers).await;
+            self.stream.write_all(answers).await?;
+            return self.stream.flush().await;
         };
         let mut left = answers;
         while !left.is_empty() {
@@ -553,6 +569,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             let (now, later) = left.split_at(length);
             self.tally.totals.writes += 1;
             self.stream.write_all(now).await?;
+            self.stream.flush().await?;
             left = later;
         }
         Ok(())

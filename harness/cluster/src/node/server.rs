@@ -37,7 +37,7 @@ const ACCEPT_BACK_OFF: Duration = Duration::from_millis(50);
 pub enum StartError {
     /// The address is not one of the loopback interface.
     #[error(
-        "{0} is no loopback address, and the embedded cluster, which speaks no TLS, listens on no other. Use 127.0.0.1 or \
+        "{0} is no loopback address, and the embedded cluster, which is for this machine alone, listens on no other. Use 127.0.0.1 or \
          another address of 127.0.0.0/8"
     )]
     NotLoopback(Ipv4Addr),

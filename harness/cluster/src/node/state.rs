@@ -22,6 +22,7 @@ use crate::node::auth::Credentials;
 use crate::node::delay::Delay;
 use crate::node::script::{Event, Fired, Notice, Script};
 use crate::node::statement::{LONGEST_TEXT, PreparedStatements, Statement};
+use crate::node::tls::{Encryption, EncryptionError};
 use crate::plan::{Modification, Plan, Prepared, StatementId, statement_id};
 use crate::ring::{IGNORED_BITS, Replicas, Ring, Topology};
 use crate::schema::{Catalog, Ddl, Definition, SchemaChange, Table, is_of_the_system};
@@ -86,6 +87,8 @@ pub struct NodeOptions {
     pub topology: Topology,
     /// The user and password that clients need; `None` lets anybody in.
     pub credentials: Option<Credentials>,
+    /// What connections are encrypted with; `None` for plain text. See [`NodeOptions::encryption`].
+    pub tls: Option<Encryption>,
     /// The delay of each answer.
     pub delay: Delay,
     /// How answers are written.
@@ -109,6 +112,7 @@ impl Default for NodeOptions {
             port: 0,
             topology: Topology::default(),
             credentials: None,
+            tls: None,
             delay: Delay::default(),
             answers: Answers::default(),
             nap: Duration::ZERO,
@@ -121,6 +125,14 @@ impl Default for NodeOptions {
 }
 
 impl NodeOptions {
+    /// TLS with a certificate for the addresses of its nodes.
+    ///
+    /// # Errors
+    /// When the cryptography fails.
+    pub fn encryption(&self) -> Result<Encryption, EncryptionError> {
+        Encryption::new((0..self.topology.nodes).map(|node| self.address_of(node)))
+    }
+
     /// The address of a node, counting up from 0.
     pub(crate) fn address_of(&self, node: usize) -> Ipv4Addr {
         Ipv4Addr::from(u32::from(self.address).saturating_add(node as u32))

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod answers;
 #[cfg(test)]
+mod encrypted;
+#[cfg(test)]
 mod groups;
 #[cfg(test)]
 mod pipe;
