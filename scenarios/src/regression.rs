@@ -45,6 +45,10 @@ pub struct Expectation {
     pub arrangement: Option<String>,
     /// Statements in flight; absent if the run has only one number of them, and for [`Claim::Growth`].
     pub at: Option<u64>,
+    /// Connections per node; absent if the run has only one number of them.
+    pub connections: Option<u64>,
+    /// Shards of each node; absent if the run has only one number of them.
+    pub shards: Option<u64>,
     /// The figures that were published for this, in few words.
     pub published: Option<String>,
     /// What is claimed.

@@ -65,16 +65,19 @@ pub struct Scenario {
     pub idle: Option<Time>,
 }
 
-/// One of several numbers in flight, and of several numbers of connections, that a scenario is run with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// One combination of the numbers of a sweep that a scenario is run with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Point {
     /// Statements in flight.
     pub in_flight: u64,
-    /// Data connections per node; absent for the plan's.
+    /// Data connections per node; absent for one per shard of the point, or the plan's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<u64>,
+    /// Shards of each embedded node; absent for the plan's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shards: Option<u64>,
 }
 
 /// One statement of a scenario.

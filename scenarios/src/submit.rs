@@ -69,14 +69,13 @@ impl Scenario {
     /// What results call it: [`Scenario::kind`], and which point of a sweep it is.
     pub fn label(&self) -> String {
         let kind = self.kind();
-        match self.point {
-            None => kind,
-            Some(Point { in_flight, connections: None }) => format!("{kind}, {in_flight} in flight"),
-            Some(Point { in_flight, connections: Some(connections) }) => {
-                let plural = if connections == 1 { "" } else { "s" };
-                format!("{kind}, {in_flight} in flight over {connections} connection{plural}")
-            }
-        }
+        let Some(Point { in_flight, connections, shards }) = self.point else { return kind };
+        let part = |number: Option<u64>, before: &str, what: &str| {
+            let plural = if number == Some(1) { "" } else { "s" };
+            number.map_or(String::new(), |number| format!(" {before} {number} {what}{plural}"))
+        };
+        let over = part(connections, "over", "connection");
+        format!("{kind}, {in_flight} in flight{over}{}", part(shards, "on", "shard"))
     }
 
     /// Its name, and `+` with the way of submitting unless that is the default.
@@ -137,11 +136,14 @@ mod tests {
 
     #[test]
     fn a_point_of_a_sweep_is_named_and_has_its_own_number_in_flight_unless_the_scenario_has_fewer() {
-        let point = |in_flight, connections| Point { in_flight, connections };
+        let point = |in_flight, connections| Point { in_flight, connections, shards: None };
         let reads = crate::builtin("reads").unwrap();
         let at = reads.at(point(64, None)).unwrap();
         assert_eq!((at.label().as_str(), at.in_flight(1_024), at.in_flight(16)), ("reads, 64 in flight", 64, 16));
         assert_eq!(reads.at(point(64, Some(2))).unwrap().label(), "reads, 64 in flight over 2 connections");
+        let sharded = |connections, shards| Point { shards: Some(shards), ..point(64, connections) };
+        assert_eq!(reads.at(sharded(None, 1)).unwrap().label(), "reads, 64 in flight on 1 shard");
+        assert_eq!(reads.at(sharded(Some(1), 4)).unwrap().label(), "reads, 64 in flight over 1 connection on 4 shards");
         assert_eq!(crate::builtin("batch").unwrap().at(point(1_024, None)), Err(64));
         assert_eq!(Scenario { submit: Submit::Sequential, ..reads }.at(point(2, None)), Err(1));
     }

@@ -314,7 +314,8 @@ impl Plan {
             // A scenario whose way of submitting was set on the command line was not checked with it.
             scenario.validate(&scenario.label())?;
             for cql in scenario.schema.iter().filter(|_| self.target.is_embedded()) {
-                check_keyspace(cql, self.ring()).map_err(|why| PlanError::Replication(scenario.label(), why))?;
+                check_keyspace(cql, self.ring(Some(scenario)))
+                    .map_err(|why| PlanError::Replication(scenario.label(), why))?;
             }
             self.check_script(scenario).map_err(|why| PlanError::Script(scenario.label(), why))?;
             let is_others = !self.keep && matches!(self.target, Target::Addresses { .. });
@@ -358,8 +359,8 @@ impl Plan {
                 self.target
             ));
         }
-        let (nodes, shards) = (self.ring().nodes(), self.ring().shards());
-        scenario.script.iter().try_for_each(|step| step.fits(nodes, shards))
+        let ring = self.ring(Some(scenario));
+        scenario.script.iter().try_for_each(|step| step.fits(ring.nodes(), ring.shards()))
     }
 
     /// Checks that so many statements can be in flight, all of them on one node if their keys are there.
@@ -388,7 +389,7 @@ impl Plan {
     /// # Errors
     /// When they may not.
     pub fn check_connections(&self, files: u64) -> Result<(), PlanError> {
-        let most = self.connections_each(None).max().unwrap_or_default().saturating_mul(self.ring().nodes());
+        let most = self.connections_each(None).max().unwrap_or_default().saturating_mul(self.ring(None).nodes());
         if most as u64 > files.saturating_sub(OTHER_FILES) {
             return Err(PlanError::Files(most, files));
         }
@@ -404,9 +405,17 @@ impl Plan {
         self.serve_arguments.iter().any(|argument| argument == TLS)
     }
 
-    /// How many nodes the embedded cluster has, and what each has.
-    pub(crate) fn ring(&self) -> Ring {
-        let of = |flag| argument(&self.serve_arguments, flag);
+    /// What the embedded cluster is started with for the scenario.
+    pub(crate) fn served(&self, scenario: Option<&Scenario>) -> Vec<String> {
+        let shards = scenario.and_then(|scenario| scenario.point?.shards);
+        let own = shards.map(|shards| ["--shards".to_owned(), shards.to_string()]);
+        self.serve_arguments.iter().cloned().chain(own.into_iter().flatten()).collect()
+    }
+
+    /// How many nodes the embedded cluster has for the scenario, and what each has.
+    pub(crate) fn ring(&self, scenario: Option<&Scenario>) -> Ring {
+        let arguments = self.served(scenario);
+        let of = |flag| argument(&arguments, flag);
         let nodes: Ring = of("--nodes").and_then(|text| text.parse().ok()).unwrap_or_default();
         nodes.with_shards(of("--shards").and_then(|text| text.parse().ok())).unwrap_or_default()
     }

@@ -1,6 +1,7 @@
 //! Numbers and durations as they are written on a command line.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
 use cqldyno_cluster::Delay;
@@ -17,6 +18,12 @@ pub fn count(text: &str) -> Result<u64, String> {
 /// One number of things, or several that rise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Numbers(pub Vec<u64>);
+
+impl fmt::Display for Numbers {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0.iter().map(u64::to_string).collect::<Vec<_>>().join(","))
+    }
+}
 
 /// Numbers with commas between them: `64`, `1,64,1k`, or `1,2,4,...,8192`, where `...` goes on by the factor before it.
 pub fn numbers(text: &str) -> Result<Numbers, String> {

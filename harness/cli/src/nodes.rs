@@ -3,7 +3,6 @@
 use anyhow::Result;
 use cqldyno_cluster::Topology;
 
-use crate::count::count_or_none;
 use crate::heading::SETUP;
 use crate::outcome::usage;
 
@@ -16,21 +15,18 @@ pub struct Nodes {
     /// NetworkTopologyStrategy.
     #[arg(long, value_name = "N[,KEY=N]", value_parser = str::parse::<Topology>, help_heading = SETUP)]
     nodes: Option<Topology>,
-    /// Shards of each embedded node, with ScyllaDB's sharding extension [default: without it]
-    #[arg(long, value_name = "N", value_parser = count_or_none, help_heading = SETUP)]
-    shards: Option<u64>,
 }
 
 impl Nodes {
-    /// The cluster that was asked for.
-    pub fn topology(&self) -> Result<Topology> {
-        self.nodes.unwrap_or_default().with_shards(self.shards).map_err(usage)
+    /// The cluster that was asked for, with so many shards of each node.
+    pub fn topology(&self, shards: Option<u64>) -> Result<Topology> {
+        self.nodes.unwrap_or_default().with_shards(shards).map_err(usage)
     }
 
     /// The same as arguments of `cqldyno serve`.
-    pub fn arguments(&self) -> Vec<String> {
+    pub fn arguments(&self, shards: Option<u64>) -> Vec<String> {
         let flags =
-            [("--nodes", self.nodes.map(|nodes| nodes.to_string())), ("--shards", self.shards.map(|n| n.to_string()))];
+            [("--nodes", self.nodes.map(|nodes| nodes.to_string())), ("--shards", shards.map(|n| n.to_string()))];
         flags.into_iter().filter_map(|(flag, value)| Some([flag.to_owned(), value?])).flatten().collect()
     }
 }

@@ -156,6 +156,11 @@ pub struct Asked {
 
     #[command(flatten)]
     nodes: Nodes,
+    /// Shards of each embedded node, or several, such as 1,2,4 [default: none]
+    ///
+    /// With ScyllaDB's sharding extension. Several make a sweep; unless --connections is set, each has a connection per shard.
+    #[arg(long, value_name = "N", value_parser = numbers, help_heading = SETUP)]
+    shards: Option<Numbers>,
     /// Data connections to each node, or several, such as 1,2,4 [default: 1, or one per shard]
     #[arg(long, value_name = "N", value_parser = numbers, help_heading = SETUP)]
     connections: Option<Numbers>,
@@ -233,7 +238,15 @@ impl Asked {
         let exact = releases && conditions.within.is_none();
         self.check_size(contenders, exact)?;
         let Named { contenders: each, newest } = named(contenders, programs)?;
-        let shards = self.nodes.topology()?.shards();
+        let [in_flight, over, shards] = self.numbers();
+        shards.iter().try_for_each(|number| self.nodes.topology(Some(*number)).map(drop))?;
+        let is_swept = [in_flight, over, shards].iter().any(|numbers| numbers.len() > 1);
+        if let (Some(several), false) = (self.shards.as_ref().filter(|all| all.0.len() > 1), target.is_embedded()) {
+            return Err(usage(format!(
+                "--shards {several} was given with the target {target}, and only the embedded cluster is started for each number of shards; \
+                 leave --shards out"
+            )));
+        }
         let serve_arguments = self.serve_arguments(conditions.access.tls == Some(AskedTls::Own));
         if let (false, Some(flag)) = (target.is_embedded(), serve_arguments.first()) {
             return Err(usage(format!(
@@ -242,10 +255,10 @@ impl Asked {
                 serve_arguments.join(" ")
             )));
         }
-        let (in_flight, over) = self.numbers();
-        if let (Some(flag), true) = (self.unfit_for_sweeps(releases), in_flight.len().max(over.len()) > 1) {
+        if let (Some(flag), true) = (self.unfit_for_sweeps(releases), is_swept) {
             return Err(usage(format!(
-                "several numbers of --concurrency or --connections were given together with {flag}; give one number, or leave that out"
+                "several numbers of --concurrency, --connections or --shards were given together with {flag}; give one number, or leave that \
+                 out"
             )));
         }
         let is_open = !exact && self.is_open();
@@ -267,10 +280,7 @@ impl Asked {
             rate: self.rate,
             noise_share: self.limits.noise.filter(|_| !exact),
             until: self.until,
-            connections: match (&self.connections, shards) {
-                (None, Some(shards)) => shards as u64,
-                _ => most(over),
-            },
+            connections: if self.connections.is_some() { most(over) } else { most(shards) },
             request_timeout_ms: self.request_timeout.0,
             datacenter: datacenter.clone(),
             replication: replication.as_ref().map(ToString::to_string),
@@ -300,9 +310,9 @@ impl Asked {
             ..new
         };
         plan.limit(if exact { None } else { self.time_limit(conditions) });
-        let swept = |plan: Plan| match in_flight.len().max(over.len()) {
-            1 => Ok(plan),
-            _ => plan.with_sweep(in_flight, over).map_err(usage),
+        let swept = |plan: Plan| match is_swept {
+            true => plan.with_sweep(in_flight, over, shards).map_err(usage),
+            false => Ok(plan),
         };
         // The number in flight shortens turns, and places shorten generations.
         let plan = if self.sweeps() { swept(self.sized(plan))? } else { self.sized(swept(plan)?) };
@@ -411,18 +421,18 @@ impl Asked {
         Ok(access)
     }
 
-    /// The numbers in flight, and those of connections.
-    fn numbers(&self) -> (&[u64], &[u64]) {
-        let (in_flight, over) = (self.concurrency.as_ref(), self.connections.as_ref());
-        (in_flight.map_or(&[CONCURRENCY], |numbers| &numbers.0), over.map_or(&[1], |numbers| &numbers.0))
+    /// The numbers in flight, those of connections and those of shards; none of the last two for the defaults.
+    fn numbers(&self) -> [&[u64]; 3] {
+        let given = [(&self.concurrency, &[CONCURRENCY][..]), (&self.connections, &[]), (&self.shards, &[])];
+        given.map(|(numbers, usual)| numbers.as_ref().map_or(usual, |numbers| numbers.0.as_slice()))
     }
 
     /// Whether curves over the number in flight are asked for.
     pub fn sweeps(&self) -> bool {
-        self.numbers().0.len() > 1
+        self.numbers()[0].len() > 1
     }
 
-    /// What was asked for that is of one number in flight and of connections.
+    /// What was asked for that is of one number in flight, of connections and of shards.
     fn unfit_for_sweeps(&self, releases: bool) -> Option<&'static str> {
         first([
             ("NAME@all, whose chart is over releases", releases),
@@ -504,13 +514,14 @@ impl Asked {
 
     /// What the embedded cluster is started with, as it was typed.
     fn serve_arguments(&self, with_tls: bool) -> Vec<String> {
-        let (in_flight, over) = self.numbers();
+        let [in_flight, over, shards] = self.numbers();
+        let shards = if let [only] = shards { Some(*only) } else { None };
         let in_flight = most(in_flight) / most(over).max(1);
         let answers = self.answers.map(|how| ["--answers".to_owned(), how.on_connection(in_flight).to_string()]);
         let delay = self.delay.clone().map(|time| ["--delay".to_owned(), time]);
         let tls = with_tls.then(|| "--tls".to_owned());
         let others = [answers, delay].into_iter().flatten().flatten().chain(tls);
-        self.nodes.arguments().into_iter().chain(others).collect()
+        self.nodes.arguments(shards).into_iter().chain(others).collect()
     }
 }
 

@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 
 use cqldyno_bench::PAGE_SIZE;
-use cqldyno_reports::{Pass, PlanInfo, Run, ScenarioInfo, percent};
+use cqldyno_reports::{Pass, PlanInfo, PointInfo, Run, ScenarioInfo, percent};
 use cqldyno_scenarios::{Scenario, Submit, builtin};
+
+use crate::count::Numbers;
 
 /// The arguments after `cqldyno compare` that ask for the same run again. They state the value of every flag, so that no later default
 /// changes it.
@@ -31,6 +33,13 @@ fn arguments(run: &Run) -> Vec<String> {
     let takes_settings =
         plan.settings != "default" || run.contenders.iter().any(|one| one.id.contains("+settings=equal"));
     let of_drivers = |value: String| takes_settings.then_some(value);
+    let several = |of: fn(&PointInfo) -> Option<u64>, own| {
+        let all: BTreeSet<u64> = points().filter_map(of).collect();
+        if all.is_empty() { own } else { Some(Numbers(all.into_iter().collect()).to_string()) }
+    };
+    let shards = several(|point| point.shards, None);
+    let connections = Some(plan.connections.to_string()).filter(|_| shards.is_none());
+    let connections = several(|point| point.connections, connections);
     let number = |value: Option<u64>| value.map(|number| number.to_string());
     // Runs of earlier versions had another size of pages for all, which contenders with settings of their own may refuse.
     let paged = |contender: &str| {
@@ -49,7 +58,7 @@ fn arguments(run: &Run) -> Vec<String> {
         ("turn", if plan.whole { Some("all".to_owned()) } else { number(turn) }),
         ("blocks", (turn.is_none() && !plan.whole).then(|| plan.blocks.to_string())),
         ("layouts", (!plan.exact).then(|| plan.layouts.unwrap_or_default().to_string())),
-        ("concurrency", Some(numbers(points().map(|point| point.in_flight), plan.concurrency))),
+        ("concurrency", several(|point| Some(point.in_flight), Some(plan.concurrency.to_string()))),
         ("warmup", Some(plan.warmup.to_string())),
         ("limits", Some(limits(plan))),
         ("within", (!plan.exact).then(|| milliseconds(plan.within_ms))),
@@ -58,7 +67,8 @@ fn arguments(run: &Run) -> Vec<String> {
         ("pin", (!is_pinned).then(|| "off".to_owned())),
         ("target", Some(target(plan))),
         ("settings", Some(plan.settings.clone())),
-        ("connections", of_drivers(numbers(points().filter_map(|point| point.connections), plan.connections))),
+        ("shards", shards),
+        ("connections", connections.and_then(of_drivers)),
         ("consistency", of_drivers(plan.consistency.clone())),
         ("request-timeout", of_drivers(milliseconds(plan.request_timeout_ms))),
         ("seed", Some(plan.seed.to_string())),
@@ -134,15 +144,6 @@ fn scenario(info: &ScenarioInfo) -> String {
         true => name.to_owned(),
         false => name.replacen(&asked.name, &format!("{}.json", asked.name), 1),
     }
-}
-
-/// The numbers of a sweep, each once; without any the plan's own.
-fn numbers(all: impl Iterator<Item = u64>, own: u64) -> String {
-    let all: BTreeSet<u64> = all.collect();
-    if all.is_empty() {
-        return own.to_string();
-    }
-    all.iter().map(u64::to_string).collect::<Vec<_>>().join(",")
 }
 
 fn milliseconds(time: Option<u64>) -> String {

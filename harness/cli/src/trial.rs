@@ -210,8 +210,7 @@ mod tests {
         cells[0].void = Some("No.".to_owned());
         cells[0].error_kinds = vec![ErrorLine { kind: QUEUE_FULL.to_owned(), count: 3, first: "full".to_owned() }];
         assert_eq!(outcome(&Analysis::new(&run, &cells), false), Outcome::Failed);
-        let point =
-            PointInfo { of: "writes".to_owned(), in_flight: 9_000, connections: None, waits: Default::default() };
+        let point = PointInfo { of: "writes".to_owned(), in_flight: 9_000, ..Default::default() };
         run.scenarios.iter_mut().for_each(|scenario| scenario.point = Some(point.clone()));
         assert_eq!(outcome(&Analysis::new(&run, &cells), false), Outcome::Done);
         cells[0].error_kinds[0].kind = "server".to_owned();

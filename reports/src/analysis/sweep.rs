@@ -1,4 +1,4 @@
-//! Curves over the number of statements in flight, or of connections: where they level off, and what is odd about them.
+//! Curves over the number of statements in flight, of connections or of shards: where they level off, and what is odd about them.
 //!
 //! Every point is a scenario of its own, so its figures are rows as any others. All loads are closed loops: mean latency is the number
 //! in flight over statements per second (Little's law), and the two say the same twice.
@@ -29,10 +29,43 @@ const NOT_RUN: &str = "This was not run.";
 /// What the points of a curve differ in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Axis {
-    /// Statements in flight, over one number of connections.
+    /// Statements in flight.
     InFlight,
-    /// Connections, each with the number in flight at which it had most statements per second.
+    /// Connections per node, each with the number in flight at which it had most statements per second.
     Connections,
+    /// Shards of each node, in the same way.
+    Shards,
+}
+
+impl Axis {
+    /// All of them.
+    pub const ALL: [Axis; 3] = [Axis::InFlight, Axis::Connections, Axis::Shards];
+
+    /// The number of a point, if it has one of its own.
+    pub fn of(self, point: &PointInfo) -> Option<u64> {
+        match self {
+            Axis::InFlight => Some(point.in_flight),
+            Axis::Connections => point.connections,
+            Axis::Shards => point.shards,
+        }
+    }
+
+    /// What a number of it counts, such as `shards`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Axis::InFlight => "statements in flight",
+            Axis::Connections => "connections",
+            Axis::Shards => "shards",
+        }
+    }
+
+    /// A number of it, such as `1 shard`.
+    pub fn count(self, number: u64) -> String {
+        match self {
+            Axis::InFlight => format!("{} in flight", whole(number as f64)),
+            axis => crate::count(number, axis.name().trim_end_matches('s')),
+        }
+    }
 }
 
 /// A scenario with several numbers of one kind, in one arrangement.
@@ -41,8 +74,8 @@ pub struct Sweep<'a> {
     pub of: String,
     /// What its points differ in.
     pub axis: Axis,
-    /// Connections per node if the run has several numbers of them and its points do not differ in it.
-    pub over: Option<u64>,
+    /// The numbers of connections and shards that its points have in common, if these are a sweep's.
+    pub over: Vec<(Axis, u64)>,
     /// The arrangement if the run has several.
     pub on: Option<String>,
     /// One per contender that was asked, floor among them.
@@ -98,31 +131,48 @@ impl<'a> Sweep<'a> {
         let mut sweeps = Vec::new();
         for of in unique(points().map(|(_, point)| point.of.as_str())) {
             let of_it = || points().filter(|(_, point)| point.of == of);
-            let over = unique(of_it().map(|(_, point)| point.connections));
+            let across = |point: &PointInfo| -> Vec<(Axis, u64)> {
+                let axes = Axis::ALL.into_iter().filter(|axis| *axis != Axis::InFlight);
+                axes.filter_map(|axis| Some((axis, axis.of(point)?))).collect()
+            };
+            let over = unique(of_it().map(|(_, point)| across(point)));
             for arrangement in &run.plan.arrangements {
                 let on = (run.plan.arrangements.len() > 1).then(|| plain(&arrangement.id));
                 let sweep = |axis, over, curves| Sweep { of: plain(of), axis, over, on: on.clone(), curves };
-                let curves = |connections: &Option<u64>| {
-                    let scenarios: Vec<_> = of_it().filter(|(_, point)| point.connections == *connections).collect();
+                let curves = |over: &[(Axis, u64)]| {
+                    let scenarios: Vec<_> = of_it().filter(|(_, point)| across(point) == over).collect();
                     let asked = run.contenders.iter().filter(|one| !one.control && one.role != Role::Noop);
                     let points = |who| scenarios.iter().map(|one| point(analysis, *one, arrangement, who)).collect();
                     asked.map(|contender| Swept { contender, points: points(contender) }).collect()
                 };
-                let lines: Vec<Sweep> = over.iter().map(|one| sweep(Axis::InFlight, *one, curves(one))).collect();
-                let best = |nth: usize| {
-                    let of = |line: &Sweep| {
-                        let best = line.curves[nth].most().or(line.curves[nth].points.first())?;
-                        Some(SweptPoint { at: line.over?, ..best.clone() })
-                    };
-                    lines.iter().filter_map(of).collect()
-                };
-                let asked = lines.first().map_or(&[][..], |line| &line.curves).iter().enumerate();
-                let across = asked.map(|(nth, one)| Swept { contender: one.contender, points: best(nth) }).collect();
-                let across = sweep(Axis::Connections, None, across);
-                sweeps.extend(lines.into_iter().chain([across]).filter(Sweep::has_several));
+                let lines: Vec<Sweep> =
+                    over.iter().map(|one| sweep(Axis::InFlight, one.clone(), curves(one))).collect();
+                let across = Axis::ALL.into_iter().flat_map(|axis| Sweep::across(axis, &lines)).collect::<Vec<_>>();
+                sweeps.extend(lines.into_iter().chain(across).filter(Sweep::has_several));
             }
         }
         sweeps
+    }
+
+    /// The sweeps over connections or shards from those over the number in flight: one for each number of the other.
+    fn across(axis: Axis, lines: &[Sweep<'a>]) -> Vec<Sweep<'a>> {
+        let at = |line: &Sweep| line.over.iter().find(|(own, _)| *own == axis).map(|(_, at)| *at);
+        let others = |line: &Sweep| line.over.iter().copied().filter(|(own, _)| *own != axis).collect::<Vec<_>>();
+        let across = |(over, lines): (Vec<(Axis, u64)>, Vec<(u64, &Sweep<'a>)>)| {
+            let (_, first) = lines.first()?;
+            let best = |nth: usize| {
+                let of = |(at, line): &(u64, &Sweep)| {
+                    let best = line.curves[nth].most().or(line.curves[nth].points.first())?;
+                    Some(SweptPoint { at: *at, ..best.clone() })
+                };
+                lines.iter().filter_map(of).collect()
+            };
+            let curves = first.curves.iter().enumerate();
+            let curves = curves.map(|(nth, one)| Swept { contender: one.contender, points: best(nth) }).collect();
+            Some(Sweep { of: first.of.clone(), axis, over, on: first.on.clone(), curves })
+        };
+        let numbered = lines.iter().filter_map(|line| Some((others(line), (at(line)?, line))));
+        grouped(numbered).into_iter().filter_map(across).collect()
     }
 
     fn has_several(&self) -> bool {
@@ -138,7 +188,7 @@ impl<'a> Sweep<'a> {
     /// The scenario, and what else tells it from others of the run.
     pub fn name(&self) -> String {
         let on = self.on.as_ref().map_or(String::new(), |on| format!(" on {on}"));
-        format!("{}{}{on}", self.of, over(self.over))
+        format!("{}{}{on}", self.of, over(&self.over))
     }
 
     /// Where curves over statements in flight level off, what is odd about them, and which limits they show, a sentence or two each.
@@ -209,11 +259,12 @@ impl<'a> Sweep<'a> {
     }
 }
 
-fn over(connections: Option<u64>) -> String {
-    connections.map_or(String::new(), |number| format!(" over {}", crate::count(number, "connection")))
+fn over(numbers: &[(Axis, u64)]) -> String {
+    let before = |axis| if axis == Axis::Shards { "on" } else { "over" };
+    numbers.iter().map(|(axis, number)| format!(" {} {}", before(*axis), axis.count(*number))).collect()
 }
 
-/// Where each contender had most statements per second, if it was asked over several numbers of connections or in several arrangements.
+/// Where each contender had most statements per second, if it was asked with several numbers of others or in several arrangements.
 fn most(run: &Run, of: &str, sweeps: &[&Sweep]) -> Option<String> {
     let best = |nth: usize| {
         let curves = sweeps.iter().filter_map(|sweep| Some((*sweep, sweep.curves[nth].most()?)));
@@ -225,7 +276,7 @@ fn most(run: &Run, of: &str, sweeps: &[&Sweep]) -> Option<String> {
             short(run, sweep.curves[nth].contender),
             rate(rate_of(point)),
             whole(point.in_flight as f64),
-            over(sweep.over)
+            over(&sweep.over)
         ))
     };
     let all: Vec<String> = (0..sweeps.first()?.curves.len()).filter_map(best).collect();
@@ -249,7 +300,7 @@ fn limits(run: &Run, all: &[Sweep]) -> Vec<String> {
     // Reasons that differ in their numbers alone are one.
     let words = |why: &str| why.replace(|c: char| c.is_ascii_digit(), "");
     let mut note = |what: String, point: &SweptPoint, sweep: &Sweep, why: &str| {
-        let mut place = format!("{} in flight{}", whole(point.in_flight as f64), over(sweep.over));
+        let mut place = format!("{} in flight{}", whole(point.in_flight as f64), over(&sweep.over));
         if scenarios > 1 {
             place.push_str(&format!(" for {}", sweep.of));
         }

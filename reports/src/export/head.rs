@@ -3,7 +3,7 @@
 use crate::conditions::{on_cores, time_limit};
 use crate::quantity::{memory, short_count, whole};
 use crate::text::{count, plain, sentence};
-use crate::{Analysis, ArrangementInfo, Run, ScenarioInfo, why_cut_short, why_passes_left_out};
+use crate::{Analysis, ArrangementInfo, PointInfo, Run, why_cut_short, why_passes_left_out};
 
 pub(crate) fn title(run: &Run) -> String {
     let plan = &run.plan;
@@ -24,10 +24,10 @@ pub(crate) fn title(run: &Run) -> String {
     };
     let mut asked = vec![format!("{turns}{statements} statements"), format!("{}{on}", run.in_flight())];
     if plan.connections != 1 {
-        let is_several = |one: &ScenarioInfo| one.point.as_ref().is_some_and(|point| point.connections.is_some());
-        let most = if run.scenarios.iter().any(is_several) { "up to " } else { "" };
-        asked.push(format!("{most}{}", count(plan.connections, "connection")));
+        asked.push(connections(run, "connection"));
     }
+    let shards = points(run).filter_map(|point| point.shards).max();
+    asked.extend(shards.map(|most| format!("up to {}", count(most, "shard"))));
     if plan.settings == "default" {
         asked.push("default settings".to_owned());
     }
@@ -37,6 +37,16 @@ pub(crate) fn title(run: &Run) -> String {
         None => format!("target {}", plain(&plan.target.id)),
     };
     format!("{}; {target}, {}", asked.join(", "), count(run.environment.cores.into(), "core"))
+}
+
+fn points(run: &Run) -> impl Iterator<Item = &PointInfo> {
+    run.scenarios.iter().filter_map(|scenario| scenario.point.as_ref())
+}
+
+/// How many connections there are, or the most of a sweep.
+fn connections(run: &Run, what: &str) -> String {
+    let most = if points(run).any(|point| point.connections.or(point.shards).is_some()) { "up to " } else { "" };
+    format!("{most}{}", count(run.plan.connections, what))
 }
 
 pub(crate) fn threads(arrangement: &ArrangementInfo) -> String {
@@ -58,7 +68,7 @@ pub(crate) fn head(run: &Run) -> Vec<(String, String)> {
     } else {
         format!(
             "{} per node, {} settings, {}, pages of {} rows, {timeout}",
-            count(plan.connections, "data connection"),
+            connections(run, "data connection"),
             plain(&plan.settings),
             plain(&plan.consistency),
             whole(f64::from(plan.page_size)),

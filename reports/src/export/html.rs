@@ -208,13 +208,9 @@ impl<'a> Page<'a> {
         let sweep = |at: usize, sweep: &Sweep| {
             let mut notes = Notes::default();
             let points = points(self.run, sweep, &mut notes);
-            let by = match sweep.axis {
-                Axis::InFlight => "statements in flight",
-                Axis::Connections => "connections",
-            };
             html! {
                 section aria-labelledby={ "sweep-" (at) } {
-                    h2 id={ "sweep-" (at) } { (sweep.name()) " by " (by) }
+                    h2 id={ "sweep-" (at) } { (sweep.name()) " by " (sweep.axis.name()) }
                     (sections::charts(&chart::sweep(sweep, &self.faces, detail == Detail::Full)))
                     (sheet(&points))
                     @if !notes.0.is_empty() { ol.remarks { @for note in &notes.0 { li { (sections::words(note)) } } } }

@@ -2,7 +2,7 @@
 
 use super::part::{Field, Notes, Part, Sheet, TableRow, by_role};
 use crate::quantity::{rate, three_digits, whole};
-use crate::{Axis, Contender, Run, Sweep, Swept, SweptFigures, count, short};
+use crate::{Axis, Contender, Run, Sweep, Swept, SweptFigures, short};
 
 fn figures(all: &SweptFigures) -> Vec<String> {
     let us = |us: Option<f64>| us.map_or(NONE.to_owned(), three_digits);
@@ -13,7 +13,7 @@ fn figures(all: &SweptFigures) -> Vec<String> {
 const NONE: &str = "-";
 const FIGURES: [&str; 4] = ["state-\nments/s", "CPU us", "p50 us", "p99 us"];
 
-/// The compact tables of each scenario: its knees, or what connections and arrangements change if there are several.
+/// The compact tables of each scenario: its knees, or what connections, shards and arrangements change if there are several.
 pub(crate) fn compact(run: &Run, sweeps: &[Sweep]) -> Vec<Sheet> {
     let of = |(of, sweeps): (&str, Vec<&Sweep>)| match sweeps.as_slice() {
         [one] => vec![knees(run, one)],
@@ -37,11 +37,11 @@ fn knees(run: &Run, sweep: &Sweep) -> Sheet {
     Sheet::of(format!("{}, at the knee", sweep.name()), "contender", columns, grouped(&[sweep], |all| row(all[0])))
 }
 
-/// A column per number of connections and arrangement: most statements per second, the CPU time there, and the knee.
+/// A column per number of connections and shards and per arrangement: most statements per second, the CPU time there, and the knee.
 fn across(run: &Run, of: &str, sweeps: &[&Sweep]) -> Vec<Sheet> {
     let column = |sweep: &&Sweep| {
-        let over = sweep.over.map(|number| count(number, "connection").replacen(' ', "\n", 1));
-        over.into_iter().chain(sweep.on.clone()).collect::<Vec<_>>().join("\n")
+        let over = sweep.over.iter().map(|(axis, number)| axis.count(*number).replacen(' ', "\n", 1));
+        over.chain(sweep.on.clone()).collect::<Vec<_>>().join("\n")
     };
     let table = |what: &str, field: &dyn Fn(&Swept) -> String| {
         let row = |all: &[&Swept]| {
@@ -74,7 +74,7 @@ pub(crate) fn points(run: &Run, sweep: &Sweep, notes: &mut Notes) -> Sheet {
         let mut rows = Vec::new();
         for point in &curve.points {
             let mut fields = vec![Field::of(whole(point.in_flight as f64))];
-            if sweep.axis == Axis::Connections {
+            if sweep.axis != Axis::InFlight {
                 fields.insert(0, Field::of(whole(point.at as f64)));
             }
             match &point.figures {
@@ -89,6 +89,7 @@ pub(crate) fn points(run: &Run, sweep: &Sweep, notes: &mut Notes) -> Sheet {
     let (what, numbers) = match sweep.axis {
         Axis::InFlight => ("every point", &["in\nflight"][..]),
         Axis::Connections => ("by connections", &["connec-\ntions", "in\nflight"][..]),
+        Axis::Shards => ("by shards per node", &["shards", "in\nflight"][..]),
     };
     Sheet::of(format!("{}, {what}", sweep.name()), "contender", [numbers, &FIGURES[..]].concat(), groups)
 }

@@ -290,8 +290,9 @@ fn built() -> impl Strategy<Value = BuiltOnDemand> {
 }
 
 fn scenario() -> impl Strategy<Value = ScenarioInfo> {
-    let point = (text(), any::<u64>(), option::of(any::<u64>()), map(text()))
-        .prop_map(|(of, in_flight, connections, waits)| PointInfo { of, in_flight, connections, waits });
+    let point = (text(), any::<u64>(), [option::of(any::<u64>()), option::of(any::<u64>())], map(text())).prop_map(
+        |(of, in_flight, [connections, shards], waits)| PointInfo { of, in_flight, connections, shards, waits },
+    );
     let more = (option::of(point), option::of(json_value()));
     ([text(), text(), text()], [option::of(text()), option::of(text())], map(text()), more).prop_map(
         |([name, about, hash], [asked, apart], left_out, (point, definition))| ScenarioInfo {

@@ -578,17 +578,20 @@ impl ScenarioInfo {
     }
 }
 
-/// One of several numbers in flight, and of several numbers of connections, that a scenario was run with.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// One combination of the numbers of a sweep that a scenario was run with.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PointInfo {
     /// What all of its points have in common: the scenario, with its way of submitting.
     pub of: String,
     /// Statements in flight.
     pub in_flight: u64,
-    /// Data connections per node; absent for [`PlanInfo::connections`].
+    /// Data connections per node; absent for one per shard of the point, or for [`PlanInfo::connections`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<u64>,
+    /// Shards of each embedded node; absent for those of [`PlanInfo::serve_arguments`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shards: Option<u64>,
     /// The ids of contenders in which some of the statements wait, with the reason as a clause.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub waits: BTreeMap<String, String>,

@@ -51,7 +51,10 @@ fn expectation(entry: Entry<'_>) -> Result<Expectation, Mistake> {
     let meter = fields.required("meter", text)?;
     let scenario = fields.optional("scenario", text)?;
     let arrangement = fields.optional("arrangement", text)?;
-    let at = fields.optional("at", |entry| Ok(entry.whole(1..=i128::from(u32::MAX))? as u64))?;
+    let number = |entry: Entry<'_>| Ok(entry.whole(1..=i128::from(u32::MAX))? as u64);
+    let at = fields.optional("at", number)?;
+    let connections = fields.optional("connections", number)?;
+    let shards = fields.optional("shards", number)?;
     let published = fields.optional("published", text)?;
     let from = fields.optional("from", text)?;
     let to = fields.optional("to", text)?;
@@ -77,7 +80,7 @@ fn expectation(entry: Entry<'_>) -> Result<Expectation, Mistake> {
         Claim::Growth { .. } if at.is_some() => {
             Err(entry.mistake("an exponent is taken over all numbers in flight; leave at out"))
         }
-        claim => Ok(Expectation { says, meter, scenario, arrangement, at, published, claim }),
+        claim => Ok(Expectation { says, meter, scenario, arrangement, at, connections, shards, published, claim }),
     }
 }
 
@@ -140,6 +143,7 @@ compare = "a@1 a@2 --scenario writes --concurrency 16,64,256"
 says = "Half the calls."
 meter = "syscalls_per_statement"
 at = 64
+shards = 4
 from = "a@1"
 to = "a@2"
 direction = "falls"
@@ -163,7 +167,9 @@ exponent = [1.8, 2.2]
         let Regression { runs, .. } = read(GOOD, "tiny.toml").unwrap();
         let run = &runs[0];
         assert_eq!(run.compare, "a@1 a@2 --scenario writes --concurrency 16,64,256");
-        assert_eq!((run.scenarios.len(), run.expectations[0].at, &run.expectations[0].scenario), (0, Some(64), &None));
+        assert_eq!((run.scenarios.len(), &run.expectations[0].scenario), (0, &None));
+        let Expectation { at, connections, shards, .. } = run.expectations[0];
+        assert_eq!((at, connections, shards), (Some(64), None, Some(4)));
         assert_eq!(run.expectations[0].claim.contenders(), ["a@1", "a@2"]);
         assert_eq!(run.expectations[1].claim, Claim::Growth { of: "a@1".to_owned(), exponent: [1.8, 2.2] });
         let open = read(&GOOD.replace("ratio = [0.4, 0.6]\n", ""), "tiny.toml").unwrap();
@@ -191,8 +197,8 @@ exponent = [1.8, 2.2]
     fn a_mistake_names_the_file_and_shows_the_place() {
         assert_eq!(
             said("direction = \"falls\"", "direction = \"drops\""),
-            "the regression tiny.toml cannot be read, line 16, column 13: direction cannot be \"drops\"; it is one of \"falls\", \
-             \"rises\", \"stays\"\n   |\n16 | direction = \"drops\"\n   |             ^^^^^^^"
+            "the regression tiny.toml cannot be read, line 17, column 13: direction cannot be \"drops\"; it is one of \"falls\", \
+             \"rises\", \"stays\"\n   |\n17 | direction = \"drops\"\n   |             ^^^^^^^"
         );
     }
 

@@ -88,11 +88,11 @@ impl<'a> Setup<'a> {
 
     /// What the embedded cluster is started with: as it was asked, and where the certificate of its CA goes.
     pub(super) fn serve_arguments(&self) -> Vec<OsString> {
-        let argument = |argument: &String| match &self.ca {
+        let argument = |argument: String| match &self.ca {
             Some(ca) if argument == TLS => [OsStr::new("--tls="), ca.as_os_str()].into_iter().collect(),
             _ => OsString::from(argument),
         };
-        self.bench.context.plan.serve_arguments.iter().map(argument).collect()
+        self.bench.context.plan.served(Some(&self.scenario)).into_iter().map(argument).collect()
     }
 
     /// What clients take for TLS.

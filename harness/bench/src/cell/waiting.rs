@@ -381,7 +381,8 @@ impl Setup<'_> {
             Some(idle) => counted.with_idle(idle),
             None => counted,
         });
-        let told = window_of(end, done, &counted, connections, operated, self.bench.context.plan.ring().nodes());
+        let nodes = self.bench.context.plan.ring(None).nodes();
+        let told = window_of(end, done, &counted, connections, operated, nodes);
         let (sessions, left_open) = (sessions(&self.scenario, done), *left_open);
         let window =
             Window { latencies: latencies.told, asleep: *asleep, tail_us: *tail_us, sessions, left_open, ..told };
@@ -449,7 +450,7 @@ impl Setup<'_> {
             served.cores_at_work(connections.as_ref().copied().unwrap_or(due)),
         )
         .collect();
-        let routes = routes(&counted, self.bench.context.plan.ring().shards().is_some());
+        let routes = routes(&counted, self.bench.context.plan.ring(Some(&self.scenario)).shards().is_some());
         let more = reads(&counted).into_iter().chain(routes).chain(used);
         cell.measures.extend(more.map(|(id, measure)| (id.to_owned(), measure)));
         cell.breakdowns.extend(script::breakdown(&self.scenario.script, &played, done.issued));

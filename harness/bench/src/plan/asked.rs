@@ -315,7 +315,7 @@ mod tests {
             serde_json::from_str(&text).unwrap()
         };
         let plan = plan(&["a"], &["writes"]).with(|one| one.concurrency = 4_096);
-        let plan = plan.with_sweep(&[4, 4_096], &[1, 4]).unwrap();
+        let plan = plan.with_sweep(&[4, 4_096], &[1, 4], &[]).unwrap();
         let said = |hello: &Hello, why: fn(&Plan, InForce, &DriverInfo, &Scenario) -> Option<String>| {
             let of = |one| why(&plan, Own::default().in_force(&plan, Some(one)), &hello.driver, one);
             plan.scenarios.iter().map(of).collect::<Vec<_>>()

@@ -50,7 +50,8 @@ pub(crate) struct InForce {
 impl Own {
     /// Its own values, else those of the scenario's point in a sweep, else those of the plan.
     pub(crate) fn in_force(&self, plan: &Plan, scenario: Option<&Scenario>) -> InForce {
-        let point = scenario.and_then(|scenario| usize::try_from(scenario.point?.connections?).ok());
+        let point = scenario.and_then(|scenario| scenario.point);
+        let point = point.and_then(|point| usize::try_from(point.connections.or(point.shards)?).ok());
         InForce {
             settings: self.settings.unwrap_or(plan.settings),
             connections: self.connections.or(point).unwrap_or(plan.connections as usize),

@@ -57,12 +57,13 @@ impl Plan {
     }
 
     fn nodes_text(&self) -> String {
-        let nodes = match self.ring().nodes() {
+        let nodes = match self.ring(None).nodes() {
             1 => "one embedded node".to_owned(),
             several => format!("{several} embedded nodes"),
         };
         // What this costs is in harness/METHOD.md.
-        let checked = if self.ring().can_misroute() { ", with each EXECUTE's route checked (some 25 ns)" } else { "" };
+        let can_misroute = self.scenarios.iter().any(|scenario| self.ring(Some(scenario)).can_misroute());
+        let checked = if can_misroute { ", with each EXECUTE's route checked (some 25 ns)" } else { "" };
         let encrypted = if self.encrypts() { ", with TLS, which the server's CPU time includes" } else { "" };
         format!("{nodes} in memory for each contender, started afresh for every generation{checked}{encrypted}")
     }
@@ -134,6 +135,7 @@ pub fn scenario_info(scenario: &Scenario) -> ScenarioInfo {
             of: scenario.kind(),
             in_flight: point.in_flight,
             connections: point.connections,
+            shards: point.shards,
             waits: BTreeMap::new(),
         }),
         definition: serde_json::to_value(scenario).ok(),

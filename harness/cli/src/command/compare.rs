@@ -289,6 +289,33 @@ mod tests {
         assert_eq!((judged.control, judged.passes.as_slice()), (true, &[Pass::Counting][..]));
         let over = planned_of(&["--connections", "1,2", "--scenario", "reads"]);
         assert_eq!((over.scenarios.len(), over.total), (2, None), "no curve, so it goes on as long as there is time");
+        let on = planned_of(&["--shards", "1,2,...,16", "--scenario", "reads", "--nodes", "2"]);
+        assert_eq!((on.scenarios.len(), on.connections, on.total), (5, 16, None));
+        assert_eq!(
+            (on.scenarios[2].label().as_str(), on.serve_arguments.clone()),
+            ("reads, 1024 in flight on 4 shards", vec!["--nodes".to_owned(), "2".to_owned()])
+        );
+        let all = planned_of(&["-c", "1,4", "--connections", "1,2", "--shards", "1,4", "--scenario", "reads"]);
+        assert_eq!(all.scenarios.len(), 8);
+    }
+
+    #[test]
+    fn several_numbers_of_shards_that_nobody_can_start_are_refused() {
+        let refused = |words: &[&str]| {
+            let found = read(words);
+            let plan = found.asked.plan(&["scylla".to_owned()], &[], &found.conditions, &Programs::find().unwrap());
+            plan.unwrap_err().to_string()
+        };
+        assert_eq!(
+            refused(&["--shards", "1,2,4", "--target", "127.0.0.1"]),
+            "--shards 1,2,4 was given with the target 127.0.0.1, and only the embedded cluster is started for each number of shards; leave \
+             --shards out"
+        );
+        assert!(refused(&["--shards", "4", "--target", "127.0.0.1"]).starts_with("--shards was given with the target"));
+        assert!(refused(&["--shards", "1,20000"]).starts_with("--shards 20000 was asked for"));
+        assert!(
+            refused(&["--shards", "1,2", "--publish"]).contains("--connections or --shards were given together with")
+        );
     }
 
     #[test]
@@ -300,13 +327,18 @@ mod tests {
         let plan = parsed(&run);
         let labels: Vec<String> = plan.scenarios.iter().map(|one| one.label()).collect();
         assert_eq!(labels, run.scenarios.iter().map(|one| one.name.clone()).collect::<Vec<_>>());
+        run.scenarios.iter_mut().for_each(|one| one.point.as_mut().unwrap().shards = Some(2));
+        assert!(repetition::command(&run).contains(" --shards 2 --connections 1,2 "));
+        run.scenarios.iter_mut().for_each(|one| one.point.as_mut().unwrap().connections = None);
+        let again = repetition::command(&run);
+        assert!(again.contains(" --shards 2 ") && !again.contains(" --connections "), "{again}");
     }
 
     /// The scenario at a point of a sweep.
     fn at(scenario: &ScenarioInfo, in_flight: u64, connections: u64) -> ScenarioInfo {
         let of = scenario.name.clone();
         let over = cqldyno_reports::count(connections, "connection");
-        let point = PointInfo { of, in_flight, connections: Some(connections), waits: Default::default() };
+        let point = PointInfo { of, in_flight, connections: Some(connections), ..Default::default() };
         ScenarioInfo {
             name: format!("reads, {in_flight} in flight over {over}"),
             point: Some(point),

@@ -41,6 +41,9 @@ pub struct Arguments {
     port: u16,
     #[command(flatten)]
     nodes: Nodes,
+    /// Shards of each node, with ScyllaDB's sharding extension [default: without it]
+    #[arg(long, value_name = "N", value_parser = count, help_heading = SETUP)]
+    shards: Option<u64>,
     #[command(flatten, next_help_heading = SETUP)]
     login: Login,
     /// Encrypt with TLS, and write the certificate of the CA to FILE [default: a temporary file]
@@ -141,7 +144,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
             memory(there)
         )));
     }
-    let topology = arguments.nodes.topology()?;
+    let topology = arguments.nodes.topology(arguments.shards)?;
     let script = arguments.script.as_deref().map(|file| script(file, topology)).transpose()?.unwrap_or_default();
     let mut node = NodeOptions {
         address: arguments.address,

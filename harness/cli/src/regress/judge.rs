@@ -1,10 +1,12 @@
 //! What a run says of each expectation, and of the regression.
 
 use cqldyno_reports::measure::SYSCALLS_BY_NAME;
-use cqldyno_reports::{Analysis, Contender, Pass, Place, ScenarioInfo, Verdict, growth, judged, list, three_digits};
+use cqldyno_reports::{
+    Analysis, Axis, Contender, Pass, Place, ScenarioInfo, Verdict, growth, judged, list, three_digits,
+};
 use cqldyno_scenarios::{Claim, Expected};
 
-use super::plan::{call, found, id, in_flight, is_exact};
+use super::plan::{at, call, found, id, is_exact};
 use crate::outcome::Outcome;
 
 /// What was found for one expectation.
@@ -89,7 +91,7 @@ impl Measured<'_> {
             Claim::Figure { .. } => Err(ONLY_RATIOS.to_owned()),
             Claim::Growth { of, .. } => {
                 let cost = |point: &&ScenarioInfo| {
-                    let number = in_flight(point).unwrap_or_default() as f64;
+                    let number = at(point, Axis::InFlight).unwrap_or_default() as f64;
                     Ok((number, self.figure(of, point)? * number))
                 };
                 let points = here.iter().map(cost).collect::<Result<Vec<_>, String>>()?;
@@ -106,24 +108,12 @@ impl Measured<'_> {
 
     /// The figure that is shown for a contender; of an exponent, that of the most in flight.
     fn shown(&self, contender: &str) -> Option<f64> {
-        self.figure(contender, self.scenarios().ok()?.iter().max_by_key(|one| in_flight(one))?).ok()
+        self.figure(contender, self.scenarios().ok()?.iter().max_by_key(|one| at(one, Axis::InFlight))?).ok()
     }
 
     fn figure(&self, contender: &str, scenario: &ScenarioInfo) -> Result<f64, String> {
         let (here, who) = self.find(contender, scenario)?;
-        let meter = &self.expected.meter;
-        if let Some(name) = call(meter) {
-            let cells = self.analysis.cells_of(here, who, Pass::Syscalls);
-            let no_cell = || who.unavailable.clone().unwrap_or_else(|| NOT_BY_NAME.to_owned());
-            let cell = cells.first().ok_or_else(no_cell)?;
-            if let Some(why) = cell.failed.as_ref().or(cell.void.as_ref()) {
-                return Err(why.clone());
-            }
-            let why = || cell.measures.get("syscalls_by_name").and_then(|one| one.reason()).map(str::to_owned);
-            let names = cell.breakdowns.get(SYSCALLS_BY_NAME).ok_or_else(|| why().unwrap_or_default())?;
-            return Ok(names.get(name).copied().unwrap_or(0.0));
-        }
-        self.analysis.row(here, who, meter).ok_or_else(|| format!("The run has no meter {meter}."))?.figure()
+        figure(self.analysis, here, who, &self.expected.meter)
     }
 
     /// The ratio of a time, against the contender before, with its interval.
@@ -150,6 +140,22 @@ impl Measured<'_> {
         })?;
         Ok((Place { scenario, arrangement }, who))
     }
+}
+
+/// What the meter shows of a contender at a place, or why it shows nothing.
+pub fn figure(analysis: &Analysis, here: Place, who: &Contender, meter: &str) -> Result<f64, String> {
+    let Some(name) = call(meter) else {
+        return analysis.row(here, who, meter).ok_or_else(|| format!("The run has no meter {meter}."))?.figure();
+    };
+    let cells = analysis.cells_of(here, who, Pass::Syscalls);
+    let no_cell = || who.unavailable.clone().unwrap_or_else(|| NOT_BY_NAME.to_owned());
+    let cell = cells.first().ok_or_else(no_cell)?;
+    if let Some(why) = cell.failed.as_ref().or(cell.void.as_ref()) {
+        return Err(why.clone());
+    }
+    let why = || cell.measures.get("syscalls_by_name").and_then(|one| one.reason()).map(str::to_owned);
+    let names = cell.breakdowns.get(SYSCALLS_BY_NAME).ok_or_else(|| why().unwrap_or_default())?;
+    Ok(names.get(name).copied().unwrap_or(0.0))
 }
 
 #[cfg(test)]
@@ -220,8 +226,7 @@ mod tests {
         let mut scenarios = Vec::new();
         for number in [16, 64, 256] {
             let name = format!("writes, {number} in flight");
-            let point =
-                PointInfo { of: "writes".to_owned(), in_flight: number, connections: None, waits: Default::default() };
+            let point = PointInfo { of: "writes".to_owned(), in_flight: number, ..Default::default() };
             scenarios.push(ScenarioInfo { name: name.clone(), point: Some(point), ..run.scenarios[0].clone() });
             for cell in cells.iter().filter(|cell| cell.scenario == run.scenarios[0].name) {
                 let mut cell = Cell { scenario: name.clone(), ..cell.clone() };

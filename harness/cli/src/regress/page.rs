@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use cqldyno_reports::{
-    Analysis, ArrangementInfo, Contender, Curve, Field, Growth, Part, Pass, Place, Recorded, ScenarioInfo, Sheet,
-    TableRow, escape, growth, growth_chart, list, markdown, whole,
+    Analysis, ArrangementInfo, Axis, Contender, Curve, Field, Growth, Part, Pass, Place, Recorded, ScenarioInfo, Sheet,
+    TableRow, escape, growth, growth_chart, list, markdown, unique, whole,
 };
 use cqldyno_scenarios::{Expected, Regression, Trial};
 
-use super::judge::Judgement;
-use super::plan::{declared, in_flight};
+use super::judge::{Judgement, figure};
+use super::plan::{at, declared};
 use super::text::{asked, bounds, figures, found, meter, number, verdict, word};
 use crate::outcome::usage;
 
@@ -89,7 +89,7 @@ fn block(regression: &Regression, all: &[Found], command: &str) -> (String, BTre
         }
         say(&format!("\n{}", contenders(&one.recorded.run.contenders)));
         for (meter, svg, table) in growths(one) {
-            let name = format!("{}-{}-{meter}.svg", regression.name, one.trial.name);
+            let name = format!("{}-{}-{}.svg", regression.name, one.trial.name, stem(&meter));
             say(&format!("\n![{}]({name})\n\n{table}", escape(&meter)));
             pictures.insert(name, svg.into_bytes());
         }
@@ -116,39 +116,48 @@ fn contenders(all: &[Contender]) -> String {
     format!("Contenders: {}.", list(&all.iter().filter(|one| !one.control).map(of).collect::<Vec<_>>()))
 }
 
-/// For each meter of a run with several numbers in flight: its id, a chart, and the figures with their exponents.
+/// For each meter of a sweep with more than two numbers on an axis: its id, a chart over that axis, and the figures.
 fn growths(one: &Found) -> Vec<(String, String, String)> {
     let run = &one.recorded.run;
     let analysis = Analysis::new(run, &one.recorded.cells);
-    let numbers: BTreeSet<u64> = run.scenarios.iter().filter_map(in_flight).collect();
+    let numbers = |axis: Axis| run.scenarios.iter().filter_map(|one| at(one, axis)).collect::<BTreeSet<u64>>();
+    let Some(axis) = Axis::ALL.into_iter().find(|axis| numbers(*axis).len() > 2) else { return Vec::new() };
+    let others = |scenario: &ScenarioInfo| {
+        let several = Axis::ALL.into_iter().filter(|other| *other != axis && numbers(*other).len() > 1);
+        several.filter_map(|other| Some(other.count(at(scenario, other)?))).collect::<Vec<String>>()
+    };
     let kinds: BTreeSet<&str> = run.scenarios.iter().map(ScenarioInfo::kind).collect();
+    let lines_of = unique(run.scenarios.iter().map(|one| (one.kind(), others(one))));
     // Each once, and where it is expected.
     let expected = one.judgements.iter().map(|(expected, _)| (expected.meter.as_str(), expected.arrangement.as_ref()));
     let meters: BTreeSet<(&str, Option<&String>)> = expected.collect();
     let of = |(meter, asked): (&str, Option<&String>)| {
         let mut lines = Vec::new();
-        for kind in &kinds {
+        for (kind, with) in &lines_of {
             for who in run.contenders.iter().filter(|one| !one.control) {
                 let point = |scenario: &ScenarioInfo| {
                     let is_asked = |one: &&ArrangementInfo| asked.is_none_or(|asked| one.id == *asked);
                     let arrangement = run.plan.arrangements.iter().find(is_asked)?;
-                    let level = analysis.row(Place { scenario, arrangement }, who, meter)?.level?;
-                    Some((in_flight(scenario)? as f64, level))
+                    let level = figure(&analysis, Place { scenario, arrangement }, who, meter).ok()?;
+                    Some((at(scenario, axis)? as f64, level))
                 };
-                let points = run.scenarios.iter().filter(|one| one.kind() == *kind).filter_map(point).collect();
-                let label = if kinds.len() > 1 { format!("{}, {kind}", who.id) } else { who.id.clone() };
-                lines.push(Curve { label, points });
+                let here = run.scenarios.iter().filter(|one| one.kind() == *kind && others(one) == *with);
+                let points = here.filter_map(point).collect();
+                let kind = (kinds.len() > 1).then(|| (*kind).to_owned());
+                let label = std::iter::once(who.id.clone()).chain(kind).chain(with.clone()).collect::<Vec<_>>();
+                lines.push(Curve { label: label.join(", "), points });
             }
         }
         let about = declared(meter).map_or(meter.to_owned(), |known| known.about);
-        let svg = growth_chart(&format!("{about}, by statements in flight"), &lines)?;
-        Some((meter.to_owned(), svg, table(&numbers, &lines)))
+        let svg = growth_chart(&format!("{about}, by {}", axis.name()), &lines)?;
+        Some((meter.to_owned(), svg, table(axis, &numbers(axis), &lines)))
     };
-    if numbers.len() > 2 { meters.into_iter().filter_map(of).collect() } else { Vec::new() }
+    meters.into_iter().filter_map(of).collect()
 }
 
-/// The points, and the exponent of the cost of as many statements as are in flight.
-fn table(numbers: &BTreeSet<u64>, lines: &[Curve]) -> String {
+/// The points, and over statements in flight the exponent of the cost of as many statements.
+fn table(axis: Axis, numbers: &BTreeSet<u64>, lines: &[Curve]) -> String {
+    let has_exponent = axis == Axis::InFlight;
     let row = |Curve { label, points }: &Curve| {
         let figure = |number: &u64| {
             points.iter().find(|(at, _)| *at == *number as f64).map_or("n/a".to_owned(), |(_, y)| self::number(*y))
@@ -157,11 +166,12 @@ fn table(numbers: &BTreeSet<u64>, lines: &[Curve]) -> String {
         let exponent = growth(&costs).map_or("n/a".to_owned(), |Growth { exponent, interval: [low, high] }| {
             format!("{exponent:.2} ({low:.2}-{high:.2})")
         });
-        let fields = numbers.iter().map(figure).chain([exponent]).map(Field::of);
+        let fields = numbers.iter().map(figure).chain(has_exponent.then_some(exponent)).map(Field::of);
         TableRow::of(label, fields.collect())
     };
     let columns = numbers.iter().map(|number| whole(*number as f64));
-    sheet("in flight", columns.chain(["exponent (95 %)".to_owned()]).collect(), lines.iter().map(row).collect())
+    let exponent = has_exponent.then(|| "exponent (95 %)".to_owned());
+    sheet(axis.name(), columns.chain(exponent).collect(), lines.iter().map(row).collect())
 }
 
 /// A table, without the line feed at its end.

@@ -1,12 +1,11 @@
 //! The comparison that a run of a regression is, and where in it an expectation looks.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Parser;
 use cqldyno_bench::{Contender, Plan, Programs, scenario_info};
-use cqldyno_reports::{MeasureInfo, Pass, ScenarioInfo, count, list, unique};
+use cqldyno_reports::{Axis, MeasureInfo, Pass, ScenarioInfo, count, list, unique};
 use cqldyno_scenarios::{Claim, Expected, Trial, suggestion};
 
 use crate::names::drivers;
@@ -17,7 +16,6 @@ use crate::plan::{Asked, Conditions};
 const BY_NAME: &str = "syscalls:";
 /// Statements that are counted with `--exact` if the run does not say how many.
 const COUNTED: u64 = 100_000;
-const ONE_NUMBER: &str = "the run has several numbers of connections; give one, because an expectation cannot choose";
 /// Fewer points give no exponent with an interval.
 const LEAST_POINTS: usize = 3;
 
@@ -87,9 +85,18 @@ pub fn id(text: &str) -> String {
     text.parse::<Contender>().map_or_else(|_| text.to_owned(), |contender| contender.to_string())
 }
 
-/// The statements in flight of a point of a sweep.
-pub fn in_flight(scenario: &ScenarioInfo) -> Option<u64> {
-    scenario.point.as_ref().map(|point| point.in_flight)
+/// The number of a point of a sweep.
+pub fn at(scenario: &ScenarioInfo, axis: Axis) -> Option<u64> {
+    axis.of(scenario.point.as_ref()?)
+}
+
+/// The number of the point that an expectation names.
+pub fn asked_at(expected: &Expected, axis: Axis) -> Option<u64> {
+    match axis {
+        Axis::InFlight => expected.at,
+        Axis::Connections => expected.connections,
+        Axis::Shards => expected.shards,
+    }
 }
 
 /// The scenarios in which an expectation looks, several points for an exponent and else one, and the arrangement; or what the file must say.
@@ -111,35 +118,32 @@ pub fn found<'a>(
         one_of(["arrangement", "arrangements", "arrangement"], expected.arrangement.as_ref(), arrangements.to_vec())?;
     let scenarios = unique(all.iter().map(|one| one.kind().to_owned()));
     let scenario = one_of(["scenario", "scenarios", "scenario"], expected.scenario.as_ref(), scenarios)?;
-    let here: Vec<&ScenarioInfo> = all.iter().filter(|one| one.kind() == scenario).collect();
-    if let Claim::Growth { .. } = expected.claim {
-        let points = here.iter().filter_map(|one| in_flight(one)).collect::<BTreeSet<u64>>().len();
-        return if points < here.len() && points >= LEAST_POINTS {
-            Err(ONE_NUMBER.to_owned())
-        } else if points < LEAST_POINTS {
-            Err(format!(
-                "an exponent needs at least {LEAST_POINTS} numbers of statements in flight, and the run has {}; ask for more with \
-                 --concurrency",
-                count(points.max(1) as u64, "number")
-            ))
-        } else {
-            Ok((here, arrangement))
-        };
+    let mut here: Vec<&ScenarioInfo> = all.iter().filter(|one| one.kind() == scenario).collect();
+    for (axis, words) in [
+        (Axis::Connections, ["number of connections", "numbers of connections", "connections"]),
+        (Axis::Shards, ["number of shards", "numbers of shards", "shards"]),
+        (Axis::InFlight, ["number in flight", "numbers in flight", "at"]),
+    ] {
+        let numbers = unique(here.iter().filter_map(|one| at(one, axis)));
+        let asked = asked_at(expected, axis);
+        if let (Axis::InFlight, Claim::Growth { .. }) = (axis, &expected.claim) {
+            if numbers.len() < LEAST_POINTS {
+                return Err(format!(
+                    "an exponent needs at least {LEAST_POINTS} numbers of statements in flight, and the run has {}; ask for more with \
+                     --concurrency",
+                    count(numbers.len().max(1) as u64, "number")
+                ));
+            }
+        } else if let (Some(number), []) = (asked, numbers.as_slice()) {
+            let [what, several, field] = words;
+            return Err(format!("the run has not several {several}, and so no {what} {number}; leave `{field}` out"));
+        } else if asked.is_some() || numbers.len() > 1 {
+            let all = numbers.iter().map(u64::to_string).collect();
+            let number = one_of(words, asked.map(|number| number.to_string()).as_ref(), all)?;
+            here.retain(|one| at(one, axis).is_some_and(|own| own.to_string() == number));
+        }
     }
-    let number_of = |one: &&ScenarioInfo| in_flight(one).map(|number| number.to_string());
-    let asked = expected.at.map(|at| at.to_string());
-    let number = match here.as_slice() {
-        [only] if asked.is_none() => number_of(only),
-        _ => Some(one_of(
-            ["number in flight", "numbers in flight", "at"],
-            asked.as_ref(),
-            unique(here.iter().filter_map(number_of)),
-        )?),
-    };
-    match here.into_iter().filter(|one| number_of(one) == number).collect::<Vec<_>>() {
-        here if here.len() == 1 => Ok((here, arrangement)),
-        _ => Err(ONE_NUMBER.to_owned()),
-    }
+    Ok((here, arrangement))
 }
 
 /// The name of the system call that the meter counts, if it counts one.
@@ -197,14 +201,19 @@ mod tests {
         }
     }
 
-    /// The plan of a run with this `compare` and these fields of its only expectation, of the calls of noop; or what is said of it.
-    fn of(compare: &str, expectation: &str) -> Result<Plan, String> {
+    /// A run with this `compare` and these fields of its only expectation.
+    fn trial(compare: &str, expectation: &str) -> Trial {
         let text = format!(
             "name = 'a'\ntitle = 'a'\nsource = 'a'\npublished = 'a'\n[[run]]\nname = 'r'\ncompare = \"{compare}\"\n[[run.expect]]\n\
              says = 'It does.'\n{expectation}"
         );
-        let read = cqldyno_scenarios::Regression::from_toml(&text, "a").unwrap_or_else(|error| panic!("{error}"));
-        planned(&read.runs[0], true).map_err(|error| error.to_string())
+        let read = cqldyno_scenarios::Regression::from_toml(&text, "a");
+        read.unwrap_or_else(|error| panic!("{error}")).runs.remove(0)
+    }
+
+    /// The plan of such a run, or what is said of it.
+    fn of(compare: &str, expectation: &str) -> Result<Plan, String> {
+        planned(&trial(compare, expectation), true).map_err(|error| error.to_string())
     }
 
     const CALLS: &str = "meter = 'syscalls_per_statement'\nof = 'noop'\nfigure = [0, 1]";
@@ -243,6 +252,16 @@ mod tests {
             ("noop --scenario batch -c 64,1024", CALLS, "the scenario batch has at most 64 in flight"),
             ("noop --scenario writes -c 4,8", CALLS, "the run has several numbers in flight: 4; 8; name one with `at`"),
             (
+                "noop --scenario writes -c 4,8 --shards 1,2",
+                CALLS,
+                "the run has several numbers of shards: 1; 2; name one with `shards`",
+            ),
+            (
+                "noop --scenario writes --connections 1,2",
+                CALLS,
+                "the run has several numbers of connections: 1; 2; name one with `connections`",
+            ),
+            (
                 "noop --scenario writes -c 4,8",
                 "meter = 'syscalls_per_statement'\nof = 'noop'\nexponent = [0, 1]",
                 "an exponent needs at least 3 numbers of statements in flight, and the run has 2 numbers; ask for more with --concurrency",
@@ -253,6 +272,29 @@ mod tests {
         }
         let other = of("noop -c 4,8 --scenario writes", &format!("{CALLS}\nat = 16")).err().unwrap_or_default();
         assert!(other.ends_with("the run has no number in flight 16; name one of 4; 8 with `at`"), "{other}");
+        let one = of(one, &format!("{CALLS}\nshards = 2")).err().unwrap_or_default();
+        assert!(
+            one.ends_with(
+                "the run has not several numbers of shards, and so no number of shards 2; leave `shards` out"
+            ),
+            "{one}"
+        );
+    }
+
+    #[test]
+    fn an_expectation_names_a_point_of_every_axis_or_an_exponent_at_one_of_the_others() {
+        let labels = |claim: &str| {
+            let numbers = "noop --scenario writes -c 4,8,16 --connections 1,2 --shards 1,2";
+            let fields = "meter = 'syscalls_per_statement'\nof = 'noop'\nconnections = 1\nshards = 2";
+            let trial = trial(numbers, &format!("{fields}\n{claim}"));
+            let plan = planned(&trial, true).unwrap_or_else(|error| panic!("{error}"));
+            let scenarios: Vec<ScenarioInfo> = plan.scenarios.iter().map(scenario_info).collect();
+            let (here, _) = found(&trial.expectations[0], &scenarios, &["multi:2".to_owned()]).unwrap();
+            here.iter().map(|one| one.name.clone()).collect::<Vec<_>>()
+        };
+        let label = |number: u64| format!("writes, {number} in flight over 1 connection on 2 shards");
+        assert_eq!(labels("at = 8\nfigure = [0, 1]"), [label(8)]);
+        assert_eq!(labels("exponent = [0, 1]"), [4, 8, 16].map(label));
     }
 
     #[test]

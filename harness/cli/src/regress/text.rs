@@ -1,9 +1,10 @@
 //! A regression on a terminal.
 
-use cqldyno_reports::{Part, plain, three_digits, whole};
+use cqldyno_reports::{Axis, Part, plain, three_digits};
 use cqldyno_scenarios::{Claim, Expected, Regression, Trial};
 
 use super::judge::{Judgement, outcome};
+use super::plan::asked_at;
 use crate::outcome::Outcome;
 use crate::terminal::named;
 
@@ -69,9 +70,9 @@ pub fn asked(trial: &Trial) -> String {
 
 /// The meter, and where it is read if the run has several places.
 pub fn meter(expected: &Expected) -> String {
-    let at = expected.at.map(|at| format!("{} in flight", whole(at as f64)));
+    let numbers = Axis::ALL.into_iter().filter_map(|axis| Some(axis.count(asked_at(expected, axis)?)));
     let place: Vec<String> =
-        [&expected.scenario, &expected.arrangement].into_iter().flatten().cloned().chain(at).collect();
+        [&expected.scenario, &expected.arrangement].into_iter().flatten().cloned().chain(numbers).collect();
     if place.is_empty() { expected.meter.clone() } else { format!("{} ({})", expected.meter, place.join(", ")) }
 }
 

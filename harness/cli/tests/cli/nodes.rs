@@ -88,12 +88,29 @@ fn a_shard_aware_driver_reaches_the_shards_of_its_rows() {
 }
 
 #[test]
+fn every_number_of_shards_has_nodes_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let asked = ["compare", "scylla", "--scenario", "reads", "--shards", "1,3", "--count", "2k", "--blocks", "1"];
+    let further = ["-c", "8", "--pass", "none", "--limits", "noise=none", "--format", "json"];
+    let output = cqldyno(folder.path(), &[&asked[..], &further].concat()).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}\n{}", stderr(&output), stdout(&output));
+    let whole = json(&output);
+    let figure = |shards: &str, measure: &str| {
+        let name = format!("reads, 8 in flight on {shards}");
+        let is_it = |cell: &&Value| cell["contender"] == "scylla" && cell["scenario"] == name.as_str();
+        whole["cells"].as_array().unwrap().iter().find(is_it).unwrap()["measures"][measure]["value"].as_f64()
+    };
+    assert_eq!((figure("1 shard", "connections"), figure("3 shards", "connections")), (Some(1.0), Some(3.0)));
+    assert!(figure("3 shards", "to_shard").is_some_and(|share| share > 99.9));
+}
+
+#[test]
 fn a_cluster_that_cannot_be_is_refused() {
     for (arguments, sentence) in [
         (["--nodes", "0"], "--nodes 0 was asked for, and the embedded cluster has 1 to 64"),
         (["--nodes", "1,tokens=257"], "tokens 257 was asked for, and the embedded cluster has 1 to 256 per node"),
         (["--nodes", "1,racks=2"], "2 racks were asked for, and a rack has at least one node, of which there are 1"),
-        (["--shards", "0"], "--shards 0 was asked for"),
+        (["--shards", "0"], "write a whole number from 1 on"),
         (["--shards", "16385"], "choose a shard by a port from 49152 to 65535; ask for a number from 1 to 16384"),
     ] {
         for command in ["serve", "compare"] {

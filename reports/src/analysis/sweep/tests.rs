@@ -7,12 +7,7 @@ fn swept(rate: impl Fn(&str, f64) -> f64) -> (Run, Vec<Cell>) {
     let (writes, mut cells) = (run.scenarios[0].clone(), Vec::new());
     run.scenarios.clear();
     for in_flight in [1, 4, 16, 64, 256, 1_024] {
-        let point = PointInfo {
-            of: writes.name.clone(),
-            in_flight,
-            connections: None,
-            waits: std::collections::BTreeMap::new(),
-        };
+        let point = PointInfo { of: writes.name.clone(), in_flight, ..PointInfo::default() };
         let name = format!("writes, {in_flight} in flight");
         for cell in sampled.iter().filter(|cell| cell.pass == Pass::Timing && cell.scenario == writes.name) {
             let mut cell = Cell { scenario: name.clone(), ..cell.clone() };
@@ -250,6 +245,68 @@ fn several_connections_with_one_number_in_flight_are_curves_beside_the_usual_tab
     assert!(short.contains("statements/s") && !short.contains("knee"), "{short}");
     let page = html(&run, &cells);
     assert!(page.contains("writes on multi:2 by connections") && !page.contains("Every number in flight by itself"));
+}
+
+/// The sweep over connections with each number of shards, on which all contenders are as quick.
+fn sharded(in_flight: &[u64], connections: bool) -> (Run, Vec<Cell>) {
+    let (mut run, over) = joint(in_flight, helped);
+    run.plan.arrangements.truncate(1);
+    let points = std::mem::take(&mut run.scenarios);
+    let points = points.iter().filter(|one| connections || one.point.as_ref().unwrap().connections == Some(1));
+    let mut cells = Vec::new();
+    for (scenario, shards) in points.flat_map(|one| [1, 4].map(|shards| (one, shards))) {
+        let name = format!("{} on {shards}", scenario.name);
+        let of_it = over.iter().filter(|cell| cell.scenario == scenario.name && cell.arrangement == "multi:2");
+        cells.extend(of_it.map(|cell| Cell { scenario: name.clone(), ..cell.clone() }));
+        let point = scenario.point.clone().unwrap();
+        let point = PointInfo { shards: Some(shards), connections: point.connections.filter(|_| connections), ..point };
+        run.scenarios.push(ScenarioInfo { name, point: Some(point), ..scenario.clone() });
+    }
+    (run, cells)
+}
+
+#[test]
+fn connections_and_shards_are_curves_over_each_for_every_number_of_the_other() {
+    use crate::export::shown::{at, html, table};
+    let (run, cells) = sharded(&[64, 1_024], true);
+    let analysis = Analysis::new(&run, &cells);
+    let sweeps = Sweep::all(&analysis);
+    let of = |axis| sweeps.iter().filter(|one| one.axis == axis).map(Sweep::name).collect::<Vec<_>>();
+    let over = |over: &str| format!("writes over {over}");
+    assert_eq!(
+        of(Axis::InFlight),
+        [
+            "1 connection on 1 shard",
+            "1 connection on 4 shards",
+            "2 connections on 1 shard",
+            "2 connections on 4 shards"
+        ]
+        .map(over)
+    );
+    assert_eq!(of(Axis::Connections), ["writes on 1 shard", "writes on 4 shards"]);
+    assert_eq!(of(Axis::Shards), ["1 connection", "2 connections"].map(over));
+    let rates = |nth: usize| sweeps[nth].curves[0].figures().map(|(at, all)| (at, all.rate)).collect::<Vec<_>>();
+    assert_eq!(rates(4), [(1, 320_000.0), (2, 640_000.0)]);
+    assert_eq!(rates(7), [(1, 640_000.0), (4, 640_000.0)]);
+    let short = table(&run, &cells, at(80));
+    let heads: Vec<Vec<&str>> = short.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert!(heads.contains(&vec!["contender", "shard", "shards", "shard", "shards"]), "{short}");
+    assert!(short.contains("up to 4\n  shards"), "{short}");
+    let page = html(&run, &cells);
+    assert!(page.contains("writes over 2 connections by shards") && page.contains("writes on 4 shards by connections"));
+}
+
+#[test]
+fn several_shards_alone_are_a_curve_and_rows_of_the_usual_tables() {
+    use crate::export::shown::{at, table, wide};
+    let (run, cells) = sharded(&[64], false);
+    let analysis = Analysis::new(&run, &cells);
+    let sweeps = Sweep::all(&analysis);
+    let [sweep] = &sweeps[..] else { panic!("one scenario in one arrangement") };
+    assert_eq!((sweep.name().as_str(), sweep.axis, &sweep.over[..]), ("writes", Axis::Shards, &[][..]));
+    let short = table(&run, &cells, at(80));
+    assert!(short.contains("statements/s") && !short.contains("knee"), "{short}");
+    assert!(wide(&run, &cells, 80).contains("writes, by shards per node"));
 }
 
 #[test]

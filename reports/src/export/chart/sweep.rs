@@ -1,4 +1,4 @@
-//! Curves over the number of statements in flight, or of connections.
+//! Curves over the number of statements in flight, of connections or of shards.
 
 use super::growth::{LogLine, on_log_axes};
 use super::view::Faces;
@@ -11,9 +11,10 @@ const THIN: f64 = 1.5;
 /// A line per contender in each of the three charts: statements per second, CPU time per statement, latency.
 pub fn sweep(sweep: &Sweep, faces: &Faces, with_titles: bool) -> Vec<Chart> {
     let is_in_flight = sweep.axis == Axis::InFlight;
-    let (over, large) = match is_in_flight {
-        true => ("statements in flight", " The large dot is the knee, where a curve levels off."),
-        false => ("connections", " Each point has as many in flight as serve most statements per second."),
+    let over = sweep.axis.name();
+    let large = match is_in_flight {
+        true => " The large dot is the knee, where a curve levels off.",
+        false => " Each point has as many in flight as serve most statements per second.",
     };
     let cross = match sweep.curves.iter().flat_map(|curve| &curve.points).any(|point| point.figures.is_err()) {
         true => " A cross has no figure; a note below says why.",
