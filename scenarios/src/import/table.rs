@@ -1,6 +1,10 @@
-//! The table of a profile, from its CREATE TABLE.
+//! The table of a profile, from its CREATE TABLE, and what values its columns have.
 
-use crate::cql::{self, Token, after, after_word, is_word, list};
+use super::spread::{SIZE, Spread};
+use crate::cql::{self, Token, after, after_word, is_word, items, list};
+
+/// A collection has so many elements at most.
+const MOST_ELEMENTS: u64 = 65_535;
 
 /// A column of the table and the tokens of its type.
 pub(super) struct Definition {
@@ -111,4 +115,44 @@ pub(super) fn written(tokens: &[Token]) -> String {
         Token::Literal => String::new(),
     };
     tokens.iter().map(text).collect()
+}
+
+/// The fields of a column of that type. Texts, blobs and collections have `length`, and elements of collections the usual one.
+///
+/// # Errors
+/// The type, if no column has it.
+pub(super) fn typed(kind: &[Token], length: Spread) -> Result<String, String> {
+    let size = length.within(1, MOST_ELEMENTS).amount();
+    let of = |kind: &[Token]| typed(kind, SIZE).map(|fields| format!("{{ {fields} }}"));
+    let inside = |kind: &[Token]| match kind {
+        [Token::Sign('<'), inner @ .., Token::Sign('>')] => {
+            Some(items(inner).0.into_iter().map(<[Token]>::to_vec).collect::<Vec<_>>())
+        }
+        _ => None,
+    };
+    let [Token::Word(word), parameters @ ..] = kind else { return Err(written(kind)) };
+    match (word.as_str(), inside(parameters).as_deref()) {
+        ("frozen", Some([inner])) => typed(inner, length),
+        ("list" | "set", Some([inner])) => Ok(format!("type = \"{word}\", of = {}, length = {size}", of(inner)?)),
+        ("map", Some([keys, values])) => {
+            Ok(format!("type = \"map\", keys = {}, of = {}, length = {size}", of(keys)?, of(values)?))
+        }
+        ("tuple", Some(all)) => {
+            let all = all.iter().map(|one| of(one)).collect::<Result<Vec<_>, _>>()?;
+            Ok(format!("type = \"tuple\", of = [{}]", all.join(", ")))
+        }
+        ("text" | "varchar" | "ascii" | "blob", None) => Ok(format!("type = \"{word}\", length = {}", length.amount())),
+        (
+            "bigint" | "int" | "smallint" | "tinyint" | "varint" | "double" | "float" | "timestamp" | "date"
+            | "counter" | "decimal" | "time" | "duration" | "inet" | "boolean" | "uuid" | "timeuuid",
+            None,
+        ) => Ok(format!("type = \"{word}\"")),
+        _ => Err(written(kind)),
+    }
+}
+
+/// Whether values of that type rise with the place of a row.
+pub(super) fn rises(kind: &[Token]) -> bool {
+    let rising = ["bigint", "int", "varint", "double", "float", "timestamp", "date", "decimal", "timeuuid"];
+    matches!(kind, [Token::Word(word)] if rising.contains(&word.as_str()))
 }

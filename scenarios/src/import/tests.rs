@@ -246,6 +246,44 @@ fn a_profile_of_which_nothing_is_left_is_refused_and_so_is_what_is_no_profile() 
     }
 }
 
+const COUNTS: &str = "
+keyspace: a
+table: counts
+table_definition: CREATE TABLE counts (page text, day int, seen counter, liked counter, PRIMARY KEY (page, day))
+columnspec:
+  - {name: day, cluster: fixed(7)}
+queries:
+  week: {cql: SELECT * FROM counts WHERE page = ?}
+  day: {cql: SELECT liked FROM counts WHERE page = ? AND day = ?}
+  like: {cql: UPDATE counts SET liked = liked + ? WHERE page = ? AND day = ?}
+  forget: {cql: DELETE FROM counts WHERE page = ? AND day = ?}
+";
+
+#[test]
+fn counters_that_are_read_or_deleted_are_loaded_by_an_update_and_checked() {
+    let made = imported(COUNTS, &[]).unwrap();
+    let scenario = Scenario::from_toml(&made.toml, "counts").unwrap();
+    let names: Vec<&str> = scenario.statements.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(names, ["insert", "day", "forget", "like", "week"]);
+    let of = |name: &str| scenario.statements.iter().find(|one| one.name == name).unwrap();
+    let loads = ["day", "forget", "week"].map(|name| of(name).load.as_ref().unwrap().cql.as_str());
+    let load = "UPDATE a.counts SET seen = seen + ?, liked = liked + ? WHERE page = ? AND day = ?";
+    assert_eq!(loads, [load; 3]);
+    let week = of("week").expect.as_ref().unwrap();
+    let loaded = of("week").load.as_ref().unwrap().values.clone();
+    assert_eq!((week.rows(), week.check), (7, crate::RowCheck::Order));
+    assert_eq!(week.columns, [&loaded[2..], &loaded[..2]].concat(), "what is loaded comes back");
+    assert_eq!(of("forget").adds, Some(-1));
+    assert!(of("like").read_back.is_some() && of("insert").read_back.is_some());
+    assert!(Workload::new(&scenario, 1_000, 100, 1).is_ok());
+    let few = COUNTS.replace("columnspec:", "columnspec:\n  - {name: page, population: uniform(1..100)}");
+    let made = imported(&few, &[]).unwrap();
+    let scenario = Scenario::from_toml(&made.toml, "counts").unwrap();
+    assert!(scenario.statements.len() == 5 && scenario.statements.iter().all(|one| one.read_back.is_none()));
+    let said = "Counters whose keys come again are added to, and not read afterwards.";
+    assert!(made.lost.iter().any(|one| one == said), "{:#?}", made.lost);
+}
+
 #[test]
 fn counters_are_added_to_and_an_unknown_type_leaves_its_statements_out() {
     let counts = "keyspace: a\ntable: c\ntable_definition: CREATE TABLE c (k int PRIMARY KEY, n counter)\n";
