@@ -57,8 +57,8 @@ pub struct MeasureInfo {
     pub column: Option<String>,
 }
 
-/// Counts of the timing pass that do not follow the machine, as faults, switches and resident memory do.
-const EXACT: [&str; 11] = [
+/// Counts of the timing pass, and shares of counts, that do not follow the machine, as faults, switches and resident memory do.
+const EXACT: [&str; 13] = [
     "statements",
     "errors",
     "polls_per_statement",
@@ -70,13 +70,15 @@ const EXACT: [&str; 11] = [
     "prepares_per_statement",
     "connections_accepted",
     "connections_left_open",
+    "to_replica",
+    "to_shard",
 ];
 
 impl MeasureInfo {
     /// Whether it counts what the driver does, so that its figure does not depend on time.
     pub fn is_exact(&self) -> bool {
-        matches!(self.unit, Unit::Count | Unit::Bytes | Unit::PerSecond)
-            && (self.pass != Pass::Timing || EXACT.contains(&self.id.as_str()))
+        let counts = matches!(self.unit, Unit::Count | Unit::Bytes | Unit::PerSecond);
+        counts && self.pass != Pass::Timing || EXACT.contains(&self.id.as_str())
     }
 }
 

@@ -307,7 +307,7 @@ mod tests {
 
     #[test]
     fn a_count_is_exact_and_a_time_is_not() {
-        for meter in ["syscalls:sendto", "syscalls_per_statement", "polls_per_statement", "requests_per_statement"] {
+        for meter in ["syscalls:sendto", "syscalls_per_statement", "polls_per_statement", "to_shard"] {
             assert!(is_exact(meter), "{meter}");
         }
         for meter in ["cpu_per_statement", "throughput", "wall", "voluntary_switches", "peak_rss", "minor_faults"] {
