@@ -167,6 +167,7 @@ const FILES: &[(&str, &str)] = files! {
     "lz4"
     "half-closed"
     "pager-task"
+    "small-pages"
     "shards"
     "idle-reconnects"
 };
