@@ -6,6 +6,7 @@ pub(crate) mod column;
 mod csv;
 pub(crate) mod document;
 pub(crate) mod exporter;
+mod faults;
 pub(crate) mod head;
 mod history;
 mod html;

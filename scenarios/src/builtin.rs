@@ -1,6 +1,6 @@
 //! The scenarios that come with the program.
 
-use crate::Scenario;
+use crate::{Scenario, ScenarioError};
 
 const FILES: [(&str, &str); 11] = [
     ("writes", include_str!("../builtin/writes.toml")),
@@ -16,6 +16,24 @@ const FILES: [(&str, &str); 11] = [
     ("connect", include_str!("../builtin/connect.toml")),
 ];
 
+/// Bad days, after one on which nothing happens.
+const DAYS: [(&str, &str); 11] = [
+    ("calm", include_str!("../days/calm.toml")),
+    ("closed", include_str!("../days/closed.toml")),
+    ("half-closed", include_str!("../days/half-closed.toml")),
+    ("node-stopped", include_str!("../days/node-stopped.toml")),
+    ("errors", include_str!("../days/errors.toml")),
+    ("no-answer", include_str!("../days/no-answer.toml")),
+    ("late-answer", include_str!("../days/late-answer.toml")),
+    ("slow-node", include_str!("../days/slow-node.toml")),
+    ("forgotten", include_str!("../days/forgotten.toml")),
+    ("events", include_str!("../days/events.toml")),
+    ("control-lost", include_str!("../days/control-lost.toml")),
+];
+
+/// What a day asks that has no statements of its own: the schema on the first line, then the statements.
+const OF_DAYS: &str = include_str!("../days/statements.toml");
+
 const DEFAULTS: usize = 3;
 
 /// The built-in scenarios, in the order in which they are listed.
@@ -28,14 +46,41 @@ pub fn defaults() -> Vec<Scenario> {
     builtins().into_iter().take(DEFAULTS).collect()
 }
 
-/// The built-in scenario of that name.
+/// The built-in scenario or day of that name.
 pub fn builtin(name: &str) -> Option<Scenario> {
-    builtins().into_iter().find(|scenario| scenario.name == name)
+    builtins().into_iter().chain(days()).find(|scenario| scenario.name == name)
 }
 
-/// The TOML form of the built-in scenario of that name, with its comments.
+/// The days of `cqldyno faults`, in the order in which they are shown.
+pub fn days() -> Vec<Scenario> {
+    DAYS.iter().filter_map(|(name, text)| day(text, name).ok()).collect()
+}
+
+/// The day that `text` describes in TOML: a scenario, or a name and a script alone. Then it reads loaded rows and inserts new ones, half
+/// each, with three replicas.
+///
+/// # Errors
+/// As [`Scenario::from_toml`]; `origin` stands in the message.
+pub fn day(text: &str, origin: &str) -> Result<Scenario, ScenarioError> {
+    let lines: Vec<&str> = text.lines().collect();
+    let begins = |line: &&str, what: &str| line.trim_start().starts_with(what);
+    if lines.iter().any(|line| begins(line, "[[statement]]") || begins(line, "schema")) {
+        return Scenario::from_toml(text, origin);
+    }
+    let (schema, statements) = OF_DAYS.split_once('\n').unwrap_or((OF_DAYS, ""));
+    let (head, script) = lines.split_at(lines.iter().position(|line| begins(line, "[")).unwrap_or(lines.len()));
+    // In place of an empty line, so that messages name the lines of the file.
+    let head = match head.split_last() {
+        Some((last, head)) if last.trim().is_empty() => head,
+        _ => head,
+    };
+    let whole = [head, &[schema], script, &[statements]].concat().join("\n");
+    Scenario::from_toml(&whole, origin)
+}
+
+/// The TOML form of the built-in scenario or day of that name, with its comments.
 pub fn builtin_toml(name: &str) -> Option<&'static str> {
-    FILES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+    FILES.iter().chain(&DAYS).find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
 #[cfg(test)]
@@ -71,5 +116,19 @@ mod tests {
         }
         assert_eq!(builtins().len(), FILES.len());
         assert!(builtin("nothing").is_none());
+    }
+
+    #[test]
+    fn every_day_can_be_read_and_a_file_without_statements_has_those_of_all_days() {
+        for (name, text) in DAYS {
+            let day = day(text, name).unwrap();
+            assert_eq!((day.name.as_str(), day.statements.len(), day.script.is_empty()), (name, 2, name == "calm"));
+        }
+        assert_eq!((days().len(), days()[0].statements == days()[1].statements), (DAYS.len(), true));
+        let own = include_str!("../example.toml");
+        assert_eq!(day(own, "own.toml").unwrap(), Scenario::from_toml(own, "own.toml").unwrap());
+        let wrong = "name = \"mine\"\nabout = \"Mine.\"\n\n[[script]]\ndo = \"close\"\nat = \"soon\"\n";
+        let error = day(wrong, "mine.toml").unwrap_err().to_string();
+        assert!(error.contains("mine.toml") && error.contains("line 6"), "{error}");
     }
 }

@@ -26,7 +26,7 @@ mod turns;
 mod workload;
 mod zipf;
 
-pub use builtin::{builtin, builtin_toml, builtins, defaults};
+pub use builtin::{builtin, builtin_toml, builtins, day, days, defaults};
 pub use column::{By, Column, Kind};
 pub use distribution::Amount;
 pub use form::script;

@@ -1,13 +1,14 @@
 //! What judges a cell: whether its figures count, and in which form results hold them.
 
 pub(crate) mod agreement;
+pub(crate) mod bad_day;
 pub(crate) mod due;
 pub(crate) mod latency;
 pub(crate) mod readings;
 pub(crate) mod redaction;
 pub(crate) mod script;
 
-use cqldyno_protocol::Done;
+use cqldyno_protocol::{Done, Tickets};
 use cqldyno_reports::{Measure, Unit, whole};
 use cqldyno_scenarios::{Operation, Scenario, Workload};
 
@@ -28,6 +29,8 @@ pub(crate) struct Evidence<'a> {
     pub wall_ns: u64,
     /// The server's account, if it is ours.
     pub counted: Option<&'a Counted>,
+    /// Whether it is a bad day, whose errors and counts are figures.
+    pub is_bad_day: bool,
     /// Connections that carried the statements, those asked for per node, and nodes; `None` where they are unknown or the driver's choice.
     pub connections: Option<(u64, u64, u64)>,
 }
@@ -36,6 +39,9 @@ impl Evidence<'_> {
     /// Sentences that void the window's figures.
     pub(crate) fn voids(&self) -> Vec<String> {
         let Evidence { scenario, done, .. } = *self;
+        if self.is_bad_day {
+            return not_paced(done, self.load.shape).into_iter().chain(bad_day::voids(done)).collect();
+        }
         let sessions = sessions(scenario, done);
         let played = self.counted.map_or(&[][..], |counted| &counted.played);
         let mut reasons = voids(&script::without_expected(&scenario.script, played, done), self.asked);
@@ -83,13 +89,15 @@ pub(crate) struct ReadBack {
     pub measure: Measure,
     /// Rows that were not.
     pub wrong: u64,
+    /// The same by the window's tickets, if all of them were read.
+    pub tickets: Option<Tickets>,
     pub doubt: Option<String>,
 }
 
 impl ReadBack {
     pub(crate) fn of(done: Done) -> ReadBack {
         let wrong = done.issued - done.verified;
-        let first = done.errors.into_values().next().map(|error| error.first).unwrap_or_default();
+        let first = done.errors.values().next().map(|error| error.first.clone()).unwrap_or_default();
         let doubt = (wrong > 0).then(|| {
             format!(
                 "{} of the inserted rows were read back by floor, and {} were not as they should be; the first: {}.",
@@ -98,7 +106,9 @@ impl ReadBack {
                 first.trim_end_matches('.')
             )
         });
-        ReadBack { measure: Measure::value(done.verified as f64, Unit::Count), wrong, doubt }
+        // A row that could not be read is neither there nor lost.
+        let tickets = done.trace.filter(|traced| traced.unanswered.count() == 0).map(|traced| traced.failed);
+        ReadBack { measure: Measure::value(done.verified as f64, Unit::Count), wrong, tickets, doubt }
     }
 
     /// Takes the doubt away if no more rows are wrong than so many statements that failed for a known reason.

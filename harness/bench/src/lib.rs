@@ -24,6 +24,7 @@ mod run;
 
 pub use cell::Stage;
 pub use conform::{Check, Conformity, Found, Tried, conform};
+pub use judge::bad_day::PATIENCE;
 pub use plan::arrangement::Arrangement;
 pub use plan::contender::{BUILDER_KEYS, COMMON_KEYS, Contender, common_keys};
 pub use plan::pass::{headline, passes};

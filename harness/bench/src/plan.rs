@@ -298,7 +298,7 @@ impl Plan {
             ("the number of generations", self.blocks == 0),
             ("the number of statements of a turn", self.turns.count == 0),
             ("the number of rounds", self.turns.rounds == 0),
-            ("the rate", self.rate == Some(0)),
+            ("the rate", self.rate == Some(0) || (self.faults && self.rate.is_none())),
             ("the time of the run", self.within_ms == Some(0)),
             ("the number of connections", self.connections == 0),
         ];

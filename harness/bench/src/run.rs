@@ -232,9 +232,9 @@ impl Bench<'_> {
             let worker = rows.iter().zip(&introduced).find(takes_none).map(|(row, _)| row.label.as_str());
             plan = plan.with_apart(worker, available_memory());
         }
-        let apart = plan.apart.iter().flat_map(BTreeMap::values).cloned();
+        let apart: BTreeSet<String> = plan.apart.iter().flat_map(BTreeMap::values).cloned().collect();
         let fewer = plan.scenarios.iter().filter_map(|scenario| dropped(&plan, scenario));
-        apart.chain(fewer).chain(paced(&plan)).for_each(|sentence| observer.says(&sentence));
+        apart.into_iter().chain(fewer).chain(paced(&plan)).for_each(|sentence| observer.says(&sentence));
         let reference = reference(&plan, &rows);
         plan.reference = plan.reference.take().or_else(|| reference.map(|at| rows[at].id.clone()));
         // A run that is ended while contenders are introduced has no cells to compare.

@@ -7,8 +7,8 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    bisect, check, cluster, compare, completions, conform, doctor, drivers, history, pitfalls, pr, prices, regress,
-    report, scenarios, serve,
+    bisect, check, cluster, compare, completions, conform, doctor, drivers, faults, history, pitfalls, pr, prices,
+    regress, report, scenarios, serve,
 };
 
 use crate::heading::{CLUSTER, LIMITS, SETUP};
@@ -56,6 +56,7 @@ pub enum Command {
     Regress(regress::Arguments),
     Bisect(bisect::Arguments),
     Prices(prices::Arguments),
+    Faults(faults::Arguments),
     Pitfalls(pitfalls::Arguments),
     Drivers(drivers::Arguments),
     #[command(alias = "scenario")]

@@ -87,6 +87,7 @@ fn run(command: &Command) -> anyhow::Result<Outcome> {
             command::pr::run(arguments).map_err(|error| leaves_open(error, "the change cannot be judged"))
         }
         Command::History(arguments) => command::history::run(arguments),
+        Command::Faults(arguments) => command::faults::run(arguments),
         Command::Pitfalls(arguments) => command::pitfalls::run(arguments),
         Command::Drivers(arguments) => command::drivers::run(arguments),
         Command::Scenarios(arguments) => command::scenarios::run(arguments),

@@ -648,7 +648,7 @@ fn width(text: &str) -> Result<f64, String> {
     share.ok_or_else(|| "write a percentage from 0.1% to 50%, such as 2% or 2.5%".to_owned())
 }
 
-fn milliseconds(text: &str) -> Result<u64, String> {
+pub fn milliseconds(text: &str) -> Result<u64, String> {
     let time = duration(text)?;
     let is_whole = !time.is_zero() && time.subsec_nanos() % 1_000_000 == 0;
     let ms = u64::try_from(time.as_millis()).ok().filter(|_| is_whole && time <= DAY);

@@ -9,6 +9,7 @@
 
 mod account;
 mod allocations;
+mod bad_day;
 mod calibration;
 mod cpu_time;
 mod environment;
@@ -34,6 +35,7 @@ pub use cqldyno_measure::{Better, Declaration, Pass, Unit};
 
 pub use account::{FAULTS, POLLS, STATEMENTS, SWITCHES};
 pub use allocations::{ALLOCATIONS, allocations_environment};
+pub use bad_day::{BAD_DAY, BadDay};
 pub use calibration::crowding;
 pub use cpu_time::{CPU_TIME, cpu_disagreement, process_cpu_ns};
 pub use environment::{Environment, Known, available_memory, in_words};
@@ -56,7 +58,7 @@ pub use wire::WIRE;
 
 /// Every meter, in the order of reading at the end of the window. At `go` the order is reversed, so that the cheapest and most
 /// exact meters are closest to the window.
-pub static ALL: [Meter; 23] = [
+pub static ALL: [Meter; 24] = [
     SYSTEM_CALLS,
     SYSTEM_CALLS_BY_NAME,
     RECEIVES_WHILE_IDLE,
@@ -75,6 +77,7 @@ pub static ALL: [Meter; 23] = [
     THREADS,
     PEAK_MEMORY,
     SESSIONS,
+    BAD_DAY,
     NOISE,
     WIRE,
     PROPORTIONAL_MEMORY,

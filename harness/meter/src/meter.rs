@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use cqldyno_protocol::{Allocations, End, Steady};
 
-use crate::{Declaration, Latencies};
+use crate::{BadDay, Declaration, Latencies};
 
 /// What to measure, whether this machine allows it, and how to attach to a cell.
 pub struct Meter {
@@ -159,6 +159,8 @@ pub struct Window {
     pub asleep: Option<Asleep>,
     /// CPU time of the worker just after the window, which belongs to its statements, microseconds.
     pub tail_us: u64,
+    /// What became of single statements; `None` but on a bad day.
+    pub bad_day: Option<BadDay>,
 }
 
 /// What a worker did while it had nothing to do.
@@ -395,6 +397,7 @@ pub(crate) fn window() -> Window {
         latencies: None,
         asleep: None,
         tail_us: 0,
+        bad_day: None,
     }
 }
 

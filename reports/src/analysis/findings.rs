@@ -24,6 +24,9 @@ pub(crate) fn findings(
     if run.plan.exact {
         return vec!["This run counts and takes no times, so it calls nothing cheaper or dearer.".to_owned()];
     }
+    if run.plan.faults {
+        return vec!["This run shows bad days, and calls nothing cheaper or dearer.".to_owned()];
+    }
     let Some(reference) = reference else {
         return vec!["No driver took part, so there is nothing to compare.".to_owned()];
     };

@@ -1,6 +1,7 @@
 //! The tables with every column, their notes and caveats.
 
 use super::column::{Column, Row, SUMMED, Standing, columns};
+use super::faults;
 use super::head::{arrangement, head, rounds, verdicts};
 use super::part::{Field, Notes, Part, Sheet, TableRow, by_role};
 use crate::measure::{PEAK_RSS, STATEMENTS, THREADS, WALL};
@@ -66,7 +67,13 @@ impl Document {
         Document { head, tables, notes, caveats, fitted }
     }
 
-    pub fn wide(&mut self) -> Vec<Part> {
+    pub fn wide(&mut self, analysis: &Analysis) -> Vec<Part> {
+        if analysis.run.plan.faults {
+            let mut notes = Notes::default();
+            let mut parts = faults::every_figure(analysis, &mut notes);
+            parts.extend((!notes.0.is_empty()).then_some(Part::Notes(notes.0)));
+            return parts;
+        }
         let mut parts = Vec::new();
         for table in &mut self.tables {
             parts.push(Part::Title(table.title.clone()));

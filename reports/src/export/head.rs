@@ -2,7 +2,7 @@
 
 use crate::conditions::{on_cores, time_limit};
 use crate::quantity::{memory, short_count, whole};
-use crate::text::{count, plain, sentence};
+use crate::text::{count, plain, sentence, unique};
 use crate::{Analysis, ArrangementInfo, PointInfo, Run, why_cut_short, why_passes_left_out};
 
 pub(crate) fn title(run: &Run) -> String {
@@ -23,6 +23,10 @@ pub(crate) fn title(run: &Run) -> String {
         (rounds, _) => format!("{blocks}{rounds} turns of "),
     };
     let mut asked = vec![format!("{turns}{statements} statements"), format!("{}{on}", run.in_flight())];
+    if let Some(rate) = plan.rate.filter(|_| plan.faults) {
+        asked = vec![format!("{statements} statements per day at {} per second{on}", whole(rate as f64))];
+        asked.extend(plan.request_timeout_ms.map(|ms| format!("time limit {ms} ms")));
+    }
     if plan.connections != 1 {
         asked.push(connections(run, "connection"));
     }
@@ -147,7 +151,7 @@ const WHOLE: &str = "Each contender issued all its statements in one piece, so t
 /// enough for a verdict.
 pub(crate) fn sized(analysis: &Analysis) -> Vec<String> {
     let run = analysis.run;
-    let apart = run.scenarios.iter().filter_map(|one| one.apart.as_deref().map(plain));
+    let apart = unique(run.scenarios.iter().filter_map(|one| one.apart.as_deref().map(plain)));
     let fewer = analysis.rounds.counting().filter(|(counting, all)| counting < all);
     let fewer = fewer.filter(|_| !analysis.has_too_few_rounds()).map(|(counting, all)| {
         let [counting, all] = [counting, all].map(|number| whole(number as f64));

@@ -30,8 +30,9 @@ use super::chart::{self, Chart, Detail, Here};
 use super::column::{Column, Kind, columns};
 use super::document::{At, Document};
 use super::exporter::{ExportError, Exporter, Look};
+use super::faults;
 use super::head::{sized, verdicts};
-use super::part::{Field, Notes, Sheet};
+use super::part::{Field, Notes, Part, Sheet};
 use super::sweep::{compact, points};
 use crate::Place;
 use crate::measure::CPU_PER_STATEMENT;
@@ -177,7 +178,8 @@ impl<'a> Page<'a> {
             (choices(self.run, &self.views, &self.faces, &self.columns, &meters, &charts))
             main {
                 @if let Some(group) = History::of_releases(self.analysis) { (history::releases(&group)) }
-                @if !self.has_curves() && !self.run.plan.exact { (first::first(&self.views[0], &self.faces, &self.fields[0])) }
+                @if self.run.plan.faults { (self.bad_days()) }
+                @if !self.has_curves() && !self.run.plan.exact && !self.run.plan.faults { (first::first(&self.views[0], &self.faces, &self.fields[0])) }
                 (self.sweeps(detail))
                 (self.reading())
                 @if !self.has_curves() { (sections) } @else {
@@ -199,6 +201,31 @@ impl<'a> Page<'a> {
     /// Whether curves over statements in flight are what the run is about.
     fn has_curves(&self) -> bool {
         self.sweeps.iter().any(|sweep| sweep.axis == Axis::InFlight)
+    }
+
+    /// The tables of bad days with what no application should see, and every figure of each day.
+    fn bad_days(&self) -> Markup {
+        let grid = |sheet: &Sheet| {
+            let column = |at: usize| (html! { (sheet.heading(at)) }, "num".to_owned());
+            html! { h2 { (sheet.title) } (sections::grid(&sheet.title, sheet, column, |_| None)) }
+        };
+        let mut notes = Notes::default();
+        let every = faults::every_figure(self.analysis, &mut notes);
+        let set = |part: &Part| match part {
+            Part::Title(text) => html! { h3 { (text) } },
+            Part::Text(text) => html! { p { (text) } },
+            Part::List(sentences) => html! { ul.remarks { @for one in sentences { li { (sections::words(one)) } } } },
+            Part::Sheet(sheet) => grid(sheet),
+            _ => html! {},
+        };
+        html! {
+            section { @for part in &faults::compact(self.analysis) { (set(part)) } }
+            details.more {
+                summary { "Every figure of each day" }
+                @for part in &every { (set(part)) }
+                ol.remarks { @for note in &notes.0 { li { (sections::words(note)) } } }
+            }
+        }
     }
 
     /// What the sweeps come to, then the curves of each with its points.

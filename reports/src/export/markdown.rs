@@ -28,7 +28,7 @@ impl Exporter for Markdown {
         parts.extend(tables(analysis, &sweeps));
         let every_point = || Part::Folded("Every point", sweep::every_point(analysis.run, &sweeps));
         parts.extend((!sweeps.is_empty()).then(every_point));
-        parts.push(Part::Folded("Every column", document.wide()));
+        parts.push(Part::Folded("Every column", document.wide(analysis)));
         parts.push(Part::Folded("Notes: how it was measured", document.about()));
         Ok(out.write_all(markdown(&parts).as_bytes())?)
     }

@@ -4,7 +4,7 @@ use super::document::trouble;
 use super::head::{sized, threads, title};
 use super::part::{Field, Head, Part, Sheet, Short, TableRow};
 use super::releases::releases;
-use super::sweep;
+use super::{faults, sweep};
 use crate::measure::{CPU_PER_STATEMENT, PEAK_RSS, SERVER_CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT};
 use crate::quantity::{decimals, fixed, mebibytes, rate, three_digits};
 use crate::row::comparable;
@@ -119,8 +119,11 @@ pub(crate) fn found(analysis: &Analysis) -> impl Iterator<Item = Part> {
     findings.chain(analysis.worths().into_iter().map(Part::Text))
 }
 
-/// The compact tables of sweeps, or the short tables.
+/// The table of bad days, the compact tables of sweeps, or the short tables.
 pub(crate) fn tables(analysis: &Analysis, sweeps: &[Sweep]) -> Vec<Part> {
+    if analysis.run.plan.faults {
+        return faults::compact(analysis);
+    }
     let compact = sweep::compact(analysis.run, sweeps);
     let is_short = compact.is_empty() && !analysis.run.plan.exact;
     let short = is_short.then(|| Part::Short(Short::of(analysis)));

@@ -63,7 +63,7 @@ impl Exporter for Table {
         parts.extend(tables(analysis, &sweeps));
         let mut document = Document::of(analysis);
         if look.wide && sweeps.is_empty() {
-            parts.extend(document.wide());
+            parts.extend(document.wide(analysis));
             parts.extend((run.contenders.len() == 1).then(|| story(analysis, look.width)).into_iter().flatten());
         } else if look.wide {
             parts.extend(sweep::every_point(run, &sweeps));

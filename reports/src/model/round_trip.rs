@@ -203,6 +203,7 @@ fn plan() -> impl Strategy<Value = PlanInfo> {
                 named,
                 releases,
                 exact,
+                faults: !exact,
                 reference,
                 serve_arguments,
                 stall_ms,

@@ -262,6 +262,9 @@ pub struct PlanInfo {
     /// Whether only counts were wanted: times of the timing cells are kept and not shown.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub exact: bool,
+    /// Whether each scenario is a bad day: its statements start at the rate, and errors and differences of counts are figures.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub faults: bool,
     /// The id of the contender that ratios are taken against; absent if there is none.
     pub reference: Option<String>,
     /// Further arguments of the embedded cluster, for example `--answers each`.

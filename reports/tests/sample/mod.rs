@@ -50,6 +50,7 @@ pub fn run() -> (Run, Vec<Cell>) {
             named: false,
             releases: Vec::new(),
             exact: false,
+            faults: false,
             reference: None,
             serve_arguments: Vec::new(),
             stall_ms: None,

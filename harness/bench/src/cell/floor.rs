@@ -52,7 +52,8 @@ impl Setup<'_> {
 
     /// Reads a sample of the rows back that the contender wrote.
     pub(super) fn read_back(&self, served: &mut Served<'_>, exits: &mut Vec<String>) -> Result<ReadBack, CellFailure> {
-        let none = |why: &str| Ok(ReadBack { measure: Measure::unavailable(why), wrong: 0, doubt: None });
+        let none =
+            |why: &str| Ok(ReadBack { measure: Measure::unavailable(why), wrong: 0, tickets: None, doubt: None });
         if let (Served::Nobody, Err(why)) = (&*served, served.processes()) {
             return none(&why);
         }
@@ -70,7 +71,12 @@ impl Setup<'_> {
             Err(failure) => {
                 let why = format!("The inserted rows could not be read back by floor: {failure}");
                 let why = self.bench.redaction.apply(&why);
-                Ok(ReadBack { measure: Measure::unavailable(why.clone()), wrong: u64::MAX, doubt: Some(why) })
+                Ok(ReadBack {
+                    measure: Measure::unavailable(why.clone()),
+                    wrong: u64::MAX,
+                    tickets: None,
+                    doubt: Some(why),
+                })
             }
         }
     }

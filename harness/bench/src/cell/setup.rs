@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use cqldyno_driver_api::{Settings, Tls};
-use cqldyno_protocol::{Job, Mode, Runtime, tickets};
+use cqldyno_protocol::{Job, Mode, Runtime, Trace, tickets};
 use cqldyno_reports::{Cell, Pass, Role};
 use cqldyno_scenarios::{Operation, Permutation, Scenario, Workload};
 use cqldyno_script::Time;
@@ -18,6 +18,7 @@ use super::keyspaces::suffix;
 use super::loaded::Loaded;
 use super::served::Served;
 use super::{CellBench, CellContext, Stage, TURNS_LOG};
+use crate::judge::bad_day::PATIENCE;
 use crate::plan::estimate::{FLOOR_CONCURRENCY, delay};
 use crate::plan::pass::{Load, Shape};
 use crate::plan::placement::Placement;
@@ -204,7 +205,7 @@ impl<'a> Setup<'a> {
             settings: own.settings,
             options: self.introduced.contender.options.clone(),
             progress_ms: PROGRESS_MS,
-            trace: None,
+            trace: (plan.faults && mode != Mode::Load).then_some(Trace { patience_ms: PATIENCE.as_millis() as u64 }),
         }
     }
 

@@ -5,7 +5,7 @@ use std::thread::{Builder, JoinHandle, sleep};
 use std::time::{Duration, Instant, SystemTime};
 
 use cqldyno_driver_api::Settings;
-use cqldyno_meter::{Asleep, Attachment, Outcome, Seen, Window, cpu_disagreement, process_cpu_ns};
+use cqldyno_meter::{Asleep, Attachment, BadDay, Outcome, Seen, Window, cpu_disagreement, process_cpu_ns};
 use cqldyno_protocol::{Done, End, Ready, Steady};
 use cqldyno_reports::{Cell, Pass, Series, Setting, sentence};
 use cqldyno_script::Played;
@@ -20,7 +20,7 @@ use crate::judge::latency::Latencies;
 use crate::judge::readings::{
     below_concurrency, errors, measure, read, reads, routes, utilisation, window_of, worked_asleep, worked_beside,
 };
-use crate::judge::{Evidence, ReadBack, script};
+use crate::judge::{Evidence, ReadBack, bad_day, script};
 use crate::plan::pass::Shape;
 use crate::process::failure::CellFailure;
 use crate::process::introduction::setting;
@@ -28,6 +28,7 @@ use crate::process::worker::Worker;
 use crate::record::folder::file_stem;
 
 const READ_BACK: &str = "read_back";
+const NOT_ALL_READ: &str = "floor could not read every row.";
 
 /// What a worker uses for so long after the end of a turn belongs to the turn.
 const TAIL: Duration = Duration::from_millis(100);
@@ -316,7 +317,7 @@ impl Waiting<'_> {
 
     /// The figures of a turn after which others follow, and what voids them.
     pub(super) fn judge(&self, cell: Cell, mut turn: Turn) -> Cell {
-        let (cell, outcome) = self.setup.figures(Cell { more: true, ..cell }, &mut turn);
+        let (cell, outcome) = self.setup.figures(Cell { more: true, ..cell }, &mut turn, None);
         self.setup.judged(cell, turn, outcome, &self.ready, &self.served, None)
     }
 
@@ -334,7 +335,8 @@ impl Waiting<'_> {
             whole,
         } = self;
         exits.extend(worker.finish());
-        let (cell, outcome) = setup.figures(cell, &mut turn);
+        let mut read_back = setup.read_back(&mut served, &mut exits)?;
+        let (cell, outcome) = setup.figures(cell, &mut turn, Some(&read_back));
         drop((attachments, idle_attachments));
         let voids = match whole.began {
             Some((before, clock)) if whole.turns > 1 => {
@@ -349,11 +351,12 @@ impl Waiting<'_> {
             }
             _ => Vec::new(),
         };
-        let mut read_back = setup.read_back(&mut served, &mut exits)?;
         let script = &setup.scenario.script;
         exits.extend(script::told(script, &whole.played, whole.opened, &whole.done));
         // Rows of statements that the script made fail may be missing.
         exits.extend(read_back.excused(script::slack(script, &whole.played, &whole.done)));
+        // Rows that are missing are figures of a bad day.
+        read_back.doubt = read_back.doubt.filter(|_| read_back.tickets.is_none());
         // Of an idle span that was asked for there is a figure.
         exits.extend(worked_asleep(whole.asleep, whole.cpu_us).filter(|_| setup.idle().is_none()));
         exits.extend(worked_beside(whole.beside_us, whole.cpu_us, whole.turns));
@@ -368,7 +371,8 @@ fn since_us(was_ns: Option<u64>, is_ns: Option<u64>) -> Option<u64> {
 }
 
 impl Setup<'_> {
-    fn figures(&self, cell: Cell, turn: &mut Turn) -> (Cell, Outcome) {
+    /// With what floor read back if it was the worker's last turn.
+    fn figures(&self, cell: Cell, turn: &mut Turn, read_back: Option<&ReadBack>) -> (Cell, Outcome) {
         let seen = std::mem::take(&mut turn.seen);
         let Turn { tickets, began, asleep, idle, left_open, tail_us, end, done, counted, connections, .. } = &*turn;
         let tag = cell.round.map(|_| self.tag(&cell));
@@ -377,6 +381,7 @@ impl Setup<'_> {
         // What a script leads to are requests and connections, as other operations have them.
         let operated = rows(&self.scenario, &self.workload, tickets.clone(), done)
             .or_else(|| (!self.scenario.script.is_empty()).then_some(done.issued));
+        let counted_in_window = counted;
         let counted = counted.clone().map(|counted| match idle {
             Some(idle) => counted.with_idle(idle),
             None => counted,
@@ -384,13 +389,30 @@ impl Setup<'_> {
         let nodes = self.bench.context.plan.ring(None).nodes();
         let told = window_of(end, done, &counted, connections, operated, nodes);
         let (sessions, left_open) = (sessions(&self.scenario, done), *left_open);
-        let window =
-            Window { latencies: latencies.told, asleep: *asleep, tail_us: *tail_us, sessions, left_open, ..told };
+        let bad_day = self.bad_day(done, counted_in_window, read_back);
+        let window = Window {
+            bad_day,
+            latencies: latencies.told,
+            asleep: *asleep,
+            tail_us: *tail_us,
+            sessions,
+            left_open,
+            ..told
+        };
         let mut outcome = read(seen, &window);
         outcome.findings.extend(unread);
         outcome.files.extend(latencies.log);
         let started = cell.round.and_then(|_| (*began).try_into().ok()).unwrap_or(cell.started);
         (Cell { started, latency: latencies.driver, ..cell }, outcome)
+    }
+
+    /// What became of single statements, if it is a bad day.
+    fn bad_day(&self, done: &Done, counted: &Result<Counted, String>, read_back: Option<&ReadBack>) -> Option<BadDay> {
+        let Shape::AtRate(rate) = self.load.shape else { return None };
+        let read_back = read_back.filter(|_| self.bench.context.plan.faults)?;
+        let why = || read_back.measure.reason().unwrap_or(NOT_ALL_READ).to_owned();
+        let wrong = read_back.tickets.as_ref().ok_or_else(why);
+        Some(bad_day::of((&self.scenario, &self.workload), rate, done, counted, wrong))
     }
 
     fn tag(&self, cell: &Cell) -> String {
@@ -422,6 +444,7 @@ impl Setup<'_> {
             asked,
             done,
             wall_ns,
+            is_bad_day: self.bench.context.plan.faults,
             counted: counted.as_ref().ok(),
             connections: connections.as_ref().ok().filter(|_| is_asked).map(|found| (*found, due, nodes)),
         }

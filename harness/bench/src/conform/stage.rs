@@ -108,6 +108,7 @@ impl Stage {
         due: usize,
     ) -> Vec<String> {
         let evidence = Evidence {
+            is_bad_day: false,
             scenario: &self.scenario,
             workload: &self.workload,
             load: &self.load,

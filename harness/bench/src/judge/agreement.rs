@@ -96,6 +96,8 @@ pub struct Counted {
     pub played: Vec<Played>,
     /// ERROR answers of a cluster that plays a script: what it refuses may be sent again.
     pub refused: u64,
+    /// EXECUTEs of the scenario that the script had refused, so that they are in no other count.
+    pub executes_refused: u64,
     /// CPU time of the server, nanoseconds.
     pub cpu_ns: u64,
     /// How it read these connections.
@@ -180,6 +182,11 @@ impl Counted {
         let prepared = |at: &Snapshot| at.opcodes.get("PREPARE").copied().unwrap_or(0);
         let has_script = !scenario.script.is_empty();
         let refused = |at: &Snapshot| if has_script { at.errors.values().sum::<u64>() } else { 0 };
+        let executes_refused = |at: &Snapshot| -> u64 {
+            let of_scenario = at.executes_refused.iter().filter(|(id, _)| by_text.contains_key(text_of(at, id)));
+            of_scenario.map(|(_, count)| count).sum()
+        };
+        let executes_refused = executes_refused(after).saturating_sub(executes_refused(before));
         let cpu_ns = |at: &Snapshot| (at.cpu_user_us + at.cpu_sys_us) * 1_000;
         let requests = after.frames.saturating_sub(before.frames);
         let executes: u64 = by_text.values().sum();
@@ -216,6 +223,7 @@ impl Counted {
             prepared: prepared(after).saturating_sub(prepared(before)),
             played: Vec::new(),
             refused: refused(after).saturating_sub(refused(before)),
+            executes_refused,
             cpu_ns: cpu_ns(after).saturating_sub(cpu_ns(before)),
             reads,
         }

@@ -64,6 +64,7 @@ pub(crate) fn window_of(
         latencies: None,
         asleep: None,
         tail_us: 0,
+        bad_day: None,
     }
 }
 

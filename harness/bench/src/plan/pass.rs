@@ -146,7 +146,12 @@ pub(crate) fn kind(pass: Pass) -> PassKind {
             about: "time, and what can be read beside it without a cost",
             headline: (CPU_PER_STATEMENT, "us of CPU time per statement"),
             probe: || Ok(()),
-            steps: |plan| vec![Step::new("taking time", plan, plan.count)],
+            steps: |plan| {
+                let step = Step::new("taking time", plan, plan.count);
+                let Some(rate) = plan.rate.filter(|_| plan.faults) else { return vec![step] };
+                let cost = Cost { seconds: plan.count as f64 / rate.max(1) as f64, factor: 1.0 };
+                vec![Step { load: Load { shape: Shape::AtRate(rate), ..step.load }, cost, ..step }]
+            },
         },
         Pass::Counting => PassKind {
             about: "system calls, all together",

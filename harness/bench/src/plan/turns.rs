@@ -37,6 +37,8 @@ const SLOWER: f64 = 2.0;
 /// What a row takes in an embedded node besides its values, and what a worker and its node take besides rows, in bytes.
 const ROW_BYTES: u64 = 32;
 const CONTENDER_BYTES: u64 = 64 << 20;
+/// Why contenders live one after the other on bad days.
+const BAD_DAYS: &str = "On bad days contenders live one after the other, so that none has the day of another.";
 
 impl Plan {
     /// As many generations as there is time for, with turns of `count` statements, or of as many as a round has time for.
@@ -103,6 +105,10 @@ impl Plan {
     /// The plan with the scenarios whose contenders live one after the other. All do where the worker `without_turns` takes part, and
     /// those whose contenders together need more than so many bytes of memory.
     pub(crate) fn with_apart(self, without_turns: Option<&str>, memory_bytes: Option<u64>) -> Plan {
+        if self.faults {
+            let all = self.scenarios.iter().map(|one| (one.label(), BAD_DAYS.to_owned()));
+            return Plan { apart: Some(all.collect()), ..self };
+        }
         let why = |one: &Scenario| {
             let why = without_turns
                 .map(|label| format!("the worker of {label} takes no turns"))

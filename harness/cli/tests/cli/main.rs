@@ -17,6 +17,8 @@ mod conform;
 #[cfg(test)]
 mod encrypted;
 #[cfg(test)]
+mod faults;
+#[cfg(test)]
 mod features;
 #[cfg(test)]
 mod gocql;

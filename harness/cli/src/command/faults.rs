@@ -1,0 +1,239 @@
+//! `cqldyno faults`: what an application sees of each driver on bad days.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use cqldyno_bench::{Arrangement, Contender, Deadlines, PATIENCE, Plan, Programs, run as carry_out};
+use cqldyno_scenarios::{Scenario, builtin_toml, day, days, suggestion};
+
+use crate::count::{Limit, count, duration, or_none};
+use crate::format::Shown;
+use crate::heading::{OUTPUT, SETUP, SIZE, WHAT};
+use crate::known::Known;
+use crate::names::drivers;
+use crate::nodes::Nodes;
+use crate::outcome::{Outcome, usage};
+use crate::plan::{blocks, contender, milliseconds};
+use crate::repetition::quoted;
+use crate::terminal::look;
+use crate::trial::{conduct, show};
+
+/// Statements in flight at most: those that wait for a node that does not answer.
+const CONCURRENCY: u64 = 2_048;
+const WARMUP: u64 = 2_000;
+/// Without a sign of life for so long after its patience has ended, a worker is ended.
+const STALL: Duration = Duration::from_secs(30);
+/// Nodes unless others are asked for: as many as the days have replicas.
+const NODES: [&str; 2] = ["--nodes", "3"];
+const OWN_DEFAULTS: &str = "+settings=default";
+
+const EXAMPLES: &str = "\
+Examples:
+  cqldyno faults                               all drivers, all days: 8 minutes
+  cqldyno faults scylla --day node-stopped     one driver on one day
+  cqldyno scenarios node-stopped >mine.toml    a day to start from
+  cqldyno faults --day mine.toml --wide        your own, every figure
+
+Statements start at a rate, whatever the answers do. Half of them insert rows,
+and floor reads every row back afterwards. Errors are figures here.
+
+Exit codes: 0 done, 1 a driver failed, had wrong rows or is missing, 2 wrong
+usage, 130 Ctrl-C.";
+
+/// Show what an application sees of each driver on bad days
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// Drivers, such as scylla@1.8.0 [default: scylla, cdrs-tokio, cassandra-cpp, gocql]
+    #[arg(value_name = "DRIVER", value_parser = Known(drivers::names), hide_possible_values = true)]
+    contender: Vec<String>,
+    /// Days, or TOML files [default: all]
+    ///
+    /// calm, closed, half-closed, node-stopped, errors, no-answer, late-answer, slow-node, forgotten, events, control-lost. A file has
+    /// `name`, `about` and [[script]] steps (scenarios/SCRIPT.md); with statements it is a scenario.
+    #[arg(long, value_name = "NAME|FILE,...", value_delimiter = ',', help_heading = WHAT)]
+    #[arg(value_parser = Known(names), hide_possible_values = true)]
+    day: Vec<String>,
+    /// equal, default, or both for two tables
+    ///
+    /// `equal`: one time limit and no retries. `default`: as in each driver's first documented example.
+    #[arg(long, value_name = "HOW,...", value_delimiter = ',', default_value = "equal", help_heading = WHAT)]
+    #[arg(value_parser = PossibleValuesParser::new(["equal", "default"]).map(|how| how == "default"), hide_possible_values = true)]
+    settings: Vec<bool>,
+    /// Statements that start per second
+    #[arg(long, value_name = "N", value_parser = count, default_value = "2000", help_heading = SIZE)]
+    rate: u64,
+    /// How long statements start
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "6s", help_heading = SIZE)]
+    lasts: Duration,
+    /// How often every day comes; tables have medians
+    #[arg(long, value_name = "N", value_parser = blocks, default_value = "1", help_heading = SIZE)]
+    blocks: u32,
+    #[command(flatten)]
+    nodes: Nodes,
+    /// Shards of each embedded node, with ScyllaDB's sharding extension [default: without it]
+    #[arg(long, value_name = "N", value_parser = count, help_heading = SETUP)]
+    shards: Option<u64>,
+    /// The driver's own time limit per statement with equal settings, or `none`
+    #[arg(long, value_name = "TIME|none", value_parser = or_none(milliseconds), default_value = "500ms", help_heading = SETUP)]
+    request_timeout: Limit<u64>,
+    /// Runtime: current or multi:N
+    #[arg(long, value_name = "NAME", value_parser = str::parse::<Arrangement>, default_value = "multi:2", help_heading = SETUP)]
+    arrangement: Arrangement,
+    /// Folder of the run [default: cqldyno-runs/TIME]
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    shown: Shown,
+    /// Only errors and failures on standard error
+    #[arg(short, long, help_heading = OUTPUT)]
+    quiet: bool,
+}
+
+fn names() -> Vec<String> {
+    days().into_iter().map(|day| day.name).collect()
+}
+
+pub fn run(arguments: &Arguments) -> Result<Outcome> {
+    let programs = Programs::find().context("the program does not know where it lies")?;
+    let plan = plan(arguments, &programs)?;
+    let mut finished = conduct(arguments.quiet, |progress, cancel| carry_out(&plan, &programs, progress, cancel))?;
+    finished.run.command = Some(command(arguments));
+    show(&finished, arguments.shown.format, look(&arguments.shown.detail), arguments.quiet, true)
+}
+
+fn plan(arguments: &Arguments, programs: &Programs) -> Result<Plan> {
+    let usual = ["scylla", "cdrs-tokio", "cassandra-cpp", "gocql"].map(str::to_owned);
+    let named = if arguments.contender.is_empty() { &usual[..] } else { &arguments.contender };
+    let with = |is_default: &bool| {
+        let ending = if *is_default { OWN_DEFAULTS } else { "" };
+        named.iter().map(move |name| format!("{name}{ending}"))
+    };
+    let contenders: Vec<Contender> =
+        arguments.settings.iter().flat_map(with).map(|name| contender(&name, programs)).collect::<Result<_>>()?;
+    let days = match arguments.day.as_slice() {
+        [] => days(),
+        named => named.iter().map(|name| find(name)).collect::<Result<_>>()?,
+    };
+    let count = (arguments.rate as f64 * arguments.lasts.as_secs_f64()).ceil() as u64;
+    let mut plan = Plan::new(contenders, days);
+    (plan.arrangements, plan.out) = (vec![arguments.arrangement], arguments.out.clone());
+    plan.deadlines = Deadlines { stall: PATIENCE + STALL, ..plan.deadlines };
+    arguments.nodes.topology(arguments.shards)?;
+    let own = arguments.nodes.arguments(arguments.shards);
+    let usual = if own.iter().any(|word| word == NODES[0]) { &[][..] } else { &NODES };
+    plan.serve_arguments = usual.iter().map(|word| (*word).to_owned()).chain(own).collect();
+    plan.connections = arguments.shards.unwrap_or(1);
+    (plan.faults, plan.named, plan.rate) = (true, true, Some(arguments.rate));
+    (plan.concurrency, plan.warmup, plan.request_timeout_ms) = (CONCURRENCY, WARMUP, arguments.request_timeout.0);
+    plan.passes.clear();
+    Ok(plan.with_blocks(arguments.blocks, count))
+}
+
+/// The day of that name, or the one in the TOML file of that path.
+fn find(name: &str) -> Result<Scenario> {
+    let all = days();
+    if let Some(known) = all.iter().find(|day| day.name == name) {
+        return Ok(known.clone());
+    }
+    if !(name.contains('/') || name.ends_with(".toml")) {
+        let is_scenario = builtin_toml(name).is_some();
+        let known = names();
+        let meant = suggestion(name, known.iter().map(String::as_str));
+        let also = if is_scenario { " It is the name of a scenario, which `compare` runs." } else { "" };
+        return Err(usage(format!(
+            "there is no day {name:?}: there are {}, and any TOML file by its path, for example ./mine.toml.{also}{meant}",
+            known.join(", ")
+        )));
+    }
+    let text = std::fs::read_to_string(name)
+        .map_err(|error| usage(format!("the day {name} cannot be read: {error}; give the path of a TOML file")))?;
+    day(&text, name).map_err(usage)
+}
+
+/// The command that asks for the same days again.
+fn command(arguments: &Arguments) -> String {
+    let Arguments {
+        contender, day, settings, rate, lasts, blocks, nodes, shards, request_timeout, arrangement, ..
+    } = arguments;
+    let settings: Vec<&str> = settings.iter().map(|own| if *own { "default" } else { "equal" }).collect();
+    let time = request_timeout.0.map_or("none".to_owned(), |ms| format!("{ms}ms"));
+    let flags = [
+        ("--day", day.join(",")),
+        ("--settings", settings.join(",")),
+        ("--rate", rate.to_string()),
+        ("--lasts", format!("{}ms", lasts.as_millis())),
+        ("--blocks", blocks.to_string()),
+        ("--request-timeout", time),
+        ("--arrangement", arrangement.to_string()),
+    ];
+    let flags =
+        flags.into_iter().filter(|(_, value)| !value.is_empty()).flat_map(|(flag, value)| [flag.to_owned(), value]);
+    let words: Vec<String> =
+        contender.iter().cloned().chain(flags).chain(nodes.arguments(*shards)).map(|word| quoted(&word)).collect();
+    format!("cqldyno faults {}", words.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::arguments::{self, Command};
+
+    fn read(words: &[&str]) -> Arguments {
+        let line = ["cqldyno", "faults"].iter().chain(words);
+        match arguments::Arguments::try_parse_from(line).unwrap().command {
+            Command::Faults(arguments) => arguments,
+            _ => unreachable!(),
+        }
+    }
+
+    fn planned(words: &[&str]) -> Result<Plan> {
+        plan(&read(words), &Programs::find().unwrap())
+    }
+
+    #[test]
+    fn all_days_run_at_the_rate_on_three_nodes_with_a_time_limit() {
+        let plan = planned(&[]).unwrap();
+        assert_eq!((plan.contenders.len(), plan.scenarios.len(), plan.blocks, plan.count), (4, 11, 1, 12_000));
+        assert_eq!((plan.rate, plan.request_timeout_ms, plan.faults), (Some(2_000), Some(500), true));
+        assert_eq!(plan.serve_arguments, ["--nodes", "3"]);
+        assert!(plan.deadlines.stall > PATIENCE && plan.passes.is_empty() && plan.noise_share.is_none());
+    }
+
+    #[test]
+    fn both_settings_are_contenders_of_one_run() {
+        let plan = planned(&["scylla", "gocql", "--settings", "equal,default", "--day", "calm,errors"]).unwrap();
+        let ids: Vec<String> = plan.contenders.iter().map(ToString::to_string).collect();
+        assert_eq!(ids, ["scylla", "gocql", "scylla+settings=default", "gocql+settings=default"]);
+        assert_eq!(plan.scenarios.len(), 2);
+    }
+
+    #[test]
+    fn a_day_that_is_not_there_is_refused_with_those_that_are() {
+        let error = planned(&["--day", "eror"]).unwrap_err().to_string();
+        assert!(error.starts_with("there is no day \"eror\": there are calm, closed,"), "{error}");
+        let error = planned(&["--day", "writes"]).unwrap_err().to_string();
+        assert!(error.contains("It is the name of a scenario, which `compare` runs."), "{error}");
+        let error = planned(&["--day", "./nowhere.toml"]).unwrap_err().to_string();
+        assert!(error.starts_with("the day ./nowhere.toml cannot be read:"), "{error}");
+    }
+
+    #[test]
+    fn the_command_of_a_run_asks_for_it_again() {
+        let words = "scylla --day calm --lasts 1500ms --nodes 4 --shards 2 --settings default,equal";
+        let words: Vec<&str> = words.split(' ').collect();
+        let line = command(&read(&words));
+        let again = line.split(' ').skip(2).collect::<Vec<_>>();
+        assert_eq!(command(&read(&again)), line);
+        let (plan, same) = (planned(&words).unwrap(), planned(&again).unwrap());
+        assert_eq!(
+            (plan.count, plan.connections, plan.serve_arguments.join(" ")),
+            (3_000, 2, "--nodes 4 --shards 2".to_owned())
+        );
+        assert_eq!((plan.info, plan.contenders.len()), (same.info, same.contenders.len()));
+    }
+}
