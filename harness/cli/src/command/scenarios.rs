@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use cqldyno_reports::pair;
-use cqldyno_scenarios::{Scenario, builtin_toml, builtins, import};
+use cqldyno_scenarios::{Scenario, builtin_toml, builtins, days, import};
 
 use crate::names::scenarios;
 use crate::outcome::{Outcome, usage};
@@ -69,10 +69,11 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
             None => builtin_toml(name).ok_or_else(|| usage(scenarios::unprintable(name)))?.to_owned(),
         },
         (None, None) => {
-            let all = builtins();
-            let width = all.iter().map(|scenario| scenario.name.len()).max().unwrap_or(0);
+            let (all, days) = (builtins(), days());
+            let width = all.iter().chain(&days).map(|scenario| scenario.name.len()).max().unwrap_or(0);
             let line = |one: &Scenario| pair(&one.name, &one.about, width + 2, terminal::columns()) + "\n";
-            all.iter().map(line).collect()
+            let [all, days]: [String; 2] = [&all, &days].map(|some| some.iter().map(line).collect());
+            format!("{all}\nDays of `cqldyno faults`, on three nodes:\n{days}")
         }
     };
     print(&text)?;

@@ -29,6 +29,7 @@ fn scenarios_are_listed_and_printed_as_toml_that_can_be_run_again() {
     for name in names {
         assert!(text.lines().any(|line| line.starts_with(name)), "{text}");
     }
+    assert!(text.lines().any(|line| line.starts_with("node-stopped")), "days, too: {text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "in a pipe, too: {text}");
     let several = run(&["scenarios", "payload"]);
     assert_eq!(several.status.code(), Some(2));
