@@ -54,8 +54,8 @@ func (gocql) Describe() (worker.Info, error) {
 		Version:   version,
 		Libraries: []worker.Library{worker.Go()},
 		Capabilities: []string{
-			"request_timeout", "paging", "reprepare", "reconnect", "control_connection", "notices_close", "credentials", "tls", "batch",
-			"unprepared", "connect",
+			"request_timeout", "paging", "reprepare", "reconnect", "control_connection", "notices_close", "closes_sessions", "credentials",
+			"tls", "batch", "unprepared", "connect",
 		},
 		Caveats: []string{
 			"Go's garbage collector is in its CPU time and in its memory; `gogc` says how often it runs.",

@@ -25,6 +25,8 @@ pub enum Capability {
     ControlConnection,
     /// Notices that the server closed a connection: what is in flight there fails, and a control connection is opened again.
     NoticesClose,
+    /// Closes the connections of a session that is closed or dropped.
+    ClosesSessions,
     /// Logs in with user and password.
     Credentials,
     /// Encrypts its connections, verifies the nodes' certificates, and shows one of its own.
@@ -51,6 +53,7 @@ impl Capability {
             Capability::Reconnect,
             Capability::ControlConnection,
             Capability::NoticesClose,
+            Capability::ClosesSessions,
             Capability::Credentials,
             Capability::Batch,
             Capability::Unprepared,

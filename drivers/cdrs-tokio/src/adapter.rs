@@ -29,8 +29,10 @@ const LACKS: &[Capability] = &[
     #[cfg(all(since = "7.0", before = "8.1"))]
     Capability::NoticesClose,
     #[cfg(before = "8.1")]
-    Capability::Connect,
+    Capability::ClosesSessions,
 ];
+
+const LEAVES_OPEN: &str = "A session that is dropped leaves its connections open.";
 
 const CAVEATS: &[&str] = &[
     "It never skips the result's metadata, so its answers to a SELECT are longer.",
@@ -46,6 +48,8 @@ const CAVEATS: &[&str] = &[
     "If only its control connection breaks, it gives up every node that reports its broadcast port (Cassandra 4.0 and later).",
     #[cfg(all(since = "7.0", before = "8.1"))]
     "It does not notice that the server closed a connection.",
+    #[cfg(before = "8.1")]
+    LEAVES_OPEN,
     #[cfg(since = "8.1")]
     "If only its control connection breaks, it gives up every node that reports its broadcast port (Cassandra 4.0 and later), \
      until its control connection breaks again.",
@@ -59,7 +63,7 @@ const SINCE_8_1: [(u32, Capability, &str); 3] = [
         "Every error of the server breaks its connection, and for a while the driver finds no node.",
     ),
     (4, Capability::NoticesClose, "It does not notice that the server closed a connection."),
-    (9, Capability::Connect, "A session that is dropped leaves its connections open."),
+    (9, Capability::ClosesSessions, LEAVES_OPEN),
 ];
 
 /// The crate `cdrs-tokio`.

@@ -59,7 +59,7 @@ macro_rules! behaviour_suite {
             operations::a_batch_with_a_wrong_value_is_an_error_and_writes_nothing,
             operations::an_unprepared_statement_takes_values_and_gives_rows,
             operations::preparing_another_text_asks_the_server_each_time,
-            operations::sessions_made_and_closed_in_turn_leave_no_connection_open,
+            operations::sessions_made_and_closed_in_turn_leave_connections_open_as_declared,
             outages::a_slow_answer_is_waited_for_as_long_as_declared,
             outages::a_server_that_is_gone_gives_errors_until_it_is_back,
             outages::a_control_connection_that_breaks_alone_costs_the_session_as_declared,

@@ -17,7 +17,7 @@ adapter's range are built, too, and have not been tested.
 
 | word | what the release cannot do |
 | --- | --- |
-| Connect | open, use and close sessions again and again in one process |
+| ClosesSessions | close the connections of a session that is dropped |
 | ControlConnection | keep the session when only the control connection breaks |
 | NoticesClose | notice that the server closed a connection |
 | Reconnect | open a broken connection again |

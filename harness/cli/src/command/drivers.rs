@@ -221,6 +221,7 @@ fn words(capability: Capability) -> &'static str {
         Capability::Reconnect => "reconnect",
         Capability::ControlConnection => "survive a broken control connection",
         Capability::NoticesClose => "notice that the server closed a connection",
+        Capability::ClosesSessions => "close the connections of a closed session",
         Capability::Credentials => "log in",
         Capability::Tls => "encrypt with TLS",
         Capability::Offline => "run without a cluster",

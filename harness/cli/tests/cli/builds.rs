@@ -216,8 +216,9 @@ fn the_manifests_say_what_the_workers_lack_that_are_here() {
         let has = |name: &str| hello["driver"]["capabilities"].as_array().unwrap().contains(&name.into());
         let order = Order { driver: driver.to_owned(), ..Order::default() };
         let lacks = Builder::find(Path::new(CQLDYNO)).unwrap().lacks(&order).unwrap();
-        let all = ["request_timeout", "reprepare", "reconnect", "control_connection", "notices_close", "tls", "batch"];
-        let all = all.into_iter().chain(["unprepared", "prepare", "connect"]);
+        let all =
+            ["request_timeout", "reprepare", "reconnect", "control_connection", "notices_close", "closes_sessions"];
+        let all = all.into_iter().chain(["tls", "batch", "unprepared", "prepare", "connect"]);
         // The clients of ours declare for themselves.
         for name in all.filter(|_| !["floor", "noop"].contains(&driver)) {
             assert_eq!(!has(name), lacks.contains(name), "{driver}: {name}");
