@@ -77,7 +77,8 @@ pub(crate) fn differences<'a>(workers: impl IntoIterator<Item = (&'a str, &'a Bu
         values.sort_by_key(|(_, labels)| labels.len());
         let others =
             values.pop().filter(|(_, labels)| labels.len() > 1 || values.iter().all(|(_, one)| one.len() == 1));
-        let shown = |value: &str| if value.is_empty() { "unset" } else { value }.to_owned();
+        // Cargo puts U+001F between the compiler's flags.
+        let shown = |value: &str| if value.is_empty() { "unset".to_owned() } else { value.replace('\u{1f}', " ") };
         let mut said: Vec<String> =
             values.iter().map(|(value, labels)| format!("{} for {}", shown(value), labels.join(" and "))).collect();
         said.extend(others.map(|(value, labels)| match labels.as_slice() {
@@ -150,6 +151,11 @@ mod tests {
         );
         let both = differences([("A", &old), ("B", &new)]);
         assert_eq!(both[0], "The workers' builds differ: tokio is 1.44.2 for A, 1.54.0 for B.");
+        let flags = build("a", &["CARGO_ENCODED_RUSTFLAGS=--cfg\u{1f}tokio_unstable"]);
+        assert_eq!(
+            differences([("E", &flags), ("F", &build("a", &["CARGO_ENCODED_RUSTFLAGS="]))]),
+            ["The workers' builds differ: CARGO_ENCODED_RUSTFLAGS is unset for F, --cfg tokio_unstable for E."]
+        );
         assert_eq!(differences([("B", &new), ("C", &new), ("D", &build("", &[]))]), [""; 0]);
     }
 }
