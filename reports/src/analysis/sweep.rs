@@ -158,21 +158,22 @@ impl<'a> Sweep<'a> {
     fn across(axis: Axis, lines: &[Sweep<'a>]) -> Vec<Sweep<'a>> {
         let at = |line: &Sweep| line.over.iter().find(|(own, _)| *own == axis).map(|(_, at)| *at);
         let others = |line: &Sweep| line.over.iter().copied().filter(|(own, _)| *own != axis).collect::<Vec<_>>();
-        let across = |(over, lines): (Vec<(Axis, u64)>, Vec<(u64, &Sweep<'a>)>)| {
-            let (_, first) = lines.first()?;
+        let numbered = lines.iter().filter(|line| at(line).is_some());
+        let mut sweeps = Vec::new();
+        for (over, lines) in grouped(numbered.map(|line| (others(line), line))) {
+            let Some(first) = lines.first() else { continue };
             let best = |nth: usize| {
-                let of = |(at, line): &(u64, &Sweep)| {
+                let of = |line: &&Sweep| {
                     let best = line.curves[nth].most().or(line.curves[nth].points.first())?;
-                    Some(SweptPoint { at: *at, ..best.clone() })
+                    Some(SweptPoint { at: at(line)?, ..best.clone() })
                 };
                 lines.iter().filter_map(of).collect()
             };
             let curves = first.curves.iter().enumerate();
             let curves = curves.map(|(nth, one)| Swept { contender: one.contender, points: best(nth) }).collect();
-            Some(Sweep { of: first.of.clone(), axis, over, on: first.on.clone(), curves })
-        };
-        let numbered = lines.iter().filter_map(|line| Some((others(line), (at(line)?, line))));
-        grouped(numbered).into_iter().filter_map(across).collect()
+            sweeps.push(Sweep { of: first.of.clone(), axis, over, on: first.on.clone(), curves });
+        }
+        sweeps
     }
 
     fn has_several(&self) -> bool {
