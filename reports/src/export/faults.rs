@@ -52,10 +52,12 @@ pub(crate) fn every_figure(analysis: &Analysis, notes: &mut Notes) -> Vec<Part> 
             let mut fields =
                 vec![why_none(analysis, place, one).unwrap_or_else(|| Field::of(short_count(failed(&cells) as u64)))];
             fields.extend(FIGURES.iter().map(|(id, _)| one_figure(&cells, id, notes)));
+            fields.push(Field::of(slowest(&cells).map_or("-".to_owned(), three_digits)));
             TableRow::of(&one.label, fields)
         };
         let rows: Vec<TableRow> = shown(analysis).map(row).collect();
-        let columns = std::iter::once("failed").chain(FIGURES.iter().map(|(_, heading)| *heading));
+        let columns = FIGURES.iter().map(|(_, heading)| *heading);
+        let columns = std::iter::once("failed").chain(columns).chain(["p99 ms"]);
         parts.push(Part::Title(plain(&place.scenario.name)));
         parts.push(Part::Text(plain(&place.scenario.about)));
         parts.push(Part::Sheet(Sheet::of("", "contender", columns, vec![rows])));
@@ -86,6 +88,12 @@ fn of(cells: &[&Cell], id: &str) -> Option<f64> {
 fn failed(cells: &[&Cell]) -> f64 {
     let each = cells.iter().map(|cell| cell.errors() as f64 + cell.get("unanswered").unwrap_or(0.0));
     median(&mut each.collect::<Vec<_>>()).unwrap_or(0.0)
+}
+
+/// The time within which 99 % of the statements were answered, in milliseconds: the median of the generations.
+fn slowest(cells: &[&Cell]) -> Option<f64> {
+    let each = cells.iter().filter_map(|cell| Some(cell.latency.as_ref()?.p99_us / 1_000.0));
+    median(&mut each.collect::<Vec<_>>())
 }
 
 /// Why the contender has no figures on that day.
