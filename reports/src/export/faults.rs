@@ -2,7 +2,7 @@
 
 use super::part::{Field, Notes, Part, Sheet, TableRow};
 use crate::measure::CPU_PER_STATEMENT;
-use crate::quantity::{figure, short_count, three_digits, whole};
+use crate::quantity::{figure, three_digits, whole};
 use crate::text::{count, list, plain};
 use crate::{Analysis, Cell, Contender, Pass, Place, Unit, median, short};
 
@@ -49,8 +49,7 @@ pub(crate) fn every_figure(analysis: &Analysis, notes: &mut Notes) -> Vec<Part> 
     for place in analysis.places() {
         let row = |one: &'_ Contender| {
             let cells = cells(analysis, place, one);
-            let mut fields =
-                vec![why_none(analysis, place, one).unwrap_or_else(|| Field::of(short_count(failed(&cells) as u64)))];
+            let mut fields = vec![why_none(analysis, place, one).unwrap_or_else(|| Field::of(whole(failed(&cells))))];
             fields.extend(FIGURES.iter().map(|(id, _)| one_figure(&cells, id, notes)));
             fields.push(Field::of(slowest(&cells).map_or("-".to_owned(), three_digits)));
             TableRow::of(&one.label, fields)
