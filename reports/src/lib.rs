@@ -10,7 +10,7 @@
 //! - `analysis`: `bottleneck`, `row`, `band`, `cut_short`, `comparison`, `conditions`, `rounds`, `summary`, `analysis`
 //! - `analysis`: `short_label`, `judge`, `cross_check`, `ranking`, `findings`, `further`, `combined`, `explain`, `sweep`
 //! - `analysis`: `conclude`, `servers`, `check`, `history`
-//! - `export`: `part`, `exporter`, `column`, `head`, `document`, `sheets`, `chart`, `history`, `releases`, `sweep`, `short`
+//! - `export`: `part`, `exporter`, `column`, `head`, `faults`, `document`, `sheets`, `chart`, `history`, `releases`, `sweep`, `short`
 //! - `export`: `side_by_side`, `story`, `table`, `markdown`, `check`, `csv`, `json`, `time`, `live`, `html`, `published`, `export`
 
 // The sample is shared with the tests outside this crate, which name it so.

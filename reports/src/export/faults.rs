@@ -233,7 +233,10 @@ mod tests {
         bad.measures.insert("unanswered".to_owned(), Measure::value(3.0, Unit::Count));
         bad.measures.insert("below_rate".to_owned(), Measure::unavailable("It was not back."));
         let text = shown::table(&run, &cells, shown::at(80));
-        assert!(text.starts_with("500k statements per day at 2,000 per second on multi:2;"), "{text}");
+        assert!(
+            text.starts_with("500k statements per day at 2,000 per second on multi:2, time limit 30000 ms;"),
+            "{text}"
+        );
         let line = |at: usize| text.lines().filter(|line| line.starts_with("reads")).nth(at).unwrap().to_owned();
         let wide = shown::wide(&run, &cells, 120);
         assert!(line(0).contains("20 / 0.31 s") && line(1).contains("0 / 0.31 s"), "{text}");

@@ -69,7 +69,7 @@ fn a_day_that_is_not_there_or_wrong_is_refused_before_anything_runs() {
         refused(&["faults", "scylla", "--day", file.to_str().unwrap()])
     };
     let said = refused(DAY.replace("one_in = 20", "one_in = 0"));
-    assert!(said.contains("one_in of the step drop is 0"), "{said}");
+    assert!(said.contains("line 16, column 10: one_in is 0, which is out of its range"), "{said}");
     let said = refused(DAY.replace("after = 100", "after = 100\nnode = 7"));
     assert!(said.contains("names node 7, and the embedded cluster has 3"), "{said}");
 }
