@@ -46,9 +46,9 @@ pub fn defaults() -> Vec<Scenario> {
     builtins().into_iter().take(DEFAULTS).collect()
 }
 
-/// The built-in scenario or day of that name.
+/// The built-in scenario of that name.
 pub fn builtin(name: &str) -> Option<Scenario> {
-    builtins().into_iter().chain(days()).find(|scenario| scenario.name == name)
+    builtins().into_iter().find(|scenario| scenario.name == name)
 }
 
 /// The days of `cqldyno faults`, in the order in which they are shown.
@@ -64,7 +64,7 @@ pub fn days() -> Vec<Scenario> {
 pub fn day(text: &str, origin: &str) -> Result<Scenario, ScenarioError> {
     let lines: Vec<&str> = text.lines().collect();
     let begins = |line: &&str, what: &str| line.trim_start().starts_with(what);
-    if lines.iter().any(|line| begins(line, "[[statement]]") || begins(line, "schema")) {
+    if lines.iter().any(|line| begins(line, "[[statement]]") || begins(line, "schema =")) {
         return Scenario::from_toml(text, origin);
     }
     let (schema, statements) = OF_DAYS.split_once('\n').unwrap_or((OF_DAYS, ""));

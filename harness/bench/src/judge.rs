@@ -40,7 +40,9 @@ impl Evidence<'_> {
     pub(crate) fn voids(&self) -> Vec<String> {
         let Evidence { scenario, done, .. } = *self;
         if self.is_bad_day {
-            return not_paced(done, self.load.shape).into_iter().chain(bad_day::voids(done)).collect();
+            // Without any answer a worker tells of no rate.
+            let unpaced = not_paced(done, self.load.shape).filter(|_| done.answered > 0);
+            return unpaced.into_iter().chain(bad_day::voids(done, self.asked)).collect();
         }
         let sessions = sessions(scenario, done);
         let played = self.counted.map_or(&[][..], |counted| &counted.played);

@@ -20,9 +20,9 @@ use std::time::Duration;
 
 use cqldyno_cluster::{Topology as Ring, check_keyspace};
 use cqldyno_driver_api::{Consistency, Settings};
-use cqldyno_protocol::{MOST_IN_FLIGHT, Runtime};
+use cqldyno_protocol::{MOST_IN_FLIGHT, MOST_TRACED, Runtime};
 use cqldyno_reports::{Pass, PlanInfo, Role, count, whole};
-use cqldyno_scenarios::{Scenario, ScenarioError, Submit, Workload, WorkloadError};
+use cqldyno_scenarios::{Operation, Scenario, ScenarioError, Submit, Workload, WorkloadError};
 use nix::sys::resource::{Resource, getrlimit};
 
 use crate::plan::arrangement::Arrangement;
@@ -121,6 +121,9 @@ pub enum PlanError {
          slots"
     )]
     NoRate(String, Submit),
+    /// A bad day whose statements cannot be followed one by one, and why.
+    #[error("the day {0} cannot run: {1}")]
+    Untraceable(String, String),
     #[error("the {0} {1} is asked for twice; name it once")]
     Twice(&'static str, String),
     /// A reference that is not among the contenders, and who is.
@@ -176,6 +179,20 @@ pub enum PlanError {
     Contender(#[from] ContenderError),
     #[error(transparent)]
     Placement(#[from] PlacementError),
+}
+
+/// Why single statements of the scenario cannot be followed, as a clause with what to do, if so.
+fn untraceable(scenario: &Scenario, count: u64) -> Option<String> {
+    if !scenario.submit.has_slots() {
+        return Some(format!("the way of submitting {} keeps no rate; submit by slots", scenario.submit));
+    }
+    if scenario.statements.iter().any(|one| one.operation == Operation::Connect) {
+        return Some("a statement opens a session of its own; leave `operation` out".to_owned());
+    }
+    (count > MOST_TRACED).then(|| {
+        let [count, most] = [count, MOST_TRACED].map(|number| whole(number as f64));
+        format!("{count} statements were asked for, and at most {most} can be followed; ask for a lower --rate or less time with --lasts")
+    })
 }
 
 /// How long a worker may take for a step.
@@ -324,6 +341,10 @@ impl Plan {
             }
             if self.passes.contains(&Pass::Latency) && !scenario.submit.has_slots() {
                 return Err(PlanError::NoRate(scenario.label(), scenario.submit));
+            }
+            if self.faults {
+                untraceable(scenario, self.count)
+                    .map_or(Ok(()), |why| Err(PlanError::Untraceable(scenario.label(), why)))?;
             }
             let others = self.passes.iter().flat_map(|pass| (kind(*pass).steps)(self));
             let ends = [1, self.blocks].map(|number| self.issued_in(number));

@@ -25,7 +25,7 @@ pub(crate) fn title(run: &Run) -> String {
     let mut asked = vec![format!("{turns}{statements} statements"), format!("{}{on}", run.in_flight())];
     if let Some(rate) = plan.rate.filter(|_| plan.faults) {
         asked = vec![format!("{statements} statements per day at {} per second{on}", whole(rate as f64))];
-        asked.extend(plan.request_timeout_ms.map(|ms| format!("time limit {ms} ms")));
+        asked.extend(plan.request_timeout_ms.map(|ms| format!("time limit {ms} ms with equal settings")));
     }
     if plan.connections != 1 {
         asked.push(connections(run, "connection"));

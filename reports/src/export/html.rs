@@ -282,7 +282,7 @@ impl<'a> Page<'a> {
         html! {
             section.reading aria-labelledby="reading" {
                 h2 id="reading" { "How to read it" }
-                @if !self.run.plan.exact { p {
+                @if !self.run.plan.exact && !self.run.plan.faults { p {
                     "CPU time per statement is how long the driver's process kept processors busy, for each statement with a correct \
                      answer. A ratio of 0.93 is 7 % less than the reference. All 95 % intervals of CPU time hold at once, and so do \
                      all of statements per second. By CPU time a driver is cheaper or dearer, by statements per second faster or slower, \

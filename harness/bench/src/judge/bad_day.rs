@@ -5,7 +5,7 @@ use std::time::Duration;
 use cqldyno_driver_api::ErrorKind;
 use cqldyno_meter::BadDay;
 use cqldyno_protocol::{Done, Tickets, Traced};
-use cqldyno_scenarios::{Scenario, Statement, Workload};
+use cqldyno_scenarios::{Operation, Scenario, Statement, Workload};
 
 use crate::judge::agreement::{Counted, grouped, text};
 
@@ -15,6 +15,7 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 /// An hour in tens of milliseconds: no window that is traced is longer.
 const MOST_TENS: usize = 360_000;
 const NOT_TRACED: &str = "The worker does not keep track of single statements.";
+const OTHER_REQUESTS: &str = "Some statements are not one EXECUTE each, so how often each was sent is not known.";
 const OTHER_WRITES: &str =
     "Some statements write other than one row of their own, so how often each was executed is not known.";
 
@@ -47,24 +48,35 @@ pub(crate) fn of(
         rate,
         answers_per_10ms: padded(traced, done.issued, rate),
         unanswered: traced.unanswered.count(),
-        received: counted.as_ref().map(|counted| counted.executes() + counted.executes_refused).map_err(Clone::clone),
+        received: counted.as_ref().map_err(Clone::clone).and_then(|counted| received(scenario, counted)),
         doubled: counted.as_ref().map_err(Clone::clone).and_then(|counted| doubled(scenario, counted)),
         rows: wrong.map(|wrong| lost_and_stored((scenario, workload), done.issued, traced, wrong)),
     }
 }
 
-/// Right answers up to the intended start of the last statement at least: the worker ends with the last right answer.
+/// Right answers up to the intended start of the last statement: the worker ends with the last right answer, before or after it.
 fn padded(traced: &Traced, issued: u64, rate: u64) -> Vec<u64> {
     let mut answers = traced.answers_per_10ms.clone();
-    let lasts = usize::try_from(issued.saturating_mul(100) / rate.max(1)).unwrap_or(usize::MAX);
-    answers.resize(answers.len().max(lasts.min(MOST_TENS)), 0);
+    let lasts = usize::try_from(issued.saturating_mul(100).div_ceil(rate.max(1))).unwrap_or(usize::MAX);
+    answers.resize(lasts.min(MOST_TENS), 0);
     answers
+}
+
+/// Whether each statement is one EXECUTE.
+fn is_plain(scenario: &Scenario) -> bool {
+    scenario.statements.iter().all(|one| one.operation == Operation::Execute && scenario.pages(one) == 1)
+}
+
+/// The EXECUTEs that came to the nodes: those that were executed, and those that steps refused.
+fn received(scenario: &Scenario, counted: &Counted) -> Result<u64, String> {
+    let all = || counted.executes() + counted.executes_refused;
+    is_plain(scenario).then(all).ok_or_else(|| OTHER_REQUESTS.to_owned())
 }
 
 /// The writes that made no new row, because their row was there already.
 fn doubled(scenario: &Scenario, counted: &Counted) -> Result<u64, String> {
     let writes = || scenario.statements.iter().filter(|one| one.expect.is_none());
-    if !writes().all(inserts_one) {
+    if !is_plain(scenario) || !writes().all(|one| inserts_one(one) && scenario.uncounted(one).is_none()) {
         return Err(OTHER_WRITES.to_owned());
     }
     let mut texts: Vec<String> = writes().map(|one| text(&one.cql)).collect();
@@ -94,7 +106,7 @@ fn lost_and_stored(
 }
 
 /// What voids a bad day: wrong rows, and a worker that does not do what was asked. Failed statements are what it shows.
-pub(crate) fn voids(done: &Done) -> Vec<String> {
+pub(crate) fn voids(done: &Done, asked: u64) -> Vec<String> {
     let wrong = done.errors.get(&ErrorKind::WrongRow).map(|wrong| {
         format!(
             "{} statements had other rows than they should; the first: {}.",
@@ -102,7 +114,15 @@ pub(crate) fn voids(done: &Done) -> Vec<String> {
             wrong.first.trim_end_matches('.')
         )
     });
-    wrong.into_iter().chain(done.trace.is_none().then(|| NOT_TRACED.to_owned())).collect()
+    let unstarted = asked.saturating_sub(done.issued);
+    let unstarted = (unstarted > 0).then(|| {
+        format!(
+            "{} of {} statements never started, because so many others waited for an answer; ask for a lower --rate.",
+            grouped(unstarted),
+            grouped(asked)
+        )
+    });
+    wrong.into_iter().chain(unstarted).chain(done.trace.is_none().then(|| NOT_TRACED.to_owned())).collect()
 }
 
 #[cfg(test)]
@@ -155,8 +175,13 @@ mod tests {
     fn only_wrong_rows_and_a_worker_that_keeps_no_track_void_a_bad_day() {
         let error = |kind| (kind, ErrorCount { count: 2, first: "it failed.".to_owned() });
         let failed = Done { errors: [error(ErrorKind::ConnectionLost)].into(), ..done() };
-        assert_eq!(voids(&failed), [""; 0]);
+        assert_eq!(voids(&failed, 100), [""; 0]);
+        let few = voids(&failed, 1_100);
+        assert!(few[0].starts_with("1,000 of 1,100 statements never started"), "{few:?}");
         let wrong = Done { errors: [error(ErrorKind::WrongRow)].into(), trace: None, ..done() };
-        assert_eq!(voids(&wrong), ["2 statements had other rows than they should; the first: it failed.", NOT_TRACED]);
+        assert_eq!(
+            voids(&wrong, 100),
+            ["2 statements had other rows than they should; the first: it failed.", NOT_TRACED]
+        );
     }
 }

@@ -31,7 +31,7 @@ const OWN_DEFAULTS: &str = "+settings=default";
 
 const EXAMPLES: &str = "\
 Examples:
-  cqldyno faults                               all drivers, all days: 8 minutes
+  cqldyno faults                               all drivers, all days: about 8 minutes
   cqldyno faults scylla --day node-stopped     one driver on one day
   cqldyno scenarios node-stopped >mine.toml    a day to start from
   cqldyno faults --day mine.toml --wide        your own, every figure
@@ -218,6 +218,12 @@ mod tests {
         assert!(error.starts_with("there is no day \"eror\": there are calm, closed,"), "{error}");
         let error = planned(&["--day", "writes"]).unwrap_err().to_string();
         assert!(error.contains("It is the name of a scenario, which `compare` runs."), "{error}");
+        let plan = planned(&["--day", "calm", "--rate", "100k", "--lasts", "1min"]).unwrap();
+        let error = plan.check(&cqldyno_bench::Topology::read(&[0, 1])).unwrap_err().to_string();
+        assert!(
+            error.contains("6,000,000 statements were asked for, and at most 1,000,000 can be followed"),
+            "{error}"
+        );
         let error = planned(&["--day", "./nowhere.toml"]).unwrap_err().to_string();
         assert!(error.starts_with("the day ./nowhere.toml cannot be read:"), "{error}");
     }

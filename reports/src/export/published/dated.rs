@@ -7,7 +7,8 @@ use super::{
     server, warnings,
 };
 use crate::export::exporter::{Exporter, Look};
-use crate::export::markdown::table_of;
+use crate::export::faults;
+use crate::export::markdown::{markdown, table_of};
 use crate::export::time::Time;
 use crate::quantity::whole;
 use crate::text::{escape, plain};
@@ -37,7 +38,9 @@ fn of_run(one: &PublishedRun, date: &str) -> String {
     notes.iter().for_each(|note| out.push_str(&format!("> {}\n\n", escape(note))));
     out.push_str(&warnings(&analysis));
     out.push_str(&findings(&analysis));
-    if run.plan.blocks == 1 || run.plan.total.is_some() {
+    if run.plan.faults {
+        out.push_str(&format!("\n{}", markdown(&faults::compact(&analysis))));
+    } else if run.plan.blocks == 1 || run.plan.total.is_some() {
         let text = Time.one(&analysis, Look::default()).unwrap_or_default();
         out.push_str(&format!("\n{}", fenced(text.trim_end())));
     }
