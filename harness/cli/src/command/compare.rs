@@ -189,7 +189,8 @@ mod tests {
             .map(|text| Run::from_json(&text).unwrap())
             .collect();
         assert!(runs.len() > 20, "{}", runs.len());
-        for run in runs {
+        // Bad days have a command of their own.
+        for run in runs.into_iter().filter(|run| !run.plan.faults) {
             // Some calibrate the method with a driver that nobody has.
             let is_known = |id: &&str| drivers::names().iter().any(|name| id.starts_with(name.as_str()));
             if !run.asked().iter().all(is_known) {
