@@ -26,6 +26,7 @@ mod time;
 
 pub use chart::{Curve, growth_chart};
 use exporter::Exporter;
+pub use faults::OWN_DEFAULTS;
 pub use html::{PAGE_LIMIT, stand_ins};
 pub use live::{live, live_line};
 pub use markdown::markdown;

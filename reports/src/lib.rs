@@ -60,8 +60,8 @@ pub use cqldyno_statistics::{Growth, LEAST_BLOCKS, growth, median};
 pub use export::exporter::{ExportError, Exporter, Look};
 pub use export::part::{Field, Notes, Part, Sheet, TableRow};
 pub use export::{
-    Curve, EXPORTERS, Front, NO_RATIOS, PAGE_LIMIT, PublishedRun, exporter, growth_chart, is_of_a_plan, live,
-    live_line, markdown, of_date, plan_name, stand_ins, terminal, unnumbered,
+    Curve, EXPORTERS, Front, NO_RATIOS, OWN_DEFAULTS, PAGE_LIMIT, PublishedRun, exporter, growth_chart, is_of_a_plan,
+    live, live_line, markdown, of_date, plan_name, stand_ins, terminal, unnumbered,
 };
 pub use measure::{Better, ByName, Declaration, Measure, MeasureInfo, Unit};
 pub use model::cell::{Cell, ErrorLine, Latency, Pass, RoundCores, Setting};

@@ -64,7 +64,8 @@ pub fn days() -> Vec<Scenario> {
 pub fn day(text: &str, origin: &str) -> Result<Scenario, ScenarioError> {
     let lines: Vec<&str> = text.lines().collect();
     let begins = |line: &&str, what: &str| line.trim_start().starts_with(what);
-    if lines.iter().any(|line| begins(line, "[[statement]]") || begins(line, "schema =")) {
+    let is_schema = |line: &&str| line.split_once('=').is_some_and(|(key, _)| key.trim() == "schema");
+    if lines.iter().any(|line| begins(line, "[[statement]]") || is_schema(line)) {
         return Scenario::from_toml(text, origin);
     }
     let (schema, statements) = OF_DAYS.split_once('\n').unwrap_or((OF_DAYS, ""));

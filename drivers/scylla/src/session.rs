@@ -35,8 +35,9 @@ pub struct ScyllaSession {
     cached_metadata: bool,
 }
 
-/// Batches are kept up to the most rows that a scenario's batch has.
-const KEPT_BATCHES: usize = 1_025;
+/// Batches are kept below so many rows. All of these sizes have some two thousand statements together, and larger ones are cheap to build
+/// beside their rows.
+const KEPT_BATCHES: usize = 65;
 
 /// A prepared statement.
 pub struct ScyllaStatement {

@@ -20,11 +20,12 @@ use std::time::Duration;
 
 use cqldyno_cluster::{Topology as Ring, check_keyspace};
 use cqldyno_driver_api::{Consistency, Settings};
-use cqldyno_protocol::{MOST_IN_FLIGHT, MOST_TRACED, Runtime};
+use cqldyno_protocol::{LONGEST_TRACE, MOST_IN_FLIGHT, MOST_TRACED, Runtime};
 use cqldyno_reports::{Pass, PlanInfo, Role, count, whole};
 use cqldyno_scenarios::{Operation, Scenario, ScenarioError, Submit, Workload, WorkloadError};
 use nix::sys::resource::{Resource, getrlimit};
 
+use crate::judge::bad_day::PATIENCE;
 use crate::plan::arrangement::Arrangement;
 use crate::plan::contender::{Contender, ContenderError};
 use crate::plan::estimate::argument;
@@ -121,7 +122,7 @@ pub enum PlanError {
          slots"
     )]
     NoRate(String, Submit),
-    /// A bad day whose statements cannot be followed one by one, and why.
+    /// A bad day whose statements cannot be tracked, and why.
     #[error("the day {0} cannot run: {1}")]
     Untraceable(String, String),
     #[error("the {0} {1} is asked for twice; name it once")]
@@ -181,17 +182,24 @@ pub enum PlanError {
     Placement(#[from] PlacementError),
 }
 
-/// Why single statements of the scenario cannot be followed, as a clause with what to do, if so.
-fn untraceable(scenario: &Scenario, count: u64) -> Option<String> {
+/// Why single statements of the scenario cannot be tracked, as a clause with what to do, if so.
+fn untraceable(scenario: &Scenario, count: u64, rate: u64) -> Option<String> {
     if !scenario.submit.has_slots() {
         return Some(format!("the way of submitting {} keeps no rate; submit by slots", scenario.submit));
     }
     if scenario.statements.iter().any(|one| one.operation == Operation::Connect) {
         return Some("a statement opens a session of its own; leave `operation` out".to_owned());
     }
+    let lasts = Duration::from_secs(count / rate.max(1)).saturating_add(PATIENCE);
+    if lasts > LONGEST_TRACE {
+        let [lasts, most] = [lasts, LONGEST_TRACE].map(|time| time.as_secs());
+        return Some(format!(
+            "with its patience it would take {lasts} s, and at most {most} s are possible; lower --lasts"
+        ));
+    }
     (count > MOST_TRACED).then(|| {
         let [count, most] = [count, MOST_TRACED].map(|number| whole(number as f64));
-        format!("{count} statements were asked for, and at most {most} can be followed; ask for a lower --rate or less time with --lasts")
+        format!("{count} statements were asked for, and at most {most} can be tracked; lower --rate or --lasts")
     })
 }
 
@@ -343,7 +351,7 @@ impl Plan {
                 return Err(PlanError::NoRate(scenario.label(), scenario.submit));
             }
             if self.faults {
-                untraceable(scenario, self.count)
+                untraceable(scenario, self.count, self.rate.unwrap_or(1))
                     .map_or(Ok(()), |why| Err(PlanError::Untraceable(scenario.label(), why)))?;
             }
             let others = self.passes.iter().flat_map(|pass| (kind(*pass).steps)(self));

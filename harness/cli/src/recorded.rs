@@ -10,6 +10,9 @@ use serde_json::Value;
 use crate::outcome::usage;
 use crate::{repetition, terminal};
 
+/// The command of a run that is composed anew, in words of this version.
+const COMPARE: &str = "cqldyno compare";
+
 /// The word for the run that started last.
 pub const LATEST: &str = "latest";
 
@@ -49,6 +52,8 @@ pub fn read(given: &Path) -> Result<Recorded> {
         Recorded::from_document(&String::from_utf8_lossy(&bytes(path)?))
     };
     let mut found = found.map_err(|error| anyhow::anyhow!("the run {shown} cannot be used: {error}"))?;
-    found.run.command = Some(repetition::command(&found.run));
+    // What another question asked cannot be told from the plan.
+    let other = found.run.command.take().filter(|command| !command.starts_with(COMPARE));
+    found.run.command = other.or_else(|| Some(repetition::command(&found.run)));
     Ok(found)
 }

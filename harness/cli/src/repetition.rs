@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use cqldyno_bench::PAGE_SIZE;
 use cqldyno_reports::{Pass, PlanInfo, PointInfo, Run, ScenarioInfo, percent};
-use cqldyno_scenarios::{Scenario, Submit, builtin};
+use cqldyno_scenarios::{Scenario, Submit, builtin, days};
 
 use crate::count::Numbers;
 
@@ -88,6 +88,9 @@ pub fn command(run: &Run) -> String {
         format!("{ca}{own}")
     });
     let words = |all: Vec<String>| all.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+    if run.plan.faults {
+        return format!("cqldyno faults {}", words(of_days(run)));
+    }
     let serve = words(run.plan.serve_arguments.clone());
     let (before, after) = match is_served_apart(&run.plan) {
         true => (format!("cqldyno serve {serve} & "), String::new()),
@@ -95,6 +98,34 @@ pub fn command(run: &Run) -> String {
     };
     let space = if after.is_empty() { "" } else { " " };
     format!("{before}cqldyno compare {}{space}{after}{user}{}", words(arguments(run)), tls.unwrap_or_default())
+}
+
+/// The arguments after `cqldyno faults` that ask for the same days again. A day that is not built in is named as the file that
+/// `cqldyno scenarios NAME --run RUN >NAME.json` writes.
+fn of_days(run: &Run) -> Vec<String> {
+    let (plan, known) = (&run.plan, days());
+    let name = |info: &ScenarioInfo| match asked(info).is_some_and(|one| known.contains(&one)) {
+        true => info.name.clone(),
+        false => format!("{}.json", info.name),
+    };
+    let names: Vec<String> = run.scenarios.iter().map(name).collect();
+    let is_all = known.iter().map(|day| &day.name).eq(&names);
+    let rate = plan.rate.unwrap_or(1).max(1);
+    // Rounded down, it makes the same count again up to a million statements per second.
+    let lasts = match u128::from(plan.count) * 1_000_000 / u128::from(rate) {
+        us if us.is_multiple_of(1_000_000) => format!("{}s", us / 1_000_000),
+        us => format!("{us}us"),
+    };
+    let flags = [
+        ("day", (!is_all).then(|| names.join(","))),
+        ("rate", Some(rate.to_string())),
+        ("lasts", Some(lasts)),
+        ("blocks", Some(plan.blocks.to_string())),
+        ("request-timeout", Some(milliseconds(plan.request_timeout_ms))),
+        ("arrangement", plan.arrangements.first().map(|one| one.id.clone())),
+    ];
+    let flags = flags.into_iter().filter_map(|(flag, value)| Some([format!("--{flag}"), value?])).flatten();
+    run.asked().into_iter().map(str::to_owned).chain(flags).chain(plan.serve_arguments.iter().cloned()).collect()
 }
 
 /// Whether the embedded cluster answered as `serve` alone still starts it.
@@ -128,13 +159,15 @@ fn passes(plan: &PlanInfo) -> String {
     std::iter::once(first).chain(others).collect::<Vec<_>>().join(",")
 }
 
+/// What was asked, if the run holds it as this version reads it.
+fn asked(info: &ScenarioInfo) -> Option<Scenario> {
+    serde_json::from_value(info.definition.clone()?).ok()
+}
+
 /// The scenario as `--scenario` takes it: a name, or a file if it is not built in, and how it was submitted.
 fn scenario(info: &ScenarioInfo) -> String {
     let name = info.kind();
-    let Some(asked) = info.definition.as_ref().and_then(|all| serde_json::from_value::<Scenario>(all.clone()).ok())
-    else {
-        return name.to_owned();
-    };
+    let Some(asked) = asked(info) else { return name.to_owned() };
     // Flags set these, so they say nothing of the file.
     let bare = |one: Scenario| {
         let (about, point, page_size) = (String::new(), None, None);

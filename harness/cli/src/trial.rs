@@ -149,22 +149,30 @@ fn shows_a_limit(run: &Run, cell: &Cell) -> bool {
     is_point && (in_warm_up || in_window)
 }
 
-/// Writes the result into the run's folder in every format; if nothing was left to do, only files that are missing.
+/// Writes the result into the run's folder in every format, and the run with its command; if nothing was left to do, only files that are
+/// missing.
 pub fn keep(finished: &Finished, analysis: &Analysis) -> Result<()> {
-    for exporter in EXPORTERS {
-        let path = finished.folder.join(exporter.file());
-        if !(finished.nothing_left && path.exists()) {
-            let part = finished.folder.join(format!("{}.part", exporter.file()));
-            let write = || -> Result<()> {
-                let mut out = BufWriter::new(File::create(&part)?);
-                exporter.write(analysis, Look::default(), &mut out)?;
-                out.flush()?;
-                Ok(std::fs::rename(&part, &path)?)
-            };
-            write().with_context(|| format!("the result cannot be kept in {}", path.display()))?;
+    let write = |file: &str, content: &dyn Fn(&mut dyn Write) -> Result<()>| -> Result<()> {
+        let path = finished.folder.join(file);
+        if finished.nothing_left && path.exists() {
+            return Ok(());
         }
+        let part = finished.folder.join(format!("{file}.part"));
+        let written = || -> Result<()> {
+            let mut out = BufWriter::new(File::create(&part)?);
+            content(&mut out)?;
+            out.flush()?;
+            Ok(std::fs::rename(&part, &path)?)
+        };
+        written().with_context(|| format!("the result cannot be kept in {}", path.display()))
+    };
+    for exporter in EXPORTERS {
+        write(exporter.file(), &|out| Ok(exporter.write(analysis, Look::default(), out)?))?;
     }
-    Ok(())
+    write("run.json", &|out| {
+        serde_json::to_writer_pretty(&mut *out, &finished.run)?;
+        Ok(out.write_all(b"\n")?)
+    })
 }
 
 #[cfg(test)]

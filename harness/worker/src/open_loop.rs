@@ -226,7 +226,7 @@ async fn let_go<S: Session>(run: Arc<Run<S>>, pacer: Arc<Pacer>, mut alarm: Alar
     pacer.origin.store(run.wait_for_all_to_begin().await, Ordering::Relaxed);
     let paced = pace(&pacer, &run.gauge, &mut alarm).await;
     // Otherwise the slot that takes the last statement closes it.
-    if paced.is_err() || run.gauge.is_stopped() {
+    if paced.is_err() || run.gauge.is_stopped() || pacer.count == 0 {
         pacer.due.close();
     }
     paced

@@ -25,7 +25,7 @@ pub(crate) fn findings(
         return vec!["This run counts and takes no times, so it calls nothing cheaper or dearer.".to_owned()];
     }
     if run.plan.faults {
-        return vec!["This run shows bad days, and calls nothing cheaper or dearer.".to_owned()];
+        return vec!["Bad days show failures, not costs: there are no verdicts.".to_owned()];
     }
     let Some(reference) = reference else {
         return vec!["No driver took part, so there is nothing to compare.".to_owned()];

@@ -7,7 +7,7 @@ use crate::text::{count, list, plain};
 use crate::{Analysis, Cell, Contender, Pass, Place, Unit, median, short};
 
 /// What a contender has that keeps its driver's own defaults beside those with equal settings.
-const OWN_DEFAULTS: &str = "+settings=default";
+pub const OWN_DEFAULTS: &str = "+settings=default";
 
 /// The figures of a day by themselves, after the failed statements: id, heading.
 const FIGURES: [(&str, &str); 9] = [
@@ -254,6 +254,26 @@ mod tests {
         assert!(
             shown::markdown(&run, &cells).contains("| reads |") && shown::html(&run, &cells).contains("20 / 0.31 s")
         );
+    }
+
+    #[test]
+    fn every_figure_stands_under_its_heading() {
+        let (run, mut cells) = bad_days();
+        let ids = ["unanswered", "lost", "doubled", "stored_though_failed", "sent_again"];
+        let times = [("longest_gap", 6.0), ("below_rate", 7.0)];
+        for cell in cells.iter_mut().filter(|cell| cell.contender == "scylla") {
+            let counts = ids.iter().zip(1..).map(|(id, value)| (*id, Measure::value(f64::from(value), Unit::Count)));
+            let times = times.iter().map(|(id, value)| (*id, Measure::value(*value, Unit::Seconds)));
+            let last = [("connections_accepted", Measure::value(8.0, Unit::Count))];
+            cell.measures.extend(counts.chain(times).chain(last).map(|(id, measure)| (id.to_owned(), measure)));
+        }
+        let text = shown::markdown(&run, &cells);
+        let mut lines = text.lines().skip_while(|line| !line.starts_with("| contender | failed"));
+        let heading = "| contender | failed | unanswered | lost | doubled | failed, stored | sent again | gap s | below 90 % s | new \
+                       connections | CPU us | p99 ms |";
+        assert_eq!(lines.next(), Some(heading), "{text}");
+        let row = lines.nth(1).unwrap();
+        assert!(row.starts_with("| scylla@1.9.0 | 1 | 1 | 2 | 3 | 4 | 5 | 6.00 | 7.00 | 8 | "), "{row}");
     }
 
     #[test]

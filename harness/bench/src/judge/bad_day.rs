@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use cqldyno_driver_api::ErrorKind;
 use cqldyno_meter::BadDay;
-use cqldyno_protocol::{Done, Tickets, Traced};
+use cqldyno_protocol::{Done, LONGEST_TRACE, Tickets, Traced};
 use cqldyno_scenarios::{Operation, Scenario, Statement, Workload};
 
 use crate::judge::agreement::{Counted, grouped, text};
@@ -12,16 +12,17 @@ use crate::judge::agreement::{Counted, grouped, text};
 /// How long after its last statement's start a bad day waits for answers.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// An hour in tens of milliseconds: no window that is traced is longer.
-const MOST_TENS: usize = 360_000;
-const NOT_TRACED: &str = "The worker does not keep track of single statements.";
+/// The longest window that is traced, in tens of milliseconds.
+const MOST_TENS: usize = (LONGEST_TRACE.as_millis() / 10) as usize;
+const NOT_TRACED: &str = "This worker cannot track single statements; bring it up to the current worker protocol.";
 const OTHER_REQUESTS: &str = "Some statements are not one EXECUTE each, so how often each was sent is not known.";
 const OTHER_WRITES: &str =
     "Some statements write other than one row of their own, so how often each was executed is not known.";
 
 /// Whether a statement writes one row that is its own.
 fn inserts_one(statement: &Statement) -> bool {
-    statement.read_back.is_some() && !statement.is_on_loaded_rows() && statement.adds.is_none() && statement.rows() == 1
+    let is_own = statement.keys.is_none() && !statement.is_on_loaded_rows();
+    is_own && statement.read_back.is_some() && statement.adds.is_none() && statement.rows() == 1
 }
 
 /// What became of the statements at this rate. `wrong` are the tickets whose rows floor did not find as they should be, or why it read none.
@@ -109,7 +110,7 @@ fn lost_and_stored(
 pub(crate) fn voids(done: &Done, asked: u64) -> Vec<String> {
     let wrong = done.errors.get(&ErrorKind::WrongRow).map(|wrong| {
         format!(
-            "{} statements had other rows than they should; the first: {}.",
+            "{} statements returned wrong rows; the first: {}.",
             grouped(wrong.count),
             wrong.first.trim_end_matches('.')
         )
@@ -179,9 +180,6 @@ mod tests {
         let few = voids(&failed, 1_100);
         assert!(few[0].starts_with("1,000 of 1,100 statements never started"), "{few:?}");
         let wrong = Done { errors: [error(ErrorKind::WrongRow)].into(), trace: None, ..done() };
-        assert_eq!(
-            voids(&wrong, 100),
-            ["2 statements had other rows than they should; the first: it failed.", NOT_TRACED]
-        );
+        assert_eq!(voids(&wrong, 100), ["2 statements returned wrong rows; the first: it failed.", NOT_TRACED]);
     }
 }

@@ -93,8 +93,7 @@ pub(crate) fn sessions(scenario: &Scenario, done: &Done) -> u64 {
     made.filter_map(|statement| done.issued_by_statement.get(&statement.name)).sum()
 }
 
-/// Rows that the statements of `tickets` wrote or asked for; `None` where all of them are EXECUTEs, or the number is not known because a
-/// part of the tickets was issued.
+/// Rows that the statements of `tickets` wrote or asked for. `None` if all are EXECUTEs, or if only a part of the tickets was issued.
 pub(crate) fn rows(scenario: &Scenario, workload: &Workload, tickets: Range<u64>, done: &Done) -> Option<u64> {
     let statements = &scenario.statements;
     if statements.iter().all(|statement| statement.operation == Operation::Execute) {
@@ -112,9 +111,8 @@ pub(crate) fn rows(scenario: &Scenario, workload: &Workload, tickets: Range<u64>
         (!scans).then(|| statement.answer().rows(issue.key))
     };
     let all = (0..statements.len()).filter_map(issued).map(exact).sum::<Option<u64>>();
-    all.or_else(|| {
-        tickets.clone().map(each).sum::<Option<u64>>().filter(|_| done.issued == tickets.end - tickets.start)
-    })
+    let is_whole = done.issued == tickets.end - tickets.start;
+    all.or_else(|| is_whole.then(|| tickets.map(each).sum::<Option<u64>>()).flatten())
 }
 
 #[cfg(test)]

@@ -6,17 +6,17 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use cqldyno_bench::{Arrangement, Contender, Deadlines, PATIENCE, Plan, Programs, run as carry_out};
+use cqldyno_reports::OWN_DEFAULTS;
 use cqldyno_scenarios::{Scenario, builtin_toml, day, days, suggestion};
 
 use crate::count::{Limit, count, duration, or_none};
 use crate::format::Shown;
 use crate::heading::{OUTPUT, SETUP, SIZE, WHAT};
 use crate::known::Known;
-use crate::names::drivers;
+use crate::names::{drivers, scenarios};
 use crate::nodes::Nodes;
 use crate::outcome::{Outcome, usage};
 use crate::plan::{blocks, contender, milliseconds};
-use crate::repetition::quoted;
 use crate::terminal::look;
 use crate::trial::{conduct, show};
 
@@ -27,11 +27,10 @@ const WARMUP: u64 = 2_000;
 const STALL: Duration = Duration::from_secs(30);
 /// Nodes unless others are asked for: as many as the days have replicas.
 const NODES: [&str; 2] = ["--nodes", "3"];
-const OWN_DEFAULTS: &str = "+settings=default";
 
 const EXAMPLES: &str = "\
 Examples:
-  cqldyno faults                               all drivers, all days: about 8 minutes
+  cqldyno faults                               all drivers, all days: about 6 minutes
   cqldyno faults scylla --day node-stopped     one driver on one day
   cqldyno scenarios node-stopped >mine.toml    a day to start from
   cqldyno faults --day mine.toml --wide        your own, every figure
@@ -39,8 +38,8 @@ Examples:
 Statements start at a rate, whatever the answers do. Half of them insert rows,
 and floor reads every row back afterwards. Errors are figures here.
 
-Exit codes: 0 done, 1 a driver failed, had wrong rows or is missing, 2 wrong
-usage, 130 Ctrl-C.";
+Exit codes: 0 done, even if statements failed, 1 a driver crashed, returned
+wrong rows or is missing, 2 wrong usage, 130 Ctrl-C.";
 
 /// Show what an application sees of each driver on bad days
 #[derive(clap::Args)]
@@ -56,7 +55,7 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME|FILE,...", value_delimiter = ',', help_heading = WHAT)]
     #[arg(value_parser = Known(names), hide_possible_values = true)]
     day: Vec<String>,
-    /// equal, default, or both for two tables
+    /// Settings of the drivers: equal, default, or both for two tables
     ///
     /// `equal`: one time limit and no retries. `default`: as in each driver's first documented example.
     #[arg(long, value_name = "HOW,...", value_delimiter = ',', default_value = "equal", help_heading = WHAT)]
@@ -65,10 +64,10 @@ pub struct Arguments {
     /// Statements that start per second
     #[arg(long, value_name = "N", value_parser = count, default_value = "2000", help_heading = SIZE)]
     rate: u64,
-    /// How long statements start
+    /// For how long statements start
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "6s", help_heading = SIZE)]
     lasts: Duration,
-    /// How often every day comes; tables have medians
+    /// Runs of each day; tables show medians
     #[arg(long, value_name = "N", value_parser = blocks, default_value = "1", help_heading = SIZE)]
     blocks: u32,
     #[command(flatten)]
@@ -99,8 +98,7 @@ fn names() -> Vec<String> {
 pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let programs = Programs::find().context("the program does not know where it lies")?;
     let plan = plan(arguments, &programs)?;
-    let mut finished = conduct(arguments.quiet, |progress, cancel| carry_out(&plan, &programs, progress, cancel))?;
-    finished.run.command = Some(command(arguments));
+    let finished = conduct(arguments.quiet, |progress, cancel| carry_out(&plan, &programs, progress, cancel))?;
     show(&finished, arguments.shown.format, look(&arguments.shown.detail), arguments.quiet, true)
 }
 
@@ -117,10 +115,12 @@ fn plan(arguments: &Arguments, programs: &Programs) -> Result<Plan> {
         [] => days(),
         named => named.iter().map(|name| find(name)).collect::<Result<_>>()?,
     };
-    let count = (arguments.rate as f64 * arguments.lasts.as_secs_f64()).ceil() as u64;
+    let count = (u128::from(arguments.rate) * arguments.lasts.as_nanos()).div_ceil(1_000_000_000);
+    let count = u64::try_from(count).unwrap_or(u64::MAX);
     let mut plan = Plan::new(contenders, days);
     (plan.arrangements, plan.out) = (vec![arguments.arrangement], arguments.out.clone());
-    plan.deadlines = Deadlines { stall: PATIENCE + STALL, ..plan.deadlines };
+    // Where all slots wait, nothing more is issued.
+    plan.deadlines = Deadlines { stall: arguments.lasts.saturating_add(PATIENCE + STALL), ..plan.deadlines };
     arguments.nodes.topology(arguments.shards)?;
     let own = arguments.nodes.arguments(arguments.shards);
     let usual = if own.iter().any(|word| word == NODES[0]) { &[][..] } else { &NODES };
@@ -138,6 +138,9 @@ fn find(name: &str) -> Result<Scenario> {
     if let Some(known) = all.iter().find(|day| day.name == name) {
         return Ok(known.clone());
     }
+    if name.ends_with(".json") {
+        return scenarios::find(name)?.pop().context("the file holds no scenario");
+    }
     if !(name.contains('/') || name.ends_with(".toml")) {
         let is_scenario = builtin_toml(name).is_some();
         let known = names();
@@ -153,35 +156,15 @@ fn find(name: &str) -> Result<Scenario> {
     day(&text, name).map_err(usage)
 }
 
-/// The command that asks for the same days again.
-fn command(arguments: &Arguments) -> String {
-    let Arguments {
-        contender, day, settings, rate, lasts, blocks, nodes, shards, request_timeout, arrangement, ..
-    } = arguments;
-    let settings: Vec<&str> = settings.iter().map(|own| if *own { "default" } else { "equal" }).collect();
-    let time = request_timeout.0.map_or("none".to_owned(), |ms| format!("{ms}ms"));
-    let flags = [
-        ("--day", day.join(",")),
-        ("--settings", settings.join(",")),
-        ("--rate", rate.to_string()),
-        ("--lasts", format!("{}ms", lasts.as_millis())),
-        ("--blocks", blocks.to_string()),
-        ("--request-timeout", time),
-        ("--arrangement", arrangement.to_string()),
-    ];
-    let flags =
-        flags.into_iter().filter(|(_, value)| !value.is_empty()).flat_map(|(flag, value)| [flag.to_owned(), value]);
-    let words: Vec<String> =
-        contender.iter().cloned().chain(flags).chain(nodes.arguments(*shards)).map(|word| quoted(&word)).collect();
-    format!("cqldyno faults {}", words.join(" "))
-}
-
 #[cfg(test)]
 mod tests {
     use clap::Parser;
 
+    use cqldyno_reports::Run;
+
     use super::*;
     use crate::arguments::{self, Command};
+    use crate::repetition;
 
     fn read(words: &[&str]) -> Arguments {
         let line = ["cqldyno", "faults"].iter().chain(words);
@@ -220,26 +203,37 @@ mod tests {
         assert!(error.contains("It is the name of a scenario, which `compare` runs."), "{error}");
         let plan = planned(&["--day", "calm", "--rate", "100k", "--lasts", "1min"]).unwrap();
         let error = plan.check(&cqldyno_bench::Topology::read(&[0, 1])).unwrap_err().to_string();
-        assert!(
-            error.contains("6,000,000 statements were asked for, and at most 1,000,000 can be followed"),
-            "{error}"
-        );
+        assert!(error.contains("6,000,000 statements were asked for, and at most 1,000,000 can be tracked"), "{error}");
         let error = planned(&["--day", "./nowhere.toml"]).unwrap_err().to_string();
         assert!(error.starts_with("the day ./nowhere.toml cannot be read:"), "{error}");
     }
 
     #[test]
     fn the_command_of_a_run_asks_for_it_again() {
-        let words = "scylla --day calm --lasts 1500ms --nodes 4 --shards 2 --settings default,equal";
-        let words: Vec<&str> = words.split(' ').collect();
-        let line = command(&read(&words));
-        let again = line.split(' ').skip(2).collect::<Vec<_>>();
-        assert_eq!(command(&read(&again)), line);
-        let (plan, same) = (planned(&words).unwrap(), planned(&again).unwrap());
-        assert_eq!(
-            (plan.count, plan.connections, plan.serve_arguments.join(" ")),
-            (3_000, 2, "--nodes 4 --shards 2".to_owned())
-        );
-        assert_eq!((plan.info, plan.contenders.len()), (same.info, same.contenders.len()));
+        let published = concat!(env!("CARGO_MANIFEST_DIR"), "/../../reports/published/2026-11-27/bad-days/run.json");
+        let mut run = Run::from_json(&std::fs::read_to_string(published).unwrap()).unwrap();
+        let planned = |run: &Run| {
+            let line = repetition::command(run);
+            planned(&line.strip_prefix("cqldyno faults ").unwrap().split(' ').collect::<Vec<_>>()).unwrap()
+        };
+        let same = |run: &Run| {
+            let (plan, asked) = (planned(run), &run.plan);
+            let ids: Vec<String> = plan.contenders.iter().map(ToString::to_string).collect();
+            assert_eq!(ids, run.asked());
+            let days: Vec<&String> = plan.scenarios.iter().map(|day| &day.name).collect();
+            assert_eq!(days, run.scenarios.iter().map(|day| &day.name).collect::<Vec<_>>());
+            assert_eq!((plan.rate, plan.count, plan.blocks), (asked.rate, asked.count, asked.blocks));
+            assert_eq!(
+                (plan.request_timeout_ms, &plan.serve_arguments),
+                (asked.request_timeout_ms, &asked.serve_arguments)
+            );
+            assert_eq!((plan.connections, plan.faults, plan.seed), (asked.connections, true, asked.seed));
+        };
+        same(&run);
+        run.scenarios.truncate(2);
+        (run.plan.count, run.plan.blocks, run.plan.request_timeout_ms) = (3_000, 5, None);
+        (run.plan.connections, run.plan.serve_arguments) =
+            (2, "--nodes 4 --shards 2".split(' ').map(str::to_owned).collect());
+        same(&run);
     }
 }

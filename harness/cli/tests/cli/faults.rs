@@ -32,9 +32,15 @@ fn failed_statements_are_counted_and_no_acknowledged_row_is_lost() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("mine.toml"), DAY).unwrap();
     let words =
-        ["faults", "scylla", "--day", "calm,./mine.toml", "--rate", "1000", "--lasts", "1s", "--format", "json"];
+        "faults scylla --day calm,./mine.toml --rate 1000 --lasts 1s --request-timeout 3s --out run --format json";
+    let words: Vec<&str> = words.split(' ').collect();
     let output = cqldyno(folder.path(), &words).output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
+    let kept = std::fs::read_to_string(folder.path().join("run/run.json")).unwrap();
+    let kept: Value = serde_json::from_str(&kept).unwrap();
+    let command = "cqldyno faults scylla --day calm,mine.json --rate 1000 --lasts 1s --blocks 1 --request-timeout 3000ms --arrangement multi:2 \
+                   --nodes 3";
+    assert_eq!(kept["command"], command);
     let cells = json(&output)["cells"].as_array().unwrap().clone();
     let of = |day: &str| cells.iter().find(|cell| cell["scenario"] == day).unwrap();
     let (calm, bad) = (of("calm"), of("mine"));

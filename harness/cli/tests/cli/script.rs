@@ -158,7 +158,7 @@ fn what_a_driver_does_in_the_idle_span_after_its_turn_is_a_figure() {
 
 #[test]
 fn a_connection_that_is_made_just_after_the_window_is_counted_with_the_idle_span() {
-    let cells = cells("idle = \"1s\"\n[[script]]\ndo = \"close\"\nafter = 1_990\n", &[]);
+    let cells = cells("idle = \"5s\"\n[[script]]\ndo = \"close\"\nafter = 1_990\n", &[]);
     let scylla = cells.iter().find(|cell| cell["contender"] == "scylla").unwrap();
     valid(scylla);
     assert!(scylla["measures"]["connections_accepted"]["value"].as_f64().unwrap() >= 1.0, "{scylla:#}");

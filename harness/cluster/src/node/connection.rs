@@ -51,16 +51,30 @@ pub(crate) async fn serve(stream: TcpStream, state: Arc<NodeState>, stats: Arc<C
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!("connection {} may be slow: {error}", stats.id);
     }
+    // Before a handshake, so that a step of the script closes a connection in it, too.
+    let part = part(&state);
     match state.options.tls.clone() {
-        None => serve_stream(stream, state, stats).await,
+        None => serve_stream(stream, state, stats, part).await,
         // Apart from the path without it, whose future stays small.
-        Some(tls) => Box::pin(serve_encrypted(tls, stream, state, stats)).await,
+        Some(tls) => Box::pin(serve_encrypted(tls, stream, state, stats, part)).await,
     }
 }
 
-async fn serve_encrypted(tls: Encryption, stream: TcpStream, state: Arc<NodeState>, stats: Arc<ConnectionStats>) {
+/// What a connection has of the script, if there is one.
+pub(crate) fn part(state: &NodeState) -> Option<Part> {
+    let part = || Part { orders: state.script.orders.subscribe(), play: None, late: Late::default() };
+    state.script.is_set().then(part)
+}
+
+async fn serve_encrypted(
+    tls: Encryption,
+    stream: TcpStream,
+    state: Arc<NodeState>,
+    stats: Arc<ConnectionStats>,
+    part: Option<Part>,
+) {
     match tls.accept(stream).await {
-        Ok(stream) => serve_stream(stream, state, stats).await,
+        Ok(stream) => serve_stream(stream, state, stats, part).await,
         Err(error) => {
             tracing::debug!("connection {} made no TLS handshake: {error}", stats.id);
             drop(Open(stats));
@@ -72,10 +86,11 @@ pub(crate) async fn serve_stream<S: AsyncRead + AsyncWrite + Unpin>(
     stream: S,
     state: Arc<NodeState>,
     stats: Arc<ConnectionStats>,
+    part: Option<Part>,
 ) {
     let _open = Open(stats.clone());
     let id = stats.id;
-    if let Err(error) = Connection::new(stream, state, stats).run().await {
+    if let Err(error) = Connection::new(stream, state, stats, part).run().await {
         tracing::debug!("connection {id} ended: {error}");
     }
 }
@@ -98,7 +113,7 @@ enum Wake {
 }
 
 /// What a connection that was accepted with a script has of it.
-struct Part {
+pub(crate) struct Part {
     orders: broadcast::Receiver<Order>,
     play: Option<Arc<Play>>,
     /// How late the answers in `out` are.
@@ -134,11 +149,10 @@ struct Connection<S> {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
-    fn new(stream: S, state: Arc<NodeState>, stats: Arc<ConnectionStats>) -> Self {
+    fn new(stream: S, state: Arc<NodeState>, stats: Arc<ConnectionStats>, script: Option<Part>) -> Self {
         let id = stats.id;
-        let part = || Part { orders: state.script.orders.subscribe(), play: None, late: Late::default() };
         Connection {
-            script: state.script.is_set().then(part),
+            script,
             stream,
             requests: Requests::new(state.clone(), stats.clone()),
             cache: StatementCache::new(stats.place),
