@@ -17,11 +17,12 @@ const FILES: [(&str, &str); 11] = [
 ];
 
 /// Bad days, after one on which nothing happens.
-const DAYS: [(&str, &str); 11] = [
+const DAYS: [(&str, &str); 12] = [
     ("calm", include_str!("../days/calm.toml")),
     ("closed", include_str!("../days/closed.toml")),
     ("half-closed", include_str!("../days/half-closed.toml")),
     ("node-stopped", include_str!("../days/node-stopped.toml")),
+    ("node-frozen", include_str!("../days/node-frozen.toml")),
     ("errors", include_str!("../days/errors.toml")),
     ("no-answer", include_str!("../days/no-answer.toml")),
     ("late-answer", include_str!("../days/late-answer.toml")),

@@ -18,6 +18,7 @@ use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use cqldyno_cassandra::plays;
 use cqldyno_cluster::{Topology as Ring, check_keyspace};
 use cqldyno_driver_api::{Consistency, Settings};
 use cqldyno_protocol::{LONGEST_TRACE, MOST_IN_FLIGHT, MOST_TRACED, Runtime};
@@ -382,11 +383,18 @@ impl Plan {
 
     /// Checks that the cluster plays scripts, and has the nodes and shards that the scenario's names.
     fn check_script(&self, scenario: &Scenario) -> Result<(), String> {
-        if !scenario.script.is_empty() && !self.target.is_embedded() {
-            return Err(format!(
-                "only the embedded cluster plays scripts; leave --target {} out, or [[script]] in the scenario",
-                self.target
-            ));
+        match &self.target {
+            _ if scenario.script.is_empty() => return Ok(()),
+            Target::Cassandra(order) if self.faults => {
+                return scenario.script.iter().try_for_each(|step| plays(step, order.nodes.into()));
+            }
+            Target::Embedded => {}
+            Target::Cassandra(_) | Target::Addresses { .. } => {
+                return Err(format!(
+                    "only the embedded cluster plays scripts; leave --target {} out, or [[script]] in the scenario",
+                    self.target
+                ));
+            }
         }
         let ring = self.ring(Some(scenario));
         scenario.script.iter().try_for_each(|step| step.fits(ring.nodes(), ring.shards()))

@@ -2,20 +2,24 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Child;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use cqldyno_script::Step;
+use nix::sys::signal::Signal;
 use serde::{Deserialize, Serialize};
 
 use crate::client::{Login, Row, query};
 use crate::error::{CassandraError, Result, of};
 use crate::fetch::{digest, jars};
-use crate::machine::{check, java, ports};
+use crate::machine::{Java, check, java, ports};
 use crate::node::{Gate, Node};
 use crate::order::Order;
+use crate::play::{Deed, Play};
 
 /// What a folder with a running cluster holds.
 const STATE: &str = "cluster.json";
@@ -28,6 +32,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 const LEFT_OVER: [&[u8]; 3] = [b"CompactionExecutor", b"MemtableFlushWriter", b"MemtablePostFlush"];
 /// Work that follows from other work may begin a moment later.
 const IDLE_LOOKS: u32 = 3;
+/// Whether a node listens is known at once on this machine.
+const LISTENS_WITHIN: Duration = Duration::from_millis(20);
 
 /// What to start, and where.
 pub struct Start<'a> {
@@ -56,14 +62,25 @@ pub struct Start<'a> {
 /// A running cluster. Its nodes are killed and its folder is removed when this is dropped, unless it is kept.
 #[derive(Debug)]
 pub struct Cluster {
-    state: State,
+    order: Order,
     addresses: Vec<SocketAddr>,
-    children: Vec<Child>,
     folder: PathBuf,
     kept: bool,
-    java: String,
+    java: Java,
+    jars: PathBuf,
+    ports: (u16, u16),
+    yaml: Vec<(String, String)>,
     took: Duration,
     login: Login,
+    live: Mutex<Live>,
+}
+
+/// What changes while a cluster runs.
+#[derive(Debug)]
+struct Live {
+    state: State,
+    children: Vec<Child>,
+    play: Option<Play>,
 }
 
 /// What is known of a running cluster.
@@ -125,34 +142,50 @@ impl Cluster {
             note(&folder, cache)?;
         }
         let mut cluster = Cluster {
-            state,
+            order: order.clone(),
             addresses: Vec::new(),
-            children: Vec::new(),
-            folder: folder.clone(),
+            folder,
             kept: false,
-            java: java.version.clone(),
+            java,
+            jars,
+            ports,
+            yaml: yaml.to_vec(),
             took: Duration::ZERO,
             login,
+            live: Mutex::new(Live { state, children: Vec::new(), play: None }),
         };
         for number in 0..order.nodes {
             let log = log(number + 1);
-            let (folder, heap) = (folder.join(format!("node{}", number + 1)), order.heap);
-            let node = Node { java: &java, jars: &jars, folder, log: &log, number, of: order.nodes, ports, heap, yaml };
-            let child = node.start((!kept).then_some(gate))?;
+            let _ = fs::remove_file(&log);
+            let (child, address) = cluster.node(number, &log, (!kept).then_some(gate))?;
             let process = Process::of(child.id().cast_signed());
-            cluster.children.push(child);
-            let address = SocketAddr::new(IpAddr::V4(node.address()), ports.0);
             cluster.addresses.push(address);
-            cluster.state.nodes.push(Running { address, process, log });
-            cluster.state.write(&cluster.folder)?;
+            let mut live = cluster.live();
+            live.children.push(child);
+            live.state.nodes.push(Running { address, process, log });
+            live.state.write(&cluster.folder)?;
+            drop(live);
             // The first one is the seed, which the others ask before they join.
             if number == 0 || number + 1 == order.nodes {
-                cluster.wait(order, cancelled)?;
+                cluster.wait(cancelled)?;
             }
         }
         cluster.took = began.elapsed();
         cluster.kept = kept;
         Ok(cluster)
+    }
+
+    /// Starts the process of a node, which goes on with what the same node wrote before; where it is going to listen.
+    fn node(&self, number: u8, log: &Path, gate: Option<Gate<'_>>) -> Result<(Child, SocketAddr)> {
+        let folder = self.folder.join(format!("node{}", number + 1));
+        let (of, heap) = (self.order.nodes, self.order.heap);
+        let (java, jars, ports, yaml) = (&self.java, self.jars.as_path(), self.ports, self.yaml.as_slice());
+        let node = Node { java, jars, folder, log, number, of, ports, heap, yaml };
+        Ok((node.start(gate)?, SocketAddr::new(IpAddr::V4(node.address()), self.ports.0)))
+    }
+
+    fn live(&self) -> MutexGuard<'_, Live> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Where it listens for CQL, one address per node.
@@ -162,12 +195,81 @@ impl Cluster {
 
     /// The nodes' process ids.
     pub fn processes(&self) -> Vec<i32> {
-        self.state.nodes.iter().map(|node| node.process.pid).collect()
+        self.live().state.nodes.iter().map(|node| node.process.pid).collect()
     }
 
-    /// Why it no longer answers, as a full sentence: a node that ended, with the end of its log.
+    /// Starts a script, whose steps [`plays`](crate::plays) let pass. [`Cluster::attend`] plays it.
+    pub fn play(&self, script: &[Step]) {
+        self.live().play = Some(Play::new(script));
+    }
+
+    /// Does what the script wants done by now. Nodes that it starts end with this thread.
+    ///
+    /// # Errors
+    /// When a node cannot be started.
+    pub fn attend(&self, gate: Gate<'_>) -> Result<()> {
+        let mut live = self.live();
+        let Live { state, children, play } = &mut *live;
+        let Some(play) = play else { return Ok(()) };
+        while let Some((deed, number)) = play.next() {
+            self.act(state, children, (deed, number), gate)?;
+            play.note(deed, number);
+        }
+        let started = play.away.iter().filter(|(_, deed)| **deed == Deed::Start).map(|(number, _)| *number);
+        let listens = |number: &usize| TcpStream::connect_timeout(&self.addresses[*number], LISTENS_WITHIN).is_ok();
+        let back: Vec<usize> = started.filter(listens).collect();
+        back.into_iter().for_each(|number| play.returned(number));
+        Ok(())
+    }
+
+    fn act(
+        &self,
+        state: &mut State,
+        children: &mut [Child],
+        (deed, number): (Deed, usize),
+        gate: Gate<'_>,
+    ) -> Result<()> {
+        let (Some(node), Some(child)) = (state.nodes.get_mut(number), children.get_mut(number)) else { return Ok(()) };
+        match deed {
+            Deed::Kill => node.process.kill(),
+            Deed::Freeze => node.process.signal(Signal::SIGSTOP),
+            Deed::Thaw => node.process.signal(Signal::SIGCONT),
+            Deed::Start if node.process.is_alive() => {}
+            Deed::Start => {
+                let _ = child.wait();
+                let number = u8::try_from(number).unwrap_or(u8::MAX);
+                (*child, _) = self.node(number, &node.log, (!self.kept).then_some(gate))?;
+                node.process = Process::of(child.id().cast_signed());
+                state.write(&self.folder)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the script, if one is under way: all nodes go on or are started, and see each other. Says what was done to which node.
+    ///
+    /// # Errors
+    /// When a node does not come back in time, or the user ends it.
+    pub fn end_play(&self, gate: Gate<'_>, cancelled: &dyn Fn() -> bool) -> Result<Vec<String>> {
+        let mut live = self.live();
+        let Live { state, children, play } = &mut *live;
+        let Some(play) = play.take() else { return Ok(Vec::new()) };
+        for (number, deed) in &play.away {
+            let remedy = if *deed == Deed::Freeze { Deed::Thaw } else { Deed::Start };
+            self.act(state, children, (remedy, *number), gate)?;
+        }
+        drop(live);
+        self.wait(cancelled)?;
+        Ok(play.told())
+    }
+
+    /// Why it no longer answers, as a full sentence: a node that ended otherwise than by a script, with the end of its log.
     pub fn ended(&self) -> Option<String> {
-        let node = self.state.nodes.iter().find(|node| !node.process.is_alive())?;
+        let live = self.live();
+        let is_away =
+            |number: &usize| live.play.as_ref().is_some_and(|play| play.away.get(number) == Some(&Deed::Kill));
+        let mut nodes = live.state.nodes.iter().enumerate().filter(|(number, _)| !is_away(number));
+        let (_, node) = nodes.find(|(_, node)| !node.process.is_alive())?;
         Some(format!(
             "The node of Apache Cassandra at {} ended; its log ends: {}.",
             node.address,
@@ -177,7 +279,7 @@ impl Cluster {
 
     /// Java's version, and how long the start took.
     pub fn start_of(&self) -> (&str, Duration) {
-        (&self.java, self.took)
+        (&self.java.version, self.took)
     }
 
     /// Waits until no node flushes or compacts, for `within` at most; whether that is so now. Asks system_views, which costs some
@@ -185,7 +287,7 @@ impl Cluster {
     pub fn settle(&self, within: Duration, cancelled: &dyn Fn() -> bool) -> bool {
         let (began, mut idle) = (Instant::now(), 0);
         loop {
-            idle = if self.state.nodes.iter().all(|node| is_idle(node.address, &self.login)) { idle + 1 } else { 0 };
+            idle = if self.addresses.iter().all(|node| is_idle(*node, &self.login)) { idle + 1 } else { 0 };
             if idle >= IDLE_LOOKS || cancelled() || began.elapsed() > within {
                 return idle >= IDLE_LOOKS;
             }
@@ -194,18 +296,19 @@ impl Cluster {
     }
 
     /// Waits until all nodes that were started see each other.
-    fn wait(&self, order: &Order, cancelled: &dyn Fn() -> bool) -> Result<()> {
-        let others = self.state.nodes.len() - 1;
-        let within = READY_WITHIN * u32::from(order.nodes);
+    fn wait(&self, cancelled: &dyn Fn() -> bool) -> Result<()> {
+        let nodes = self.live().state.nodes.clone();
+        let others = nodes.len() - 1;
+        let within = READY_WITHIN * u32::from(self.order.nodes);
         let deadline = Instant::now() + within;
-        let mut left = self.state.nodes.as_slice();
+        let mut left = nodes.as_slice();
         while let Some((node, rest)) = left.split_first() {
             if cancelled() {
                 return Err(CassandraError::Cancelled);
             }
-            if let Some(node) = self.state.nodes.iter().find(|node| !node.process.is_alive()) {
+            if let Some(node) = nodes.iter().find(|node| !node.process.is_alive()) {
                 let how = format!("ended at once ({})", last_words(&node.log));
-                return Err(CassandraError::NotReady(order.name(), how, node.log.clone()));
+                return Err(CassandraError::NotReady(self.order.name(), how, node.log.clone()));
             }
             if sees(node.address, &self.login, others) {
                 left = rest;
@@ -213,7 +316,7 @@ impl Cluster {
             }
             if Instant::now() > deadline {
                 let how = format!("answers no query at {} after {} s", node.address, within.as_secs());
-                return Err(CassandraError::NotReady(order.name(), how, node.log.clone()));
+                return Err(CassandraError::NotReady(self.order.name(), how, node.log.clone()));
             }
             std::thread::sleep(LOOK_EVERY);
         }
@@ -226,11 +329,13 @@ impl Drop for Cluster {
         if self.kept {
             return;
         }
-        self.state.kill();
-        for child in &mut self.children {
+        let mut live = self.live();
+        live.state.kill();
+        for child in &mut live.children {
             let _ = child.kill();
             let _ = child.wait();
         }
+        drop(live);
         let _ = fs::remove_dir_all(&self.folder);
     }
 }
@@ -335,8 +440,12 @@ impl Process {
 
     /// Ends it at once, if it is still there.
     pub(crate) fn kill(self) {
+        self.signal(Signal::SIGKILL);
+    }
+
+    fn signal(self, signal: Signal) {
         if self.is_alive() {
-            let _ = nix::sys::signal::kill(nix::unistd::Pid::from_raw(self.pid), nix::sys::signal::Signal::SIGKILL);
+            let _ = nix::sys::signal::kill(nix::unistd::Pid::from_raw(self.pid), signal);
         }
     }
 }

@@ -2,7 +2,7 @@
 //! stopped with the process that needs it.
 //!
 //! Files go from an order to a cluster in this order: `order`, `machine` (what it needs of this machine), `fetch`, `client` (a few
-//! queries), `node` (configuration and process), `cluster`, `kept` (one that outlives us).
+//! queries), `node` (configuration and process), `play` (a script's steps), `cluster`, `kept` (one that outlives us).
 #![deny(missing_docs)]
 
 mod client;
@@ -13,6 +13,7 @@ mod kept;
 mod machine;
 mod node;
 mod order;
+mod play;
 
 pub use cluster::{Cluster, Start};
 pub use error::CassandraError;
@@ -21,3 +22,4 @@ pub use kept::{Condition, Kept, KeptNode};
 pub use machine::check;
 pub use node::{Gate, JVM_VARIABLE};
 pub use order::{OPTIONS, Order, RELEASES};
+pub use play::plays;

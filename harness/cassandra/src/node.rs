@@ -101,7 +101,8 @@ impl Node<'_> {
         fs::create_dir_all(&temporary).map_err(of(&temporary))?;
         fs::write(&yaml, self.yaml()).map_err(of(&yaml))?;
         fs::write(&logback, LOGBACK).map_err(of(&logback))?;
-        let log = File::create(self.log).map_err(of(self.log))?;
+        // A node that is started again goes on with its log.
+        let log = File::options().append(true).create(true).open(self.log).map_err(of(self.log))?;
         let mut words = without_locked_memory();
         words.push(self.java.program.clone().into_os_string());
         words.extend(self.flags(&yaml, &logback, &temporary));

@@ -123,6 +123,7 @@ fn of_days(run: &Run) -> Vec<String> {
         ("blocks", Some(plan.blocks.to_string())),
         ("request-timeout", Some(milliseconds(plan.request_timeout_ms))),
         ("arrangement", plan.arrangements.first().map(|one| one.id.clone())),
+        ("target", (!plan.target.embedded).then(|| plan.target.id.clone())),
     ];
     let flags = flags.into_iter().filter_map(|(flag, value)| Some([format!("--{flag}"), value?])).flatten();
     run.asked().into_iter().map(str::to_owned).chain(flags).chain(plan.serve_arguments.iter().cloned()).collect()

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use cqldyno_cassandra::Cluster;
+use cqldyno_cassandra::{CassandraError, Cluster, Gate};
 use cqldyno_cluster::Snapshot;
 use cqldyno_meter::{Refusal, Traffic};
 use cqldyno_protocol::Done;
@@ -18,6 +18,7 @@ use crate::plan::target::Target;
 use crate::process::cancel::Cancel;
 use crate::process::child::Launch;
 use crate::process::failure::CellFailure;
+use crate::process::gate;
 use crate::process::server::Server;
 
 const NOBODY: &str = "This contender sends nothing, so no server took part.";
@@ -29,7 +30,8 @@ pub(super) enum Served<'a> {
     Nobody,
     /// An embedded node, started for this contender.
     Node(Server),
-    Cassandra(&'a Cluster),
+    /// The run's own, with the gate through which it starts nodes.
+    Cassandra(&'a Cluster, Gate<'a>),
     /// A cluster that is not ours.
     Cluster(&'a [SocketAddr]),
 }
@@ -59,7 +61,12 @@ impl<'a> Served<'a> {
             _ if setup.is_noop() => Ok(Served::Nobody),
             Target::Addresses { nodes, .. } => Ok(Served::Cluster(nodes)),
             Target::Cassandra(order) => match &setup.bench.cassandra {
-                Some(cluster) => Ok(Served::Cassandra(cluster)),
+                Some(cluster) => {
+                    let gate = gate::of(&context.programs.cqldyno);
+                    // What a cell left that failed.
+                    ended(cluster.end_play(gate, &|| context.cancel.is_cancelled()))?;
+                    Ok(Served::Cassandra(cluster, gate))
+                }
                 None => Err(CellFailure::Server(format!("{} was not started.", order.name()))),
             },
             Target::Embedded => {
@@ -80,7 +87,7 @@ impl<'a> Served<'a> {
         match self {
             Served::Nobody => &[],
             Served::Node(server) => server.nodes(),
-            Served::Cassandra(cluster) => cluster.nodes(),
+            Served::Cassandra(cluster, _) => cluster.nodes(),
             Served::Cluster(nodes) => nodes,
         }
     }
@@ -90,7 +97,7 @@ impl<'a> Served<'a> {
         match self {
             Served::Nobody => Err(NOBODY.to_owned()),
             Served::Node(server) => Ok(vec![server.pid()]),
-            Served::Cassandra(cluster) => Ok(cluster.processes()),
+            Served::Cassandra(cluster, _) => Ok(cluster.processes()),
             Served::Cluster(_) => Err(FOREIGN.to_owned()),
         }
     }
@@ -99,7 +106,7 @@ impl<'a> Served<'a> {
     pub(super) fn cores_at_work(&self, connections: u64) -> u64 {
         match self {
             // Its threads share the statements of a connection.
-            Served::Cassandra(_) => u64::MAX,
+            Served::Cassandra(..) => u64::MAX,
             _ => connections,
         }
     }
@@ -108,7 +115,7 @@ impl<'a> Served<'a> {
     pub(super) fn ended(&mut self) -> Option<CellFailure> {
         match self {
             Served::Node(server) => server.ended(),
-            Served::Cassandra(cluster) => cluster.ended().map(CellFailure::Server),
+            Served::Cassandra(cluster, _) => cluster.ended().map(CellFailure::Server),
             Served::Nobody | Served::Cluster(_) => None,
         }
     }
@@ -117,7 +124,7 @@ impl<'a> Served<'a> {
     pub(super) fn blame(&mut self, failure: CellFailure, cancel: &Cancel) -> CellFailure {
         match (self, &failure) {
             (Served::Node(server), CellFailure::Worker(_)) => server.silent(cancel).unwrap_or(failure),
-            (Served::Cassandra(cluster), CellFailure::Worker(_)) => {
+            (Served::Cassandra(cluster, _), CellFailure::Worker(_)) => {
                 cluster.ended().map_or(failure, CellFailure::Server)
             }
             _ => failure,
@@ -128,15 +135,36 @@ impl<'a> Served<'a> {
     pub(super) fn play(&mut self, scenario: &Scenario, cancel: &Cancel) -> Result<(), CellFailure> {
         match self {
             Served::Node(server) if !scenario.script.is_empty() => server.play(cancel),
+            Served::Cassandra(cluster, _) => {
+                cluster.play(&scenario.script);
+                Ok(())
+            }
             _ => Ok(()),
         }
     }
 
-    /// Ends the script: what each of its steps did.
-    pub(super) fn end_script(&mut self, scenario: &Scenario, cancel: &Cancel) -> Result<Vec<Played>, CellFailure> {
+    /// Goes on with the script, where the server does not by itself; why the server is gone, if it is.
+    pub(super) fn attend(&mut self) -> Option<CellFailure> {
+        if let Served::Cassandra(cluster, gate) = self
+            && let Err(error) = cluster.attend(*gate)
+        {
+            return Some(CellFailure::Server(error.to_string()));
+        }
+        self.ended()
+    }
+
+    /// Ends the script: what each of its steps did, and sentences about steps that another server played.
+    pub(super) fn end_script(
+        &mut self,
+        scenario: &Scenario,
+        cancel: &Cancel,
+    ) -> Result<(Vec<Played>, Vec<String>), CellFailure> {
         match self {
-            Served::Node(server) if !scenario.script.is_empty() => server.end_script(cancel),
-            _ => Ok(Vec::new()),
+            Served::Node(server) if !scenario.script.is_empty() => Ok((server.end_script(cancel)?, Vec::new())),
+            Served::Cassandra(cluster, gate) => {
+                Ok((Vec::new(), ended(cluster.end_play(*gate, &|| cancel.is_cancelled()))?))
+            }
+            _ => Ok((Vec::new(), Vec::new())),
         }
     }
 
@@ -145,10 +173,18 @@ impl<'a> Served<'a> {
         Ok(match self {
             Served::Nobody => Edge::Nothing,
             Served::Node(server) => Edge::Counted(Box::new(server.snapshot(cancel)?)),
-            Served::Cassandra(cluster) => Edge::Carried(Traffic::of(worker, cluster.nodes()), CASSANDRA),
+            Served::Cassandra(cluster, _) => Edge::Carried(Traffic::of(worker, cluster.nodes()), CASSANDRA),
             Served::Cluster(nodes) => Edge::Carried(Traffic::of(worker, nodes), FOREIGN),
         })
     }
+}
+
+/// A script of Cassandra that has ended.
+fn ended(told: Result<Vec<String>, CassandraError>) -> Result<Vec<String>, CellFailure> {
+    told.map_err(|error| match error {
+        CassandraError::Cancelled => CellFailure::Cancelled,
+        other => CellFailure::Server(other.to_string()),
+    })
 }
 
 /// What the server counted between two edges, and the connections that carried the statements; else why that is not known.

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
 
-use cqldyno_driver_api::{Settings, Tls};
+use cqldyno_driver_api::{Consistency, Settings, Tls};
 use cqldyno_protocol::{Job, Mode, Runtime, Trace, tickets};
 use cqldyno_reports::{Cell, Pass, Role};
 use cqldyno_scenarios::{Operation, Permutation, Scenario, Workload};
@@ -181,6 +181,11 @@ impl<'a> Setup<'a> {
             // Nobody else need know what is read back.
             scenario.statements.iter_mut().for_each(|statement| statement.read_back = None);
         }
+        let rate = match self.load.shape {
+            Shape::AtRate(rate) if mode == Mode::Measure => Some(rate),
+            _ => None,
+        };
+        let is_traced = plan.faults && (mode == Mode::ReadBack || rate.is_some());
         Job {
             mode,
             scenario,
@@ -188,10 +193,7 @@ impl<'a> Setup<'a> {
             turns: self.planned.turns(),
             warmup: self.load.warmup,
             concurrency: self.load.concurrency,
-            rate: match self.load.shape {
-                Shape::AtRate(rate) if mode == Mode::Measure => Some(rate),
-                _ => None,
-            },
+            rate,
             seed: plan.seed,
             runtime: plan.arrangements[self.planned.arrangement].runtime,
             target: nodes.to_vec(),
@@ -205,13 +207,17 @@ impl<'a> Setup<'a> {
             settings: own.settings,
             options: self.introduced.contender.options.clone(),
             progress_ms: PROGRESS_MS,
-            trace: (plan.faults && mode != Mode::Load).then_some(Trace { patience_ms: PATIENCE.as_millis() as u64 }),
+            trace: is_traced.then_some(Trace { patience_ms: PATIENCE.as_millis() as u64 }),
         }
     }
 
     /// The same for floor, whoever the contender is.
     pub(super) fn floors_job(&self, mode: Mode, nodes: &[SocketAddr]) -> Job {
+        let plan = self.bench.context.plan;
+        // A write that one replica acknowledged may be on that one alone, as long as another was away.
+        let consistency = if plan.faults && !plan.target.is_embedded() { Consistency::All } else { plan.consistency };
         Job {
+            consistency,
             turns: 1,
             concurrency: FLOOR_CONCURRENCY,
             runtime: Runtime::Current,

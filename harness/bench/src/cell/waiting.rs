@@ -207,7 +207,7 @@ impl Waiting<'_> {
         self.attachments.iter_mut().rev().for_each(|attachment| attachment.at_go());
         let mut look = || {
             self.attachments.iter_mut().for_each(|attachment| attachment.meanwhile());
-            self.served.ended()
+            self.served.attend()
         };
         let end = self.worker.go(&mut look, |issued| stage(Stage::Window { issued, of }))?;
         let due = Instant::now() + TAIL;
@@ -215,9 +215,9 @@ impl Waiting<'_> {
         let at_end = process_cpu_ns(pid).ok();
         let idle = self.setup.idle();
         // A script goes on in the idle span.
-        let mut played = match idle {
+        let (mut played, mut told) = match idle {
             None => self.served.end_script(&self.setup.scenario, cancel)?,
-            Some(_) => Vec::new(),
+            Some(_) => (Vec::new(), Vec::new()),
         };
         let after = self.served.edge(pid, cancel)?;
         let mut held = match idle.is_some() || self.setup.opens_sessions() {
@@ -225,8 +225,9 @@ impl Waiting<'_> {
             false => None,
         };
         if idle.is_some() {
-            played = self.served.end_script(&self.setup.scenario, cancel)?;
+            (played, told) = self.served.end_script(&self.setup.scenario, cancel)?;
         }
+        self.exits.extend(told);
         let done = self.worker.ack()?;
         let at_done = process_cpu_ns(pid).ok();
         self.whole.clock_ns =
@@ -295,7 +296,7 @@ impl Waiting<'_> {
                 return Err(CellFailure::Cancelled);
             }
             self.worker.wake()?;
-            self.served.ended().map_or(Ok(()), Err)?;
+            self.served.attend().map_or(Ok(()), Err)?;
         }
         let last_ns = process_cpu_ns(pid).ok();
         let asleep = since_us(was, last_ns).map(|cpu_us| Asleep { cpu_us, lasted: began.elapsed() });
@@ -506,7 +507,7 @@ impl Setup<'_> {
             voids.extend(of_all);
             // Replicas may lag behind at a consistency that allows it.
             match served {
-                Served::Cluster(_) | Served::Cassandra(_) => {
+                Served::Cluster(_) | Served::Cassandra(..) => {
                     cell.findings.extend(read_back.doubt.as_deref().map(redact))
                 }
                 Served::Nobody | Served::Node(_) => voids.extend(read_back.doubt),

@@ -13,7 +13,7 @@ use cqldyno_reports::{Pass, Role, whole};
 
 use super::CellBench;
 use super::setup::Setup;
-use crate::plan::pass::Load;
+use crate::plan::pass::{Load, Shape};
 use crate::plan::target::{Target, TargetError};
 use crate::plan::{Plan, PlannedCell};
 use crate::process::failure::CellFailure;
@@ -140,7 +140,7 @@ impl CellBench<'_> {
     fn to_warm<'b>(&'b self, cell: &'b PlannedCell) -> Result<Setup<'b>, CellFailure> {
         let plan = self.context.plan;
         let count = plan.scenarios[cell.scenario].limits.count(LAP);
-        let load = Load { count, warmup: 0, ..self.context.schedule.step(cell).load };
+        let load = Load { count, warmup: 0, shape: Shape::Closed, ..self.context.schedule.step(cell).load };
         let name = format!("warm-up-{}", plan.scenarios[cell.scenario].label());
         Setup::new(self, cell, load, self.number, self.identity(cell), name)
     }

@@ -88,7 +88,7 @@ pub(crate) fn told(script: &[Step], played: &[Played], (opened, prepared): (u64,
         )
     });
     let steps = script.iter().zip(played).map(|(step, played)| step.told(*played, grouped));
-    steps.chain((!script.is_empty()).then_some(led_to)).chain(hidden).collect()
+    steps.chain((!played.is_empty()).then_some(led_to)).chain(hidden).collect()
 }
 
 /// Answers and connections that each step touched, per statement.

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use cqldyno_bench::{Arrangement, Contender, Deadlines, PATIENCE, Plan, Programs, run as carry_out};
+use cqldyno_bench::{Arrangement, Contender, Deadlines, PATIENCE, Plan, Programs, Target, run as carry_out};
+use cqldyno_cassandra::plays;
 use cqldyno_reports::OWN_DEFAULTS;
 use cqldyno_scenarios::{Scenario, builtin_toml, day, days, suggestion};
 
@@ -27,6 +28,9 @@ const WARMUP: u64 = 2_000;
 const STALL: Duration = Duration::from_secs(30);
 /// Nodes unless others are asked for: as many as the days have replicas.
 const NODES: [&str; 2] = ["--nodes", "3"];
+/// For how long statements start: on a Cassandra until a node that was started is there again.
+const LASTS: Duration = Duration::from_secs(6);
+const LASTS_ON_CASSANDRA: Duration = Duration::from_secs(30);
 
 const EXAMPLES: &str = "\
 Examples:
@@ -34,6 +38,7 @@ Examples:
   cqldyno faults scylla --day node-stopped     one driver on one day
   cqldyno scenarios node-stopped >mine.toml    a day to start from
   cqldyno faults --day mine.toml --wide        your own, every figure
+  cqldyno faults --target cassandra            a node of a real cluster is killed
 
 Statements start at a rate, whatever the answers do. Half of them insert rows,
 and floor reads every row back afterwards. Errors are figures here.
@@ -50,8 +55,8 @@ pub struct Arguments {
     contender: Vec<String>,
     /// Days, or TOML files [default: all]
     ///
-    /// calm, closed, half-closed, node-stopped, errors, no-answer, late-answer, slow-node, forgotten, events, control-lost. A file has
-    /// `name`, `about` and [[script]] steps (scenarios/SCRIPT.md); with statements it is a scenario.
+    /// calm, closed, half-closed, node-stopped, node-frozen, errors, no-answer, late-answer, slow-node, forgotten, events, control-lost. A
+    /// file has `name`, `about` and [[script]] steps (scenarios/SCRIPT.md); with statements it is a scenario.
     #[arg(long, value_name = "NAME|FILE,...", value_delimiter = ',', help_heading = WHAT)]
     #[arg(value_parser = Known(names), hide_possible_values = true)]
     day: Vec<String>,
@@ -64,12 +69,18 @@ pub struct Arguments {
     /// Statements that start per second
     #[arg(long, value_name = "N", value_parser = count, default_value = "2000", help_heading = SIZE)]
     rate: u64,
-    /// For how long statements start
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "6s", help_heading = SIZE)]
-    lasts: Duration,
+    /// For how long statements start [default: 6s, on Cassandra 30s]
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = SIZE)]
+    lasts: Option<Duration>,
     /// Runs of each day; tables show medians
     #[arg(long, value_name = "N", value_parser = blocks, default_value = "1", help_heading = SIZE)]
     blocks: u32,
+    /// embedded, or cassandra[:VERSION] for days that stop or freeze a node [default: embedded]
+    ///
+    /// `cassandra` starts three nodes of Apache Cassandra here. `stop` kills a node's process, and `hold` freezes it. Options follow:
+    /// cassandra:4.1,nodes=5,heap=1G.
+    #[arg(long, value_name = "NODES", help_heading = SETUP)]
+    target: Option<String>,
     #[command(flatten)]
     nodes: Nodes,
     /// Shards of each embedded node, with ScyllaDB's sharding extension [default: without it]
@@ -111,25 +122,58 @@ fn plan(arguments: &Arguments, programs: &Programs) -> Result<Plan> {
     };
     let contenders: Vec<Contender> =
         arguments.settings.iter().flat_map(with).map(|name| contender(&name, programs)).collect::<Result<_>>()?;
+    let target = target(arguments)?;
     let days = match arguments.day.as_slice() {
-        [] => days(),
+        [] => days().into_iter().filter(|day| is_playable(&target, day)).collect(),
         named => named.iter().map(|name| find(name)).collect::<Result<_>>()?,
     };
-    let count = (u128::from(arguments.rate) * arguments.lasts.as_nanos()).div_ceil(1_000_000_000);
+    let is_embedded = target.is_embedded();
+    let lasts = arguments.lasts.unwrap_or(if is_embedded { LASTS } else { LASTS_ON_CASSANDRA });
+    let count = (u128::from(arguments.rate) * lasts.as_nanos()).div_ceil(1_000_000_000);
     let count = u64::try_from(count).unwrap_or(u64::MAX);
     let mut plan = Plan::new(contenders, days);
     (plan.arrangements, plan.out) = (vec![arguments.arrangement], arguments.out.clone());
     // Where all slots wait, nothing more is issued.
-    plan.deadlines = Deadlines { stall: arguments.lasts.saturating_add(PATIENCE + STALL), ..plan.deadlines };
+    plan.deadlines = Deadlines { stall: lasts.saturating_add(PATIENCE + STALL), ..plan.deadlines };
     arguments.nodes.topology(arguments.shards)?;
     let own = arguments.nodes.arguments(arguments.shards);
     let usual = if own.iter().any(|word| word == NODES[0]) { &[][..] } else { &NODES };
-    plan.serve_arguments = usual.iter().map(|word| (*word).to_owned()).chain(own).collect();
+    if is_embedded {
+        plan.serve_arguments = usual.iter().map(|word| (*word).to_owned()).chain(own).collect();
+    } else if !own.is_empty() {
+        return Err(usage(format!(
+            "{} was asked for on {target}, and is for embedded nodes; write the number of nodes with the target: cassandra,nodes=5",
+            own[0]
+        )));
+    }
+    plan.target = target;
     plan.connections = arguments.shards.unwrap_or(1);
     (plan.faults, plan.named, plan.rate) = (true, true, Some(arguments.rate));
     (plan.concurrency, plan.warmup, plan.request_timeout_ms) = (CONCURRENCY, WARMUP, arguments.request_timeout.0);
     plan.passes.clear();
     Ok(plan.with_blocks(arguments.blocks, count))
+}
+
+/// Who answers: nodes that may be stopped.
+fn target(arguments: &Arguments) -> Result<Target> {
+    let Some(text) = &arguments.target else { return Ok(Target::Embedded) };
+    let read = |text: &str| Target::parse(text).map_err(|error| usage(error.to_string()));
+    match read(text)? {
+        Target::Addresses { .. } => Err(usage(format!(
+            "the target {text} was asked for, and bad days need nodes that may be stopped; write embedded, or cassandra for nodes that are \
+             started for the run"
+        ))),
+        // As many as the days have replicas.
+        Target::Cassandra(_) if !text.contains("nodes=") => read(&format!("{text},nodes=3")),
+        target => Ok(target),
+    }
+}
+
+fn is_playable(target: &Target, day: &Scenario) -> bool {
+    match target {
+        Target::Cassandra(order) => day.script.iter().all(|step| plays(step, order.nodes.into()).is_ok()),
+        _ => true,
+    }
 }
 
 /// The day of that name, or the one in the TOML file of that path.
@@ -181,7 +225,7 @@ mod tests {
     #[test]
     fn all_days_run_at_the_rate_on_three_nodes_with_a_time_limit() {
         let plan = planned(&[]).unwrap();
-        assert_eq!((plan.contenders.len(), plan.scenarios.len(), plan.blocks, plan.count), (4, 11, 1, 12_000));
+        assert_eq!((plan.contenders.len(), plan.scenarios.len(), plan.blocks, plan.count), (4, 12, 1, 12_000));
         assert_eq!((plan.rate, plan.request_timeout_ms, plan.faults), (Some(2_000), Some(500), true));
         assert_eq!(plan.serve_arguments, ["--nodes", "3"]);
         assert!(plan.deadlines.stall > PATIENCE && plan.passes.is_empty() && plan.noise_share.is_none());
@@ -209,6 +253,32 @@ mod tests {
     }
 
     #[test]
+    fn a_cassandra_has_three_nodes_and_the_days_that_it_can_play() {
+        let plan = planned(&["--target", "cassandra:4.1,heap=512M"]).unwrap();
+        let days: Vec<&str> = plan.scenarios.iter().map(|day| day.name.as_str()).collect();
+        assert_eq!((days, plan.count), (vec!["calm", "node-stopped", "node-frozen"], 60_000));
+        let Target::Cassandra(order) = &plan.target else { panic!("{}", plan.target) };
+        assert_eq!((order.nodes, plan.serve_arguments.len()), (3, 0));
+        let refused = |words: &[&str]| {
+            let plan = planned(words).map_err(|error| error.to_string());
+            plan.and_then(|plan| plan.check(&cqldyno_bench::Topology::read(&[0, 1])).map_err(|error| error.to_string()))
+                .map(drop)
+                .unwrap_err()
+        };
+        let error = refused(&["--target", "cassandra", "--day", "errors"]);
+        assert!(error.contains("errors cannot be played: Apache Cassandra cannot play the step error"), "{error}");
+        let error = refused(&["--target", "cassandra,nodes=1", "--day", "node-frozen"]);
+        assert!(
+            error.contains("names node 2, and Cassandra has 1; ask for more with --target cassandra,nodes=2"),
+            "{error}"
+        );
+        let error = refused(&["--target", "cassandra", "--nodes", "5"]);
+        assert!(error.starts_with("--nodes was asked for on cassandra:5.0.9,nodes=3, and is for embedded"), "{error}");
+        let error = refused(&["--target", "127.0.0.1"]);
+        assert!(error.contains("bad days need nodes that may be stopped; write embedded, or cassandra"), "{error}");
+    }
+
+    #[test]
     fn the_command_of_a_run_asks_for_it_again() {
         let published = concat!(env!("CARGO_MANIFEST_DIR"), "/../../reports/published/2026-11-27/bad-days/run.json");
         let mut run = Run::from_json(&std::fs::read_to_string(published).unwrap()).unwrap();
@@ -228,12 +298,17 @@ mod tests {
                 (asked.request_timeout_ms, &asked.serve_arguments)
             );
             assert_eq!((plan.connections, plan.faults, plan.seed), (asked.connections, true, asked.seed));
+            assert_eq!(plan.target.to_string(), asked.target.id);
         };
         same(&run);
         run.scenarios.truncate(2);
         (run.plan.count, run.plan.blocks, run.plan.request_timeout_ms) = (3_000, 5, None);
         (run.plan.connections, run.plan.serve_arguments) =
             (2, "--nodes 4 --shards 2".split(' ').map(str::to_owned).collect());
+        same(&run);
+        run.plan.serve_arguments.clear();
+        run.plan.connections = 1;
+        (run.plan.target.id, run.plan.target.embedded) = ("cassandra:5.0.9,nodes=3".to_owned(), false);
         same(&run);
     }
 }

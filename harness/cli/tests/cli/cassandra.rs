@@ -317,3 +317,26 @@ fn a_kept_cluster_of_three_nodes_is_compared_on_by_its_address_and_ends_when_it_
     assert!(!is_running(folder.path().to_str().unwrap()));
     assert_eq!(call(&["cluster", "status"]).status.code(), Some(1));
 }
+
+#[test]
+fn a_node_is_killed_and_another_day_frozen_and_no_acknowledged_write_is_lost() {
+    let Some(_alone) = asked_for() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let asked =
+        ["faults", "scylla", "--target", "cassandra,heap=384M", "--day", "node-stopped,node-frozen", "--rate", "500"];
+    let rest = ["--lasts", "5s", "--format", "json", "--out", "run"];
+    let output = quick(folder.path(), &[&asked[..], &rest].concat()).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let all = json(&output);
+    for (day, deeds) in [("node-stopped", ["was killed", "was started"]), ("node-frozen", ["was frozen", "went on"])] {
+        let cells = all["cells"].as_array().unwrap();
+        let cell = cells.iter().find(|cell| cell["scenario"] == day).unwrap();
+        assert_eq!((&cell["failed"], &cell["void"]), (&serde_json::Value::Null, &serde_json::Value::Null), "{cell}");
+        let findings = cell["findings"].to_string();
+        assert!(deeds.iter().all(|deed| findings.contains(deed)) && findings.contains("Node 2 "), "{findings}");
+        assert_eq!(cell["measures"]["lost"]["value"], 0.0, "{cell}");
+        let why = cell["measures"]["doubled"].to_string();
+        assert!(why.contains("Apache Cassandra does not say what it did"), "{why}");
+    }
+    assert!(!is_running(folder.path().to_str().unwrap()));
+}
