@@ -178,9 +178,9 @@ impl Cluster {
     /// Starts the process of a node, which goes on with what the same node wrote before; where it is going to listen.
     fn node(&self, number: u8, log: &Path, gate: Option<Gate<'_>>) -> Result<(Child, SocketAddr)> {
         let folder = self.folder.join(format!("node{}", number + 1));
-        let (of, heap) = (self.order.nodes, self.order.heap);
+        let Order { nodes: of, heap, commitlog, .. } = self.order;
         let (java, jars, ports, yaml) = (&self.java, self.jars.as_path(), self.ports, self.yaml.as_slice());
-        let node = Node { java, jars, folder, log, number, of, ports, heap, yaml };
+        let node = Node { java, jars, folder, log, number, of, ports, heap, commitlog, yaml };
         Ok((node.start(gate)?, SocketAddr::new(IpAddr::V4(node.address()), self.ports.0)))
     }
 

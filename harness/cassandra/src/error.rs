@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum CassandraError {
     /// What was asked for, and what is wrong with it.
-    #[error("the target {0:?} was asked for, and {1}; write cassandra[:VERSION][,nodes=3][,heap=1G][,port=9042]")]
+    #[error(
+        "the target {0:?} was asked for, and {1}; write cassandra[:VERSION][,nodes=3][,heap=1G][,port=9042][,commitlog=batch|group|periodic]"
+    )]
     Order(String, String),
     /// What was asked for, without any Java.
     #[error(

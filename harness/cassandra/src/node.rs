@@ -11,6 +11,7 @@ use std::process::{Child, Command, Stdio};
 
 use crate::error::{Result, of};
 use crate::machine::{Java, address, without_locked_memory};
+use crate::order::CommitLog;
 
 /// The environment variable with further flags of the nodes' JVMs, with spaces between them.
 pub const JVM_VARIABLE: &str = "CQLDYNO_CASSANDRA_JVM";
@@ -85,6 +86,7 @@ pub(crate) struct Node<'a> {
     /// For CQL, and for the nodes among themselves.
     pub ports: (u16, u16),
     pub heap: u64,
+    pub commitlog: CommitLog,
     /// Values of cassandra.yaml that take the place of ours, or are added.
     pub yaml: &'a [(String, String)],
 }
@@ -173,8 +175,6 @@ impl Node<'_> {
             ("rpc_address", self.address().to_string()),
             ("native_transport_port", self.ports.0.to_string()),
             ("storage_port", self.ports.1.to_string()),
-            ("commitlog_sync", "periodic".to_owned()),
-            ("commitlog_sync_period", "10000ms".to_owned()),
             ("data_file_directories", format!("[{}]", folder("data"))),
             ("commitlog_directory", folder("commitlog")),
             ("saved_caches_directory", folder("saved_caches")),
@@ -183,7 +183,12 @@ impl Node<'_> {
             ("seed_provider", seeds.to_owned()),
         ];
         let is_replaced = |key: &str| self.yaml.iter().any(|(other, _)| other == key);
-        let own = own.iter().filter(|(key, _)| !is_replaced(key)).map(|(key, value)| (*key, value.as_str()));
+        let commitlog = self.commitlog.yaml();
+        let own = own
+            .iter()
+            .chain(&commitlog)
+            .filter(|(key, _)| !is_replaced(key))
+            .map(|(key, value)| (*key, value.as_str()));
         let further = self.yaml.iter().map(|(key, value)| (key.as_str(), value.as_str()));
         own.chain(further).map(|(key, value)| format!("{key}: {value}\n")).collect()
     }
@@ -212,6 +217,7 @@ mod tests {
             of: 3,
             ports: (10_000, 10_001),
             heap: 1 << 30,
+            commitlog: CommitLog::Group,
             yaml: &further,
         };
         let yaml = node.yaml();
@@ -219,6 +225,8 @@ mod tests {
         assert_eq!(addresses, ["listen_address: 127.0.0.3", "rpc_address: 127.0.0.3"]);
         assert!(yaml.contains("initial_token: '3074457345618258602'"), "{yaml}");
         assert!(yaml.contains("commitlog_directory: '/it''s here/commitlog'"), "{yaml}");
+        let synced: Vec<&str> = yaml.lines().filter(|line| line.starts_with("commitlog_sync")).collect();
+        assert_eq!(synced, ["commitlog_sync: group", "commitlog_sync_group_window: 10ms"]);
         assert!(yaml.contains("cluster_name: mine\n") && !yaml.contains("cluster_name: cqldyno"), "{yaml}");
         assert!(yaml.contains("authenticator: PasswordAuthenticator\n"));
         let flags = node.flags(Path::new("/y"), Path::new("/l"), Path::new("/t"));
