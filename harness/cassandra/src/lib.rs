@@ -19,7 +19,7 @@ pub use cluster::{Cluster, Start};
 pub use error::CassandraError;
 pub use fetch::is_fetched;
 pub use kept::{Condition, Kept, KeptNode};
-pub use machine::check;
+pub use machine::{check, on_path};
 pub use node::{Gate, JVM_VARIABLE};
 pub use order::{OPTIONS, Order, RELEASES};
 pub use play::plays;

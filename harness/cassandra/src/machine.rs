@@ -67,7 +67,7 @@ fn major(version: &str) -> Option<u32> {
 }
 
 /// A program that the path leads to.
-pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
+pub fn on_path(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
     env::split_paths(&path).map(|folder| folder.join(name)).find(|program| program.is_file())
 }

@@ -57,13 +57,17 @@ pub struct Gate<'a> {
 
 impl Gate<'_> {
     /// A command that becomes `program` with the arguments that follow.
-    pub(crate) fn command(self, program: &Path) -> Command {
+    pub fn command(self, program: &Path) -> Command {
         let mut command = Command::new(self.program);
         command.arg(self.subcommand).arg(program);
         command
     }
 
-    pub(crate) fn open(self, child: &mut Child) -> io::Result<()> {
+    /// Opens it for a child that was started so, with its standard input piped.
+    ///
+    /// # Errors
+    /// When the child no longer reads.
+    pub fn open(self, child: &mut Child) -> io::Result<()> {
         child.stdin.take().map_or(Ok(()), |mut input| input.write_all(self.open.as_bytes()))
     }
 }
