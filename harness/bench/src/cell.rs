@@ -124,6 +124,8 @@ pub(crate) struct CellBench<'a> {
     number: usize,
     /// The Cassandra that was started for this run, and what its preparation was.
     cassandra: Option<Cluster>,
+    /// The PostgreSQL that was started for it.
+    postgres: Option<cqldyno_postgres::Server>,
     prepared: Option<String>,
     /// The run's own keyspaces that may be on an existing cluster.
     keyspaces: Vec<String>,
@@ -142,7 +144,7 @@ impl<'a> CellBench<'a> {
     pub(crate) fn new(context: CellContext<'a>, there: usize, keyspaces: Vec<String>) -> CellBench<'a> {
         let password = context.plan.access.credentials.as_ref().map(|credentials| credentials.password.as_str());
         let redaction = Redaction::of(password);
-        CellBench { context, redaction, number: there, cassandra: None, prepared: None, keyspaces }
+        CellBench { context, redaction, number: there, cassandra: None, postgres: None, prepared: None, keyspaces }
     }
 
     /// Ends what was started for the run, and drops what was made for it if the cluster still lets us in.
@@ -218,6 +220,7 @@ impl Executor for CellBench<'_> {
     fn prepare(&mut self, says: &mut dyn FnMut(&str)) -> Result<(), TargetError> {
         match self.context.plan.target {
             Target::Addresses { .. } => self.make_keyspaces(says),
+            Target::Postgres(order) => self.start_postgres(order, says),
             _ => self.warm_up(says),
         }
     }
@@ -342,6 +345,7 @@ impl CellBench<'_> {
             // Each cell starts one of its own.
             Target::Embedded => None,
             Target::Cassandra(_) => self.cassandra.as_ref()?.ended(),
+            Target::Postgres(_) => self.postgres.as_ref()?.ended(),
             Target::Addresses { nodes, .. } => match silent(nodes).as_slice() {
                 [] => self.locked_out(),
                 silent => Some(format!("nothing accepts a connection at {}", silent.join(" and "))),
@@ -367,7 +371,7 @@ impl CellBench<'_> {
         let alive = || alive.iter().flatten();
         let mut ours: Vec<i32> = alive().map(|one| one.worker.pid()).collect();
         match &self.context.plan.target {
-            Target::Addresses { .. } => {
+            Target::Addresses { .. } | Target::Postgres(_) => {
                 let cores = alive().next().map_or_else(Vec::new, |one| one.setup.cores());
                 ours.extend(local_servers(&ours, &cores));
             }

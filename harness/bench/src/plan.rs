@@ -23,7 +23,7 @@ use cqldyno_cluster::{Topology as Ring, check_keyspace};
 use cqldyno_driver_api::{Consistency, Settings};
 use cqldyno_protocol::{LONGEST_TRACE, MOST_IN_FLIGHT, MOST_TRACED, Runtime};
 use cqldyno_reports::{Pass, PlanInfo, Role, count, whole};
-use cqldyno_scenarios::{Operation, Scenario, ScenarioError, Submit, Workload, WorkloadError};
+use cqldyno_scenarios::{Operation, Scenario, ScenarioError, Statement, Submit, Workload, WorkloadError};
 use nix::sys::resource::{Resource, getrlimit};
 
 use crate::judge::bad_day::PATIENCE;
@@ -55,6 +55,12 @@ const MOST_CONNECTIONS: usize = 20_000;
 
 /// As long as the longest ending of a name of a keyspace: an id of the run and the number of the contender.
 const LONGEST_SUFFIX: &str = "_01234567_99";
+
+/// The worker that speaks PostgreSQL's protocol.
+pub(crate) const POSTGRES: &str = "postgres";
+
+/// Statements in flight on PostgreSQL; some connections are left for us.
+const MOST_BACKENDS: usize = cqldyno_postgres::MOST_CONNECTIONS - 100;
 
 /// Files that worker and node have open besides data connections: their streams, logs, pipes and control connections.
 const OTHER_FILES: u64 = 64;
@@ -177,6 +183,21 @@ pub enum PlanError {
          cluster of yours and name its address"
     )]
     Unplaced(Arrangement, Target),
+    /// A contender that does not speak the target's protocol, the target, and what to do.
+    #[error("the contender {0} was asked for on the target {1}, and does not speak its protocol; {2}")]
+    OtherProtocol(String, Target, &'static str),
+    /// A scenario that has no counterpart in SQL, and its statement.
+    #[error(
+        "the scenario {0} was asked for on PostgreSQL, and its statement {1} is no INSERT or SELECT that is executed; leave --target \
+         postgres out, or name a scenario such as writes"
+    )]
+    NotInSql(String, String),
+    /// What was asked for in flight, with the number of contenders.
+    #[error(
+        "--concurrency {0} was asked for with {1} contenders on PostgreSQL, where each statement in flight has a connection of its own, and \
+         at most {2} are possible together; ask for fewer"
+    )]
+    Backends(usize, usize, usize),
     #[error(transparent)]
     Contender(#[from] ContenderError),
     #[error(transparent)]
@@ -332,6 +353,7 @@ impl Plan {
             return Err(PlanError::Zero(what));
         }
         self.check_concurrency()?;
+        self.check_protocol()?;
         self.contenders.iter().try_for_each(|contender| contender.check(self.settings))?;
         for (at, scenario) in self.scenarios.iter().enumerate() {
             if self.scenarios[..at].iter().any(|other| other.label() == scenario.label()) {
@@ -370,7 +392,7 @@ impl Plan {
         }
         let placements = place(&self.arrangements, &self.pin, topology, self.target.is_embedded())?;
         let pinned = placements.iter().find(|one| one.arrangement.pinned);
-        if let (Some(pinned), Target::Cassandra(_)) = (pinned, &self.target) {
+        if let (Some(pinned), Target::Cassandra(_) | Target::Postgres(_)) = (pinned, &self.target) {
             return Err(PlanError::Unplaced(pinned.arrangement, self.target.clone()));
         }
         for (at, one) in placements.iter().enumerate() {
@@ -379,6 +401,34 @@ impl Plan {
             }
         }
         Ok(placements)
+    }
+
+    /// Checks that contenders and target speak one protocol, and that PostgreSQL is asked what it can answer.
+    fn check_protocol(&self) -> Result<(), PlanError> {
+        let is_postgres = |one: &&Contender| one.name() == POSTGRES;
+        let other = |one: &Contender, what| Err(PlanError::OtherProtocol(one.to_string(), self.target.clone(), what));
+        if !matches!(self.target, Target::Postgres(_)) {
+            let found = self.contenders.iter().find(is_postgres);
+            return found.map_or(Ok(()), |one| other(one, "add --target postgres"));
+        }
+        if let Some(one) = self.contenders.iter().find(|one| !is_postgres(one)) {
+            return other(one, "name the contender `postgres` alone, or leave --target out");
+        }
+        let begins = |cql: &str| cql.split_whitespace().next().unwrap_or_default().to_ascii_uppercase();
+        for scenario in &self.scenarios {
+            let is_known = |one: &Statement| {
+                one.operation == Operation::Execute && ["INSERT", "SELECT"].contains(&begins(&one.cql).as_str())
+            };
+            if let Some(one) = scenario.statements.iter().find(|one| !is_known(one)) {
+                return Err(PlanError::NotInSql(scenario.label(), one.name.clone()));
+            }
+            // The control is one more.
+            let (in_flight, sides) = (self.in_flight(scenario), self.contenders.len() + usize::from(self.control));
+            if in_flight.saturating_mul(sides) > MOST_BACKENDS {
+                return Err(PlanError::Backends(in_flight, sides, MOST_BACKENDS));
+            }
+        }
+        Ok(())
     }
 
     /// Checks that the cluster plays scripts, and has the nodes and shards that the scenario's names.
@@ -543,6 +593,26 @@ mod tests {
         let elsewhere = Target::parse("10.0.0.1").unwrap();
         let elsewhere = Plan { target: elsewhere, ..plan(&["a"], &["writes"]) }.with(|one| one.concurrency = 40_000);
         assert!(elsewhere.check(&Topology::sample(1, 1)).is_ok(), "nobody knows how many nodes it has");
+    }
+
+    #[test]
+    fn postgres_is_asked_by_its_own_worker_what_it_can_answer() {
+        let asked = |contender: &str, scenario: &str, target: &str, concurrency| {
+            let plan = Plan { target: Target::parse(target).unwrap(), ..plan(&[contender], &[scenario]) };
+            let plan = plan.with(|one| one.concurrency = concurrency);
+            plan.check(&Topology::sample(1, 1)).map(drop).map_err(|error| error.to_string())
+        };
+        assert_eq!(asked("postgres", "writes", "postgres", 256), Ok(()));
+        assert_eq!(
+            asked("scylla", "writes", "postgres,synchronous_commit=off", 8).unwrap_err(),
+            "the contender scylla was asked for on the target postgres,synchronous_commit=off, and does not speak its protocol; name the \
+             contender `postgres` alone, or leave --target out"
+        );
+        assert!(asked("postgres", "writes", "embedded", 8).unwrap_err().ends_with("; add --target postgres"));
+        let error = asked("postgres", "batch", "postgres", 8).unwrap_err();
+        assert!(error.starts_with("the scenario batch was asked for on PostgreSQL, and its statement"), "{error}");
+        let error = asked("postgres", "writes", "postgres", 1_001).unwrap_err();
+        assert!(error.contains("--concurrency 1001 was asked for with 1 contenders on PostgreSQL"), "{error}");
     }
 
     #[test]

@@ -20,6 +20,9 @@ pub(crate) const CROWDING: &str = "loop on all cores at once";
 /// The environment's name for what was done before the first cell.
 pub(crate) const PREPARED: &str = "Cassandra";
 
+/// The same for a PostgreSQL: its version.
+pub(crate) const PREPARED_POSTGRES: &str = "PostgreSQL";
+
 pub(crate) fn environment(machine: &cqldyno_meter::Environment) -> Environment {
     let unknown = || "unknown".to_owned();
     let mut more = BTreeMap::new();

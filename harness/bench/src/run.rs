@@ -25,7 +25,7 @@ use crate::plan::contender::InForce;
 use crate::plan::pass::kind;
 use crate::plan::placement::Placement;
 use crate::plan::schedule::Schedule;
-use crate::plan::target::{Access, TargetError};
+use crate::plan::target::{Access, Target, TargetError};
 use crate::plan::topology::Topology;
 use crate::plan::{CONTROL_BLOCKS, Plan, PlanError, open_files};
 use crate::process::cancel::Cancel;
@@ -37,7 +37,7 @@ use crate::process::programs::Programs;
 use crate::record::folder::{FolderError, RunFolder};
 use crate::record::kept::scenario_info;
 use crate::record::resume::{Reopened, ResumeError, reopen, same};
-use crate::record::{CROWDING, PREPARED, environment};
+use crate::record::{CROWDING, PREPARED, PREPARED_POSTGRES, environment};
 use crate::run::course::{Course, Ended};
 use crate::run::introductions::{Introductions, introductions};
 use crate::run::observer::Observer;
@@ -309,7 +309,8 @@ impl Bench<'_> {
         run.interrupted = self.cancel.is_cancelled() || !complete;
         run.cut_short = cut_short.filter(|_| !run.interrupted);
         run.passes_left_out = passes_left_out;
-        run.environment.more.extend(prepared.map(|said| (PREPARED.to_owned(), said)));
+        let what = if matches!(plan.target, Target::Postgres(_)) { PREPARED_POSTGRES } else { PREPARED };
+        run.environment.more.extend(prepared.map(|said| (what.to_owned(), said)));
         run.ended = run.ended.or_else(|| Some(jiff::Timestamp::now()));
         // Where cells could not be kept, those in the folder are others.
         let are_kept = !matches!(trouble, Some(BenchError::Folder(_)));

@@ -39,6 +39,11 @@ impl CommitLog {
     /// Cassandra has no default for it; its own file proposes a second, and each answer waits for up to that long.
     const WINDOW: &str = "10ms";
 
+    /// Whether a write is on the disk before it is answered.
+    pub fn is_durable(self) -> bool {
+        self != CommitLog::Periodic
+    }
+
     fn word(self) -> &'static str {
         match self {
             CommitLog::Periodic => "periodic",

@@ -7,8 +7,8 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    bisect, check, cluster, compare, completions, conform, doctor, drivers, faults, history, pitfalls, pr, prices,
-    regress, report, scenarios, serve,
+    bisect, check, cluster, compare, completions, conform, doctor, drivers, durable, faults, history, pitfalls, pr,
+    prices, regress, report, scenarios, serve,
 };
 
 use crate::heading::{CLUSTER, LIMITS, SETUP};
@@ -57,6 +57,7 @@ pub enum Command {
     Bisect(bisect::Arguments),
     Prices(prices::Arguments),
     Faults(faults::Arguments),
+    Durable(durable::Arguments),
     Pitfalls(pitfalls::Arguments),
     Drivers(drivers::Arguments),
     #[command(alias = "scenario")]

@@ -8,6 +8,7 @@ pub mod completions;
 pub mod conform;
 pub mod doctor;
 pub mod drivers;
+pub mod durable;
 pub mod faults;
 pub mod history;
 pub mod pitfalls;

@@ -7,7 +7,7 @@
 //! - `progress`, `interrupt`: what a person sees, and Ctrl-C
 //! - `repetition`, `format`, `recorded`: kept runs, and the commands that repeat them
 //! - `trial`, `plan`: what is run
-//! - `prices`, `regress`, `pr`, `bisect`, `ladder`: one question each
+//! - `prices`, `regress`, `pr`, `bisect`, `ladder`, `durable`: one question each
 //! - `command`, `arguments`, `refusal`: the commands, and what is said of wrong ones
 
 mod access;
@@ -15,6 +15,7 @@ mod arguments;
 mod bisect;
 mod command;
 mod count;
+mod durable;
 mod format;
 mod heading;
 mod interrupt;
@@ -88,6 +89,7 @@ fn run(command: &Command) -> anyhow::Result<Outcome> {
         }
         Command::History(arguments) => command::history::run(arguments),
         Command::Faults(arguments) => command::faults::run(arguments),
+        Command::Durable(arguments) => command::durable::run(arguments),
         Command::Pitfalls(arguments) => command::pitfalls::run(arguments),
         Command::Drivers(arguments) => command::drivers::run(arguments),
         Command::Scenarios(arguments) => command::scenarios::run(arguments),

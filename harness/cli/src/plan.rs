@@ -432,6 +432,11 @@ impl Asked {
         self.numbers()[0].len() > 1
     }
 
+    /// Whether floor speaks the target's protocol.
+    pub fn has_floor(&self) -> bool {
+        !matches!(self.target.target, Target::Postgres(_))
+    }
+
     /// What was asked for that is of one number in flight, of connections and of shards.
     fn unfit_for_sweeps(&self, releases: bool) -> Option<&'static str> {
         first([

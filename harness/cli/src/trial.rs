@@ -124,7 +124,7 @@ fn writing(cells: usize) -> Option<String> {
 
 /// Whether every contender did what was asked. A driver that is not here counts as a failure only if it was `named` by itself, which a
 /// release of `NAME@all` was not.
-fn outcome(analysis: &Analysis, named: bool) -> Outcome {
+pub fn outcome(analysis: &Analysis, named: bool) -> Outcome {
     let run = analysis.run;
     let by_itself = |one: &Contender| named && (run.plan.releases.is_empty() || run.plan.releases.contains(&one.id));
     let is_here = |one: &Contender| one.unavailable.is_none() || (!by_itself(one) && one.role == Role::Driver);

@@ -1,4 +1,4 @@
-//! What the write-ahead log says: commits and rows between two positions, and whether they are on the disk.
+//! What the write-ahead log says: commits and rows between two positions.
 //!
 //! The statistics views would say the same up to ten seconds later, because each backend keeps its counts to itself while it waits.
 
@@ -12,14 +12,9 @@ use crate::server::Server;
 const WRITTEN_WITHIN: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// A position in the log.
+/// A position in the log, as PostgreSQL writes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Position {
-    /// Where the next record goes, as PostgreSQL writes it.
-    inserted: String,
-    /// Whether all before it is on the disk.
-    is_on_disk: bool,
-}
+pub struct Position(String);
 
 /// What was committed between two positions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,20 +23,15 @@ pub struct Committed {
     pub transactions: u64,
     /// Rows that were inserted in any table.
     pub rows: u64,
-    /// Whether all of it was on the disk at the second position.
-    pub is_on_disk: bool,
 }
 
 impl Server {
-    /// Where the log ends now.
+    /// Where the next record of the log goes.
     ///
     /// # Errors
     /// When the server does not answer.
     pub fn position(&self) -> Result<Position> {
-        let asked = "SELECT i, f >= i FROM (SELECT pg_current_wal_flush_lsn() f, pg_current_wal_insert_lsn() i) x";
-        let answer = self.query(asked)?;
-        let (inserted, is_on_disk) = answer.split_once('|').ok_or_else(|| no_answer(&answer))?;
-        Ok(Position { inserted: inserted.to_owned(), is_on_disk: is_on_disk == "t" })
+        self.query("SELECT pg_current_wal_insert_lsn()").map(Position)
     }
 
     /// What the log has from one position to another, once that part of it is in its files.
@@ -50,7 +40,7 @@ impl Server {
     /// When the server does not answer, or the log cannot be read.
     pub fn committed(&self, from: &Position, to: &Position) -> Result<Committed> {
         let began = Instant::now();
-        let written = format!("SELECT pg_current_wal_flush_lsn() >= '{}'", to.inserted);
+        let written = format!("SELECT pg_current_wal_flush_lsn() >= '{}'", to.0);
         while self.query(&written)? != "t" {
             if began.elapsed() > WRITTEN_WITHIN {
                 return Err(PostgresError::NoAnswer("it had not written its log".to_owned()));
@@ -60,12 +50,12 @@ impl Server {
         let words = self.machine.words("pg_waldump")?;
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).arg("--path").arg(self.data().join("pg_wal")).arg("--stats=record");
-        let output = command.args(["--start", &from.inserted, "--end", &to.inserted]).output();
+        let output = command.args(["--start", &from.0, "--end", &to.0]).output();
         let output = output.map_err(|error| no_answer(&error.to_string()))?;
         if !output.status.success() {
             return Err(no_answer(&String::from_utf8_lossy(&output.stderr)));
         }
-        Ok(Committed { is_on_disk: to.is_on_disk, ..counted(&String::from_utf8_lossy(&output.stdout)) })
+        Ok(counted(&String::from_utf8_lossy(&output.stdout)))
     }
 }
 
@@ -83,11 +73,7 @@ fn counted(table: &str) -> Committed {
         };
         table.lines().filter_map(number).sum()
     };
-    Committed {
-        transactions: of(&["Transaction/COMMIT"]),
-        rows: of(&["Heap/INSERT", "Heap/INSERT+INIT"]),
-        is_on_disk: false,
-    }
+    Committed { transactions: of(&["Transaction/COMMIT"]), rows: of(&["Heap/INSERT", "Heap/INSERT+INIT"]) }
 }
 
 #[cfg(test)]
@@ -103,7 +89,7 @@ mod tests {
             Heap/INSERT+INIT         2 (  3.33)\n\
             Btree/INSERT_LEAF       20 ( 33.33)\n\
             Total                   60\n";
-        assert_eq!(counted(table), Committed { transactions: 20, rows: 20, is_on_disk: false });
+        assert_eq!(counted(table), Committed { transactions: 20, rows: 20 });
         assert_eq!(counted("Total 0"), Committed::default());
     }
 }

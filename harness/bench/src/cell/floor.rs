@@ -13,11 +13,12 @@ use super::Stage;
 use super::served::Served;
 use super::setup::Setup;
 use crate::judge::ReadBack;
+use crate::plan::POSTGRES;
 use crate::process::cancel::Cancel;
 use crate::process::failure::CellFailure;
 use crate::process::worker::{Bounds, Look, Worker};
 
-const FLOOR: &str = "floor";
+pub(super) const FLOOR: &str = "floor";
 /// Is prepared and never executed.
 const NOTHING: &str = "SELECT key FROM system.local";
 
@@ -120,7 +121,9 @@ impl Setup<'_> {
         look: Look<'_>,
         progress: &mut dyn FnMut(u64),
     ) -> Result<Floored, CellFailure> {
-        let program = self.floors_program()?;
+        // Floor speaks CQL alone. A witness is floor on an embedded node, whatever the target.
+        let name = if job.credentials.is_some() && self.bench.postgres.is_some() { POSTGRES } else { FLOOR };
+        let program = self.program(name)?;
         let (launch, bounds) = self.launch(&program, &format!("-{what}"));
         let (mut floor, _) = Worker::at_gate(launch, Bounds { cancel, ..bounds })?.open()?;
         floor.job(job, look)?;
@@ -129,8 +132,8 @@ impl Setup<'_> {
         Ok(Floored { done, lasted, exit: floor.finish() })
     }
 
-    pub(super) fn floors_program(&self) -> Result<PathBuf, CellFailure> {
-        let program = self.bench.context.programs.worker(FLOOR);
+    pub(super) fn program(&self, name: &str) -> Result<PathBuf, CellFailure> {
+        let program = self.bench.context.programs.worker(name);
         program.map_err(|error| CellFailure::Unavailable(error.to_string()))
     }
 }

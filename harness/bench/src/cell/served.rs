@@ -5,13 +5,15 @@ use std::net::SocketAddr;
 use cqldyno_cassandra::{CassandraError, Cluster, Gate};
 use cqldyno_cluster::Snapshot;
 use cqldyno_meter::{Refusal, Traffic};
+use cqldyno_postgres::Position;
 use cqldyno_protocol::Done;
-use cqldyno_scenarios::Scenario;
+use cqldyno_reports::sentence;
+use cqldyno_scenarios::{Scenario, Statement};
 use cqldyno_script::Played;
 
 use super::Stage;
 use super::setup::Setup;
-use crate::judge::agreement::Counted;
+use crate::judge::agreement::{Counted, grouped};
 use crate::judge::due::sessions;
 use crate::judge::readings::busy;
 use crate::plan::target::Target;
@@ -23,6 +25,8 @@ use crate::process::server::Server;
 
 const NOBODY: &str = "This contender sends nothing, so no server took part.";
 const CASSANDRA: &str = "Apache Cassandra does not say what it did for these connections.";
+const POSTGRES: &str = "PostgreSQL counts commits, not requests.";
+const BACKENDS: &str = "PostgreSQL has a process for each connection, whose CPU time is not summed up.";
 const FOREIGN: &str = "The target is not ours: what it did and what it cost is not known.";
 
 pub(super) enum Served<'a> {
@@ -32,6 +36,7 @@ pub(super) enum Served<'a> {
     Node(Server),
     /// The run's own, with the gate through which it starts nodes.
     Cassandra(&'a Cluster, Gate<'a>),
+    Postgres(&'a cqldyno_postgres::Server),
     /// A cluster that is not ours.
     Cluster(&'a [SocketAddr]),
 }
@@ -42,6 +47,8 @@ pub(super) enum Edge {
     Counted(Box<Snapshot>),
     /// It does not count for us, as the sentence says: what the worker's connections carried.
     Carried(Result<Traffic, Refusal>, &'static str),
+    /// The same, with the place in PostgreSQL's log.
+    Logged(Result<Traffic, Refusal>, Position),
 }
 
 impl Edge {
@@ -49,7 +56,7 @@ impl Edge {
     pub(super) fn open_connections(&self) -> Option<u64> {
         match self {
             Edge::Counted(snapshot) => Some(snapshot.open_connections()),
-            Edge::Nothing | Edge::Carried(..) => None,
+            Edge::Nothing | Edge::Carried(..) | Edge::Logged(..) => None,
         }
     }
 }
@@ -68,6 +75,10 @@ impl<'a> Served<'a> {
                     Ok(Served::Cassandra(cluster, gate))
                 }
                 None => Err(CellFailure::Server(format!("{} was not started.", order.name()))),
+            },
+            Target::Postgres(order) => match &setup.bench.postgres {
+                Some(server) => Ok(Served::Postgres(server)),
+                None => Err(CellFailure::Server(format!("{} was not started.", order.about()))),
             },
             Target::Embedded => {
                 stage(Stage::Server);
@@ -88,6 +99,7 @@ impl<'a> Served<'a> {
             Served::Nobody => &[],
             Served::Node(server) => server.nodes(),
             Served::Cassandra(cluster, _) => cluster.nodes(),
+            Served::Postgres(server) => std::slice::from_ref(server.address()),
             Served::Cluster(nodes) => nodes,
         }
     }
@@ -98,6 +110,7 @@ impl<'a> Served<'a> {
             Served::Nobody => Err(NOBODY.to_owned()),
             Served::Node(server) => Ok(vec![server.pid()]),
             Served::Cassandra(cluster, _) => Ok(cluster.processes()),
+            Served::Postgres(_) => Err(BACKENDS.to_owned()),
             Served::Cluster(_) => Err(FOREIGN.to_owned()),
         }
     }
@@ -106,7 +119,7 @@ impl<'a> Served<'a> {
     pub(super) fn cores_at_work(&self, connections: u64) -> u64 {
         match self {
             // Its threads share the statements of a connection.
-            Served::Cassandra(..) => u64::MAX,
+            Served::Cassandra(..) | Served::Postgres(_) => u64::MAX,
             _ => connections,
         }
     }
@@ -116,6 +129,7 @@ impl<'a> Served<'a> {
         match self {
             Served::Node(server) => server.ended(),
             Served::Cassandra(cluster, _) => cluster.ended().map(CellFailure::Server),
+            Served::Postgres(server) => server.ended().map(CellFailure::Server),
             Served::Nobody | Served::Cluster(_) => None,
         }
     }
@@ -127,6 +141,7 @@ impl<'a> Served<'a> {
             (Served::Cassandra(cluster, _), CellFailure::Worker(_)) => {
                 cluster.ended().map_or(failure, CellFailure::Server)
             }
+            (Served::Postgres(server), CellFailure::Worker(_)) => server.ended().map_or(failure, CellFailure::Server),
             _ => failure,
         }
     }
@@ -174,8 +189,38 @@ impl<'a> Served<'a> {
             Served::Nobody => Edge::Nothing,
             Served::Node(server) => Edge::Counted(Box::new(server.snapshot(cancel)?)),
             Served::Cassandra(cluster, _) => Edge::Carried(Traffic::of(worker, cluster.nodes()), CASSANDRA),
+            Served::Postgres(server) => {
+                let position = server.position().map_err(|error| CellFailure::Server(sentence(&error.to_string())))?;
+                Edge::Logged(Traffic::of(worker, self.nodes()), position)
+            }
             Served::Cluster(nodes) => Edge::Carried(Traffic::of(worker, nodes), FOREIGN),
         })
+    }
+
+    /// Sentences that void a window because PostgreSQL's log has other commits and rows than the worker says.
+    pub(super) fn uncommitted(&self, edges: (&Edge, &Edge), scenario: &Scenario, done: &Done) -> Vec<String> {
+        let (Served::Postgres(server), (Edge::Logged(_, from), Edge::Logged(_, to))) = (self, edges) else {
+            return Vec::new();
+        };
+        let committed = match server.committed(from, to) {
+            Ok(committed) => committed,
+            Err(error) => return vec![sentence(&error.to_string())],
+        };
+        let inserts =
+            scenario.statements.iter().filter(|one| one.cql.trim_start().to_ascii_uppercase().starts_with("INSERT"));
+        let issued = |one: &Statement| done.issued_by_statement.get(&one.name).copied().unwrap_or(0);
+        let inserted: u64 = inserts.map(issued).sum();
+        let differ = (committed.transactions, committed.rows) != (inserted, inserted);
+        let of = |number| grouped(number);
+        let said = || {
+            format!(
+                "PostgreSQL's log has {} commits and {} inserted rows in the window, and the worker says that it issued {} inserts.",
+                of(committed.transactions),
+                of(committed.rows),
+                of(inserted)
+            )
+        };
+        differ.then(said).into_iter().collect()
     }
 }
 
@@ -200,6 +245,7 @@ pub(super) fn between(
             let connections = counted.connections;
             (Ok(counted), Ok(connections))
         }
+        (Edge::Logged(before, _), Edge::Logged(after, _)) => (Err(POSTGRES.to_owned()), busy(before, after)),
         (Edge::Carried(before, why), Edge::Carried(after, _)) => {
             let connections = match sessions(scenario, done) {
                 0 => busy(before, after),

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use cqldyno_driver_api::{Consistency, Settings, Tls};
-use cqldyno_protocol::{Job, Mode, Runtime, Trace, tickets};
+use cqldyno_protocol::{Credentials, Job, Mode, Runtime, Trace, tickets};
 use cqldyno_reports::{Cell, Pass, Role};
 use cqldyno_scenarios::{Operation, Permutation, Scenario, Workload};
 use cqldyno_script::Time;
@@ -30,6 +30,8 @@ use crate::process::introduction::Introduced;
 use crate::process::worker::Bounds;
 
 const PROGRESS_MS: u64 = 500;
+/// Connections of what makes tables in PostgreSQL and reads rows back.
+const MAKERS: usize = 16;
 /// What is loaded shifts by less than this from cell to cell.
 const MOST_SHIFT: u64 = 1_000_000_000;
 
@@ -197,7 +199,7 @@ impl<'a> Setup<'a> {
             seed: plan.seed,
             runtime: plan.arrangements[self.planned.arrangement].runtime,
             target: nodes.to_vec(),
-            credentials: plan.access.credentials.clone(),
+            credentials: own_login(self.bench).or_else(|| plan.access.credentials.clone()),
             tls: self.tls(),
             datacenter: plan.datacenter.clone(),
             connections: own.connections,
@@ -219,7 +221,7 @@ impl<'a> Setup<'a> {
         Job {
             consistency,
             turns: 1,
-            concurrency: FLOOR_CONCURRENCY,
+            concurrency: if self.bench.postgres.is_some() { MAKERS } else { FLOOR_CONCURRENCY },
             runtime: Runtime::Current,
             connections: 1,
             settings: Settings::Equal,
@@ -227,6 +229,12 @@ impl<'a> Setup<'a> {
             ..self.job(mode, nodes)
         }
     }
+}
+
+/// User and password of a PostgreSQL of ours.
+fn own_login(bench: &CellBench<'_>) -> Option<Credentials> {
+    let server = bench.postgres.as_ref()?;
+    Some(Credentials { user: cqldyno_postgres::USER.to_owned(), password: server.password().to_owned() })
 }
 
 /// How far the cell with this number shifts what it loads: at least 1.

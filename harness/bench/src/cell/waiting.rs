@@ -155,6 +155,8 @@ pub(super) struct Turn {
     seen: Vec<Seen>,
     /// What each step of the script did.
     played: Vec<Played>,
+    /// What voids it according to the server's log.
+    uncommitted: Vec<String>,
 }
 
 /// What worker and server did between `end` and `ack`.
@@ -245,6 +247,7 @@ impl Waiting<'_> {
             Some((done, Builder::new().name("tail".to_owned()).spawn(at_due).ok()?))
         });
         let (counted, connections) = between((&before, &after), &self.setup.scenario, &done, &played);
+        let uncommitted = self.served.uncommitted((&before, &after), &self.setup.scenario, &done);
         let mut tail_us = 0;
         if let Some(held) = &held {
             tail_us = since_us(at_end, held.tail_ns).filter(|_| has_tail).unwrap_or(0);
@@ -267,6 +270,7 @@ impl Waiting<'_> {
             connections,
             seen,
             played,
+            uncommitted,
         };
         self.whole.add(&turn);
         turn.end.steady = self.whole.without_edges(&turn.end, turn.done.issued);
@@ -460,7 +464,7 @@ impl Setup<'_> {
         served: &Served<'_>,
         closing: Option<Closing>,
     ) -> Cell {
-        let Turn { tickets, end, done, counted, connections, played, .. } = turn;
+        let Turn { tickets, end, done, counted, connections, played, uncommitted, .. } = turn;
         let folder = self.bench.context.folder;
         let own = self.introduced.contender.own.in_force(self.bench.context.plan, Some(&self.scenario));
         let redact = |text: &str| self.bench.redaction.apply(text);
@@ -501,6 +505,7 @@ impl Setup<'_> {
         cell.findings.extend(evidence.findings());
         let mut voids = evidence.voids();
         voids.extend(outcome.voids);
+        voids.extend(uncommitted);
         if let Some(Closing { read_back, findings, voids: of_all }) = closing {
             cell.measures.insert(READ_BACK.to_owned(), read_back.measure);
             cell.findings.extend(findings.iter().map(|finding| redact(finding)));
@@ -510,7 +515,7 @@ impl Setup<'_> {
                 Served::Cluster(_) | Served::Cassandra(..) => {
                     cell.findings.extend(read_back.doubt.as_deref().map(redact))
                 }
-                Served::Nobody | Served::Node(_) => voids.extend(read_back.doubt),
+                Served::Nobody | Served::Node(_) | Served::Postgres(_) => voids.extend(read_back.doubt),
             }
         }
         cell.void = (!voids.is_empty()).then(|| redact(&voids.join(" ")));

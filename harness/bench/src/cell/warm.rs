@@ -15,7 +15,7 @@ use super::CellBench;
 use super::setup::Setup;
 use crate::plan::pass::{Load, Shape};
 use crate::plan::target::{Target, TargetError};
-use crate::plan::{Plan, PlannedCell};
+use crate::plan::{POSTGRES, Plan, PlannedCell};
 use crate::process::failure::CellFailure;
 use crate::process::gate;
 
@@ -36,12 +36,17 @@ const SETTLE: Duration = Duration::from_secs(30);
 const FETCH: Duration = Duration::from_secs(30);
 const START: Duration = Duration::from_secs(6);
 const START_OF_NODE: Duration = Duration::from_secs(8);
+const START_OF_POSTGRES: Duration = Duration::from_secs(4);
 /// Warming up takes so long, and so much longer for each scenario.
 const WARM_UP: Duration = Duration::from_secs(20);
 const WARM_UP_OF_SCENARIO: Duration = Duration::from_secs(15);
 
 pub(super) fn estimate(plan: &Plan) -> Duration {
-    let Target::Cassandra(order) = &plan.target else { return Duration::ZERO };
+    let order = match &plan.target {
+        Target::Cassandra(order) => order,
+        Target::Postgres(_) => return START_OF_POSTGRES,
+        _ => return Duration::ZERO,
+    };
     let is_fetched = cache().is_ok_and(|cache| cqldyno_cassandra::is_fetched(&order.version, &cache));
     let fetch = if is_fetched { Duration::ZERO } else { FETCH };
     let scenarios = u32::try_from(plan.scenarios.len()).unwrap_or(u32::MAX);
@@ -81,6 +86,26 @@ impl CellBench<'_> {
         let said = format!("{warmed}; after {:.0} s {left}", began.elapsed().as_secs_f64());
         says(&format!("Warm-up: {said}."));
         self.prepared = Some(format!("{}, {started}; warm-up: {said}", order.name()));
+        Ok(())
+    }
+
+    /// Starts the plan's PostgreSQL, whose code is compiled: the contender's own warm-up is enough.
+    pub(super) fn start_postgres(
+        &mut self,
+        order: cqldyno_postgres::Order,
+        says: &mut dyn FnMut(&str),
+    ) -> Result<(), TargetError> {
+        let folder = self.context.folder;
+        let server = cqldyno_postgres::Server::start(cqldyno_postgres::Start {
+            order,
+            folder: &folder.path().join(POSTGRES),
+            log: &folder.log(POSTGRES).0,
+            gate: gate::of(&self.context.programs.cqldyno),
+            says,
+            cancelled: &|| self.context.cancel.is_cancelled(),
+        })?;
+        self.prepared = Some(format!("PostgreSQL {}", server.version()));
+        self.postgres = Some(server);
         Ok(())
     }
 

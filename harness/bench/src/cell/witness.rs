@@ -7,6 +7,7 @@ use cqldyno_meter::process_cpu_ns;
 use cqldyno_protocol::{Job, Mode};
 use cqldyno_scenarios::{Scenario, builtin};
 
+use super::floor::FLOOR;
 use super::setup::Setup;
 use crate::process::child::Launch;
 use crate::process::failure::CellFailure;
@@ -48,7 +49,7 @@ impl<'a> Witness<'a> {
         };
         let (load, measure) = (Job { turns: 1, ..job(Mode::Load, &scenario) }, job(Mode::Measure, &scenario));
         setup.floor_does(load, "witness", setup.bench.context.cancel, &mut || server.ended(), &mut |_| ())?;
-        let program = setup.floors_program()?;
+        let program = setup.program(FLOOR)?;
         let (launch, bounds) = setup.launch(&program, "-witness");
         let cancel = setup.bench.context.cancel;
         let bounds = Bounds { deadlines: bounds.deadlines, memory_bytes: None, cancel, transcript: None };

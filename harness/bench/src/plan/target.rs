@@ -1,4 +1,4 @@
-//! The cluster that answers: the embedded one, a Cassandra of ours, or addresses of an existing one.
+//! The cluster that answers: the embedded one, a Cassandra or PostgreSQL of ours, or addresses of an existing one.
 
 use std::fmt;
 use std::fs;
@@ -11,6 +11,7 @@ use std::time::Duration;
 use cqldyno_builder::{BuildError, cache};
 use cqldyno_cassandra::{CassandraError, Order};
 use cqldyno_driver_api::Tls;
+use cqldyno_postgres::PostgresError;
 use cqldyno_protocol::Credentials;
 use cqldyno_reports::TlsInfo;
 
@@ -31,6 +32,8 @@ pub enum Target {
     Embedded,
     /// A real one that is started for the run, on this machine and on the same cores.
     Cassandra(Order),
+    /// A PostgreSQL that is started for the run, on this machine and on the same cores.
+    Postgres(cqldyno_postgres::Order),
     /// An existing cluster.
     Addresses {
         /// As it was written.
@@ -45,7 +48,7 @@ pub enum Target {
 pub enum TargetError {
     /// A part that is no address, and what the system said.
     #[error(
-        "the target {0:?} was asked for and is no address ({1}); write `embedded`, `cassandra` or HOST[:PORT][,HOST[:PORT]]..."
+        "the target {0:?} was asked for and is no address ({1}); write `embedded`, `cassandra`, `postgres` or HOST[:PORT][,HOST[:PORT]]..."
     )]
     NotAnAddress(String, String),
     #[error(
@@ -72,6 +75,8 @@ pub enum TargetError {
     NobodyListens(String, String),
     #[error(transparent)]
     Cassandra(#[from] CassandraError),
+    #[error(transparent)]
+    Postgres(#[from] PostgresError),
     #[error(transparent)]
     Cache(#[from] BuildError),
     /// A Cassandra that cannot be warmed up, and why.
@@ -105,10 +110,10 @@ impl Access {
 }
 
 impl Target {
-    /// Reads `embedded`, `cassandra[:VERSION][,KEY=VALUE]...` or `HOST[:PORT][,HOST[:PORT]]...`; names are looked up.
+    /// Reads `embedded`, `cassandra[:VERSION][,KEY=VALUE]...`, `postgres[,KEY=VALUE]` or `HOST[:PORT][,HOST[:PORT]]...`; names are looked up.
     ///
     /// # Errors
-    /// When a part is no address or has none, or Cassandra has no such option.
+    /// When a part is no address or has none, or the server has no such option.
     pub fn parse(text: &str) -> Result<Target, TargetError> {
         if text == "embedded" {
             return Ok(Target::Embedded);
@@ -116,12 +121,15 @@ impl Target {
         if let Some(order) = Order::parse(text) {
             return Ok(Target::Cassandra(order?));
         }
+        if let Some(order) = cqldyno_postgres::Order::parse(text) {
+            return Ok(Target::Postgres(order?));
+        }
         let nodes = text.split(',').map(|part| address(part.trim())).collect::<Result<Vec<SocketAddr>, _>>()?;
         Ok(Target::Addresses { text: text.to_owned(), nodes })
     }
 
-    /// Looks for up to five seconds whether every node of an existing cluster accepts a connection, and for a Cassandra whether this
-    /// machine has what it needs.
+    /// Looks for up to five seconds whether every node of an existing cluster accepts a connection, and for a Cassandra
+    /// or PostgreSQL of ours whether this machine has what it needs.
     ///
     /// # Errors
     /// When one does not, or something is missing.
@@ -129,6 +137,7 @@ impl Target {
         match self {
             Target::Embedded => Ok(()),
             Target::Cassandra(order) => Ok(cqldyno_cassandra::check(order, &cache()?)?),
+            Target::Postgres(_) => Ok(cqldyno_postgres::check()?),
             Target::Addresses { text, nodes } => match silent(nodes).as_slice() {
                 [] => Ok(()),
                 silent => Err(TargetError::NobodyListens(text.clone(), silent.join(" and "))),
@@ -144,7 +153,7 @@ impl Target {
     /// How many nodes it has.
     pub(crate) fn nodes(&self) -> usize {
         match self {
-            Target::Embedded => 1,
+            Target::Embedded | Target::Postgres(_) => 1,
             Target::Cassandra(order) => order.nodes.into(),
             Target::Addresses { nodes, .. } => nodes.len(),
         }
@@ -156,6 +165,7 @@ impl fmt::Display for Target {
         match self {
             Target::Embedded => out.write_str("embedded"),
             Target::Cassandra(order) => order.fmt(out),
+            Target::Postgres(order) => order.fmt(out),
             Target::Addresses { text, .. } => out.write_str(text),
         }
     }
@@ -231,7 +241,7 @@ mod tests {
         assert_eq!(Target::parse("embedded").unwrap(), Target::Embedded);
         for text in ["", "127.0.0.1:9042,", "127.0.0.1:99999"] {
             let error = Target::parse(text).unwrap_err().to_string();
-            assert!(error.contains("write `embedded`, `cassandra` or HOST[:PORT]"), "{error}");
+            assert!(error.contains("write `embedded`, `cassandra`, `postgres` or HOST"), "{error}");
         }
     }
 

@@ -34,6 +34,10 @@ impl Plan {
                     (Target::Cassandra(order), _) => {
                         format!("{}, on this machine, on the same cores; a keyspace for each contender", order.about())
                     }
+                    (Target::Postgres(order), _) => format!(
+                        "{}, on this machine, on the same cores; a connection for each statement in flight",
+                        order.about()
+                    ),
                     (_, true) => {
                         [self.nodes_text()].iter().chain(&self.serve_arguments).cloned().collect::<Vec<_>>().join(" ")
                     }

@@ -13,6 +13,7 @@ use std::mem::replace;
 use std::time::Duration;
 
 use cqldyno_cassandra::CassandraError;
+use cqldyno_postgres::PostgresError;
 use cqldyno_reports::{Cell, CountedRounds, CutShort, LEAST_BLOCKS, Pass, Run, count, lasting, whole};
 
 use crate::cell::{Executor, RunEnds, Take};
@@ -84,7 +85,10 @@ impl Course<'_> {
         if !left.is_empty()
             && let Err(error) = executor.prepare(&mut |sentence| observer.prepares(sentence))
         {
-            let is_cancelled = matches!(error, TargetError::Cassandra(CassandraError::Cancelled));
+            let is_cancelled = matches!(
+                error,
+                TargetError::Cassandra(CassandraError::Cancelled) | TargetError::Postgres(PostgresError::Cancelled)
+            );
             let trouble = match error {
                 TargetError::Refused(why) => BenchError::Refused(why),
                 error => error.into(),

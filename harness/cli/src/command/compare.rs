@@ -79,7 +79,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
             if asked.sweeps() {
                 // Curves are read beside that of floor; noop, which sends nothing, has none.
                 contenders.retain(|name| name != "noop" || !contender.is_empty());
-                if !contenders.iter().any(|name| name == "floor") {
+                if asked.has_floor() && !contenders.iter().any(|name| name == "floor") {
                     contenders.push("floor".to_owned());
                 }
             }
