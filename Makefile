@@ -70,6 +70,7 @@ build: rust native
 	        cp $(NATIVE)/$$driver.reason $$worker.reason; \
 	    elif [[ -f drivers/$$driver/Cargo.toml ]]; then cargo build --release --locked -p cqldyno-driver-$$driver; fi; \
 	done
+	cargo build --release --locked -p cqldyno-driver-postgres
 	$(call copy_built,workers,$(RELEASE))
 	rm -rf $(RELEASE)/cqldyno-sources; mkdir -p $(RELEASE)/cqldyno-sources
 	tar --exclude=target -cf - Cargo.toml Cargo.lock drivers harness scenarios | tar -xf - -C $(RELEASE)/cqldyno-sources
@@ -141,7 +142,7 @@ test-all: test
 	$(export_native); CQLDYNO_FOREIGN=$${CQLDYNO_FOREIGN-1} cargo test --locked --workspace $(without) --test foreign
 	$(export_native); absent=$(absent); \
 	CQLDYNO_WORKERS=$(abspath $(TESTED)) CQLDYNO_ABSENT_WORKERS=$${absent//$$'\n'/,} CQLDYNO_CASSANDRA=required \
-	    cargo test --locked --workspace $(without) --test cli -- cassandra:: secure::
+	    CQLDYNO_POSTGRES=$${CQLDYNO_POSTGRES-1} cargo test --locked --workspace $(without) --test cli -- cassandra:: secure:: durable::
 	runs=$$(mktemp -d); trap 'rm -r "$$runs"' EXIT; \
 	    $(call compare_adapters,$(TESTED),--count 20000 --blocks 1 --out $$runs/$$driver)
 	runs=$$(mktemp -d); trap 'rm -r "$$runs"' EXIT; \

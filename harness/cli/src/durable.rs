@@ -202,12 +202,14 @@ pub fn tables(analysis: &Analysis, sides: &[Side]) -> Vec<Part> {
         parts.push(Part::Sheet(table("Response time, 99th percentile, ms", &|all| ms(all.latency_us, 1))));
     }
     parts.extend((!notes.0.is_empty()).then_some(Part::Notes(notes.0)));
-    parts.extend(told(sides).into_iter().map(Part::Text));
+    let disks = analysis.cells.iter().filter(|cell| cell.contender == DISK).filter_map(|cell| cell.get(THROUGHPUT));
+    let [low, high] = disks.fold([f64::INFINITY, 0.0_f64], |[low, high], one| [low.min(one), high.max(one)]);
+    parts.extend(told(sides, [low, high]).into_iter().map(Part::Text));
     parts
 }
 
 /// What each row is, and how the table is read.
-fn told(sides: &[Side]) -> Vec<String> {
+fn told(sides: &[Side], [low, high]: [f64; 2]) -> Vec<String> {
     let names = |durable: bool| {
         let named = sides.iter().filter(|side| side.is_durable == durable && side.found.is_ok());
         list(&named.map(|side| plain(&side.name)).collect::<Vec<_>>())
@@ -225,7 +227,9 @@ fn told(sides: &[Side]) -> Vec<String> {
     said.extend((!others.is_empty()).then(|| format!("Answered before it is on the disk: {others}.")));
     said.push(format!(
         "The disk row is {RECORD} bytes written in a file that is there, and one fdatasync after each, in one thread, on the file system of \
-         the servers' data, right before each server. It is no limit: one fdatasync can make the rows of many statements durable."
+         the servers' data, right before each server: {} to {} per second. It is no limit: one fdatasync can make the rows of many statements durable.",
+        rate(low),
+        rate(high)
     ));
     said.push("Servers are not compared: there is no ratio and no verdict across rows.".to_owned());
     said
@@ -254,7 +258,7 @@ mod tests {
         let latency = of_disk.latency.as_ref().unwrap();
         assert_eq!((latency.p50_us, latency.p99_us), (200.0, 400.0));
         assert!(together(&sides[2..], &disks).is_none());
-        let said = told(&sides).join(" ");
+        let said = told(&sides, [1.0, 2.0]).join(" ");
         assert!(said.contains("c is missing: No PostgreSQL.") && said.contains("no verdict across rows"), "{said}");
     }
 

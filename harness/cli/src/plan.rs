@@ -78,10 +78,10 @@ pub struct Asked {
     #[arg(default_value_if("publish", ArgPredicate::IsPresent, PUBLISHED_ARRANGEMENTS))]
     #[arg(value_parser = str::parse::<Arrangement>)]
     arrangement: Vec<Arrangement>,
-    /// HOST[:PORT],..., or cassandra
+    /// HOST[:PORT],..., cassandra, or postgres
     ///
     /// `embedded` is in memory. Addresses name nodes of a running cluster. `cassandra` starts Apache Cassandra 5.0 here, fetched once
-    /// from Maven Central; it needs Java 11 or 17. Also cassandra:4.1; options follow: nodes=3,heap=1G,port=9042. Last come
+    /// from Maven Central; it needs Java 11 or 17. Also cassandra:4.1; options follow: nodes=3,heap=1G,port=9042,commitlog=batch. `postgres` starts an installed PostgreSQL for the contender postgres. Last come
     /// replication=3 or replication=dc1=3,dc2=2, for any cluster. After addresses, datacenter=NAME sends statements to that datacenter
     /// alone, and `keep` uses keyspaces cqldyno_N that exist and drops none.
     #[arg(long, value_name = "NODES", value_parser = AskedTarget::read, default_value = "embedded", help_heading = WHAT)]

@@ -15,6 +15,8 @@ mod compare;
 #[cfg(test)]
 mod conform;
 #[cfg(test)]
+mod durable;
+#[cfg(test)]
 mod encrypted;
 #[cfg(test)]
 mod faults;
