@@ -12,18 +12,21 @@ use cqldyno_bench::Target;
 use cqldyno_reports::measure::{STATEMENTS, THROUGHPUT};
 use cqldyno_reports::{
     Analysis, Axis, Cell, Contender, Field, Latency, Measure, Notes, Part, Pass, Recorded, Role, Run, Sheet, Sweep,
-    Swept, SweptFigures, TableRow, TargetInfo, Unit, list, plain, rate, sentence, three_digits, whole,
+    Swept, SweptFigures, TableRow, TargetInfo, Unit, list, plain, rate, three_digits, whole,
 };
 
 /// The contender that is no server.
 pub const DISK: &str = "disk, one write and fdatasync at a time";
 
+/// No contender's id: without any reference the first driver would be one.
+const NO_REFERENCE: &str = "none";
+
 /// Bytes of a record on the disk: some more than a row of the scenario takes in a log.
 const RECORD: usize = 128;
 /// Bytes of the file, which is written and synced before: both servers write to files that are there.
 const FILE: usize = 8 << 20;
-/// How long the disk is measured for each number in flight.
-const LASTS: Duration = Duration::from_millis(500);
+/// How long the disk is measured before each server.
+const LASTS: Duration = Duration::from_secs(3);
 const NONE: &str = "-";
 
 /// One server under the load.
@@ -46,31 +49,27 @@ pub fn is_durable(target: &Target) -> bool {
     }
 }
 
-/// Latencies of the disk in microseconds, in order, and the time that they took together; one for each number in flight.
-pub type Disk = Vec<(Vec<f64>, Duration)>;
+/// Latencies of the disk in microseconds, in order, and the time that they took together.
+pub type Disk = (Vec<f64>, Duration);
 
-/// Measures the disk so many times.
-pub fn disk(folder: &Path, times: usize) -> Result<Disk> {
+/// Measures the disk that has this folder.
+pub fn disk(folder: &Path) -> Result<Disk> {
     let path = folder.join("disk");
     let measured = || -> std::io::Result<Disk> {
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&path)?;
         file.write_all_at(&vec![0; FILE], 0)?;
         file.sync_all()?;
-        let mut at = 0;
-        let mut one = |_| {
-            let (began, mut latencies) = (Instant::now(), Vec::new());
-            while began.elapsed() < LASTS {
-                let before = Instant::now();
-                file.write_all_at(&[b'x'; RECORD], at as u64)?;
-                file.sync_data()?;
-                latencies.push(before.elapsed().as_secs_f64() * 1e6);
-                at = (at + RECORD) % FILE;
-            }
-            let lasted = began.elapsed();
-            latencies.sort_by(f64::total_cmp);
-            Ok((latencies, lasted))
-        };
-        (0..times).map(&mut one).collect()
+        let (began, mut latencies, mut at) = (Instant::now(), Vec::new(), 0);
+        while began.elapsed() < LASTS {
+            let before = Instant::now();
+            file.write_all_at(&[b'x'; RECORD], at as u64)?;
+            file.sync_data()?;
+            latencies.push(before.elapsed().as_secs_f64() * 1e6);
+            at = (at + RECORD) % FILE;
+        }
+        let lasted = began.elapsed();
+        latencies.sort_by(f64::total_cmp);
+        Ok((latencies, lasted))
     };
     let found = measured().with_context(|| format!("the disk cannot be measured with the file {}", path.display()));
     let _ = std::fs::remove_file(&path);
@@ -111,9 +110,10 @@ pub fn together(sides: &[Side], disks: &[Disk]) -> Option<(Run, Vec<Cell>)> {
     run.plan.target = TargetInfo { id, about: abouts.join("; "), embedded: false };
     contenders.push(row(DISK));
     let arrangement = run.plan.arrangements.first().map(|one| one.id.clone()).unwrap_or_default();
-    let before =
-        disks.iter().zip(1..).flat_map(|(disk, block)| run.scenarios.iter().zip(disk).map(move |one| (block, one)));
-    for (block, (scenario, (latencies, lasted))) in before {
+    // One line over all numbers in flight: the disk has one thread.
+    let numbers = run.scenarios.iter();
+    let each = numbers.flat_map(|scenario| disks.iter().zip(1..).map(move |(disk, block)| (scenario, disk, block)));
+    for (scenario, (latencies, lasted), block) in each {
         cells.push(Cell {
             block,
             contender: DISK.to_owned(),
@@ -124,7 +124,7 @@ pub fn together(sides: &[Side], disks: &[Disk]) -> Option<(Run, Vec<Cell>)> {
             ..of_disk(latencies, *lasted)
         });
     }
-    (run.plan.reference, run.checksum, run.contenders) = (None, None, contenders);
+    (run.plan.reference, run.checksum, run.contenders) = (Some(NO_REFERENCE.to_owned()), None, contenders);
     Some((run, cells))
 }
 
@@ -218,11 +218,11 @@ fn told(sides: &[Side], [low, high]: [f64; 2]) -> Vec<String> {
     let of = |side: &Side| match &side.found {
         Ok(one) => {
             let drivers: Vec<String> = one.run.contenders.iter().map(|one| plain(&one.label)).collect();
-            format!("{}: {}; {}", plain(&side.name), plain(&one.run.plan.target.about), list(&drivers))
+            format!("{}: {}; {}.", plain(&side.name), plain(&one.run.plan.target.about), list(&drivers))
         }
         Err(why) => format!("{} is missing: {}", plain(&side.name), plain(why)),
     };
-    let mut said: Vec<String> = sides.iter().map(of).map(|text| sentence(&text)).collect();
+    let mut said: Vec<String> = sides.iter().map(of).collect();
     said.extend((!durable.is_empty()).then(|| format!("On the disk before the answer: {durable}.")));
     said.extend((!others.is_empty()).then(|| format!("Answered before it is on the disk: {others}.")));
     said.push(format!(
@@ -247,10 +247,10 @@ mod tests {
         let absent = Err("No PostgreSQL.".to_owned());
         let side = |name: &str, found| Side { name: name.to_owned(), is_durable: true, found };
         let sides = [side("a", recorded()), side("b", recorded()), side("c", absent)];
-        let disk = vec![(vec![100.0, 200.0, 300.0, 400.0], Duration::from_secs(2)); run.scenarios.len()];
-        let disks = [disk.clone(), disk];
+        let disk = || (vec![100.0, 200.0, 300.0, 400.0], Duration::from_secs(2));
+        let disks = [disk(), disk()];
         let (all, found) = together(&sides, &disks).unwrap();
-        assert_eq!(all.plan.reference, None);
+        assert!(Analysis::new(&all, &found).reference.is_none());
         assert_eq!(found.len(), 2 * cells.len() + 2 * run.scenarios.len());
         assert!(all.contenders.iter().any(|one| one.unavailable.as_deref() == Some("No PostgreSQL.")));
         let of_disk = found.iter().find(|cell| cell.contender == DISK).unwrap();
@@ -263,12 +263,11 @@ mod tests {
     }
 
     #[test]
-    fn the_disk_is_measured_once_for_each_number_and_leaves_no_file() {
+    fn the_disk_is_measured_and_leaves_no_file() {
         let folder = tempfile::tempdir().unwrap();
-        let found = disk(folder.path(), 1).unwrap();
-        assert!(found.len() == 1 && !found[0].0.is_empty());
+        assert!(!disk(folder.path()).unwrap().0.is_empty());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
-        let error = disk(&folder.path().join("nowhere"), 1).unwrap_err().to_string();
+        let error = disk(&folder.path().join("nowhere")).unwrap_err().to_string();
         assert!(error.starts_with("the disk cannot be measured with the file"), "{error}");
     }
 }

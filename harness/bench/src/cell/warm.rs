@@ -3,6 +3,7 @@
 //! Its code is compiled while it runs, so the first statements take five times as long as later ones. Floor issues what the plan asks
 //! for, never a contender.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use cqldyno_builder::cache;
@@ -10,6 +11,7 @@ use cqldyno_cassandra::{CassandraError, Cluster, Start};
 use cqldyno_meter::process_cpu_ns;
 use cqldyno_protocol::Mode;
 use cqldyno_reports::{Pass, Role, whole};
+use cqldyno_scenarios::Scenario;
 
 use super::CellBench;
 use super::setup::Setup;
@@ -49,7 +51,8 @@ pub(super) fn estimate(plan: &Plan) -> Duration {
     };
     let is_fetched = cache().is_ok_and(|cache| cqldyno_cassandra::is_fetched(&order.version, &cache));
     let fetch = if is_fetched { Duration::ZERO } else { FETCH };
-    let scenarios = u32::try_from(plan.scenarios.len()).unwrap_or(u32::MAX);
+    let kinds: BTreeSet<String> = plan.scenarios.iter().map(Scenario::kind).collect();
+    let scenarios = u32::try_from(kinds.len()).unwrap_or(u32::MAX);
     let warm_up =
         (WARM_UP + WARM_UP_OF_SCENARIO.saturating_mul(scenarios)).saturating_mul(order.nodes.into()).min(MOST);
     fetch + START + START_OF_NODE * order.nodes.into() + warm_up
@@ -104,7 +107,7 @@ impl CellBench<'_> {
             says,
             cancelled: &|| self.context.cancel.is_cancelled(),
         })?;
-        self.prepared = Some(format!("PostgreSQL {}", server.version()));
+        self.prepared = Some(server.version().to_owned());
         self.postgres = Some(server);
         Ok(())
     }
@@ -149,7 +152,7 @@ impl CellBench<'_> {
         Ok(format!("{} to {} statements/s in {laps} laps of floor{end}", whole(*first), whole(*last)))
     }
 
-    /// A cell of each scenario whose contender sends something.
+    /// A cell of each scenario whose contender sends something; of a sweep the point with most statements.
     fn cells_to_warm(&self) -> Vec<PlannedCell> {
         let (run, schedule) = (self.context.run, self.context.schedule);
         let is_fit = |cell: &PlannedCell| {
@@ -159,7 +162,12 @@ impl CellBench<'_> {
         let of = |scenario: usize| {
             schedule.first_attempts(schedule.blocks()).find(|cell| cell.scenario == scenario && is_fit(cell))
         };
-        (0..self.context.plan.scenarios.len()).filter_map(of).collect()
+        let scenarios = &self.context.plan.scenarios;
+        let laps = |at: &usize| scenarios[*at].limits.count(LAP);
+        let of_kind =
+            |at: usize| (0..scenarios.len()).filter(move |other| scenarios[*other].kind() == scenarios[at].kind());
+        let is_most = |at: &usize| of_kind(*at).max_by_key(laps) == Some(*at);
+        (0..scenarios.len()).filter(is_most).filter_map(of).collect()
     }
 
     fn to_warm<'b>(&'b self, cell: &'b PlannedCell) -> Result<Setup<'b>, CellFailure> {

@@ -45,7 +45,9 @@ fn commits_and_rows_agree_with_the_log_of_a_server_that_is_gone_afterwards() {
     let output = cqldyno(folder.path(), &words).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}{}", stdout(&output), stderr(&output));
     let table = stdout(&output);
-    for part in ["postgres,synchronous_commit=off", "disk, one write and fdatasync", "On the disk before the answer: postgres."] {
+    for part in
+        ["postgres,synchronous_commit=off", "disk, one write and fdatasync", "On the disk before the answer: postgres."]
+    {
         assert!(table.contains(part), "{table}");
     }
     let output = cqldyno(folder.path(), &["report", "run", "--format", "json"]).output().unwrap();
@@ -59,7 +61,7 @@ fn commits_and_rows_agree_with_the_log_of_a_server_that_is_gone_afterwards() {
             assert!(cell["measures"]["read_back"]["value"].as_f64().unwrap() > 0.0, "{cell}");
         }
     }
-    assert_eq!(of("disk, one write and fdatasync at a time").len(), 4, "once for each number before each server");
+    assert_eq!(of("disk, one write and fdatasync at a time").len(), 4, "each number, before each server");
     let left = ["1-postgres", "2-postgres-synchronous-commit-off"].map(|one| folder.path().join("run").join(one));
     assert!(left.iter().all(|run| run.join("run.json").is_file() && !run.join("postgres").exists()));
 }
