@@ -203,7 +203,7 @@ mod tests {
     fn planned(words: &[&str]) -> Result<Vec<(String, Plan)>> {
         let folder = tempfile::tempdir().unwrap();
         let worker = |name: &str| std::fs::write(folder.path().join(format!("cqldyno-driver-{name}")), "").unwrap();
-        [POSTGRES, "scylla"].map(worker);
+        [POSTGRES, "scylla"].into_iter().for_each(worker);
         let programs = Programs { cqldyno: folder.path().join("cqldyno"), worker_folders: vec![folder.path().into()] };
         plans(&read(words), &programs, Path::new("runs"))
     }
