@@ -31,8 +31,8 @@ const TARGETS: [&str; 5] = [
 const SCENARIO: &str = "writes";
 /// The worker that speaks PostgreSQL's protocol.
 const POSTGRES: &str = "postgres";
-/// An answer that waits for no disk is some ten times as quick.
-const QUICKER: u64 = 10;
+/// An answer that waits for no disk is some twenty times as quick.
+const QUICKER: u64 = 20;
 /// The most statements of a number in flight.
 const MOST: u64 = 60_000;
 /// The share of them that is issued before, to warm up.
@@ -68,8 +68,8 @@ pub struct Arguments {
     /// Statements in flight
     #[arg(short, long, value_name = "N,...", value_parser = numbers, default_value = "1,2,4,...,256", help_heading = SIZE)]
     concurrency: Numbers,
-    /// Statements per slot and number in flight, ten times as many where no disk is waited for, and 60k together at most
-    #[arg(short = 'n', long, value_name = "N", value_parser = count, default_value = "400", help_heading = SIZE)]
+    /// Statements per slot and number in flight, twenty times as many where no disk is waited for, and 60k together at most
+    #[arg(short = 'n', long, value_name = "N", value_parser = count, default_value = "200", help_heading = SIZE)]
     count: u64,
     /// Folder of the runs and of the chart [default: cqldyno-runs/TIME-durable]
     #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
@@ -215,13 +215,13 @@ mod tests {
         assert_eq!(named, TARGETS);
         let counts =
             |at: usize| -> Vec<u64> { plans[at].1.scenarios.iter().map(|one| one.limits.count(u64::MAX)).collect() };
-        assert_eq!(counts(0), [400, 800, 1_600, 3_200, 6_400, 12_800, 25_600, 51_200, 60_000]);
+        assert_eq!(counts(0), [200, 400, 800, 1_600, 3_200, 6_400, 12_800, 25_600, 51_200]);
         assert_eq!(counts(3)[..3], [4_000, 8_000, 16_000]);
         let drivers: Vec<String> = plans.iter().map(|(_, plan)| plan.contenders[0].to_string()).collect();
         assert_eq!(drivers, ["scylla", "scylla", "postgres", "postgres", "scylla"]);
         assert_eq!(plans[1].1.out.as_deref(), Some(Path::new("runs/2-cassandra-commitlog-group")));
         let again = command(&read(&["postgres", "-c", "1,8"]));
-        assert_eq!(again, "cqldyno durable postgres --driver scylla --concurrency 1,8 --count 400");
+        assert_eq!(again, "cqldyno durable postgres --driver scylla --concurrency 1,8 --count 200");
     }
 
     #[test]
