@@ -439,7 +439,7 @@ impl Plan {
                 return scenario.script.iter().try_for_each(|step| plays(step, order.nodes.into()));
             }
             Target::Embedded => {}
-            Target::Cassandra(_) | Target::Addresses { .. } => {
+            _ => {
                 return Err(format!(
                     "only the embedded cluster plays scripts; leave --target {} out, or [[script]] in the scenario",
                     self.target

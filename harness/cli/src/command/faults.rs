@@ -159,7 +159,7 @@ fn target(arguments: &Arguments) -> Result<Target> {
     let Some(text) = &arguments.target else { return Ok(Target::Embedded) };
     let read = |text: &str| Target::parse(text).map_err(|error| usage(error.to_string()));
     match read(text)? {
-        Target::Addresses { .. } => Err(usage(format!(
+        Target::Addresses { .. } | Target::Postgres(_) => Err(usage(format!(
             "the target {text} was asked for, and bad days need nodes that may be stopped; write embedded, or cassandra for nodes that are \
              started for the run"
         ))),
