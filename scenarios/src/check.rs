@@ -18,7 +18,9 @@ impl Scenario {
         ensure(is_word(&self.name), &[Field("name")], || {
             format!("the name is {:?}; use a word of lower-case letters, digits and hyphens", self.name)
         })?;
-        for (field, limit) in [("count", self.limits.count), ("concurrency", self.limits.concurrency)] {
+        let limits =
+            [("count", self.limits.count), ("concurrency", self.limits.concurrency), ("usual", self.limits.usual)];
+        for (field, limit) in limits {
             ensure(limit != Some(0), &[Field("limits"), Field(field)], || {
                 format!("the {field} of [limits] is 0; use 1 or more, or leave it out")
             })?;

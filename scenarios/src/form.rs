@@ -145,7 +145,12 @@ fn limits(entry: Entry<'_>) -> Result<Limits, Mistake> {
     let mut most = |name, least| {
         fields.optional(name, |entry| entry.whole(least..=i128::from(i64::MAX))).map(|n| n.map(|n| n as u64))
     };
-    let limits = Limits { count: most("count", 1)?, concurrency: most("concurrency", 1)?, warmup: most("warmup", 0)? };
+    let limits = Limits {
+        count: most("count", 1)?,
+        concurrency: most("concurrency", 1)?,
+        warmup: most("warmup", 0)?,
+        usual: most("usual", 1)?,
+    };
     fields.end(limits)
 }
 

@@ -50,11 +50,26 @@ pub struct Limits {
     /// Statements before the window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warmup: Option<u64>,
+    /// Statements in flight unless a number is asked for; absent for the most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usual: Option<u64>,
 }
 
 impl Limits {
     pub(crate) fn is_none(&self) -> bool {
         *self == Limits::default()
+    }
+
+    /// Those for a load whose number in flight nobody asked for.
+    #[must_use]
+    pub fn usual(self) -> Limits {
+        Limits { concurrency: self.usual.or(self.concurrency), usual: None, ..self }
+    }
+
+    /// Those for a load whose number in flight was asked for.
+    #[must_use]
+    pub fn asked(self) -> Limits {
+        Limits { usual: None, ..self }
     }
 
     /// `asked`, or the limit where that is less.
@@ -86,9 +101,12 @@ mod tests {
 
     #[test]
     fn a_limit_holds_where_more_is_asked_for_and_gives_way_to_less() {
-        let limits = Limits { count: Some(200), concurrency: Some(1), warmup: None };
+        let limits = Limits { count: Some(200), concurrency: Some(1), ..Limits::default() };
         assert_eq!((limits.count(1_000_000), limits.count(50)), (200, 50));
         assert_eq!((limits.concurrency(1_024), limits.warmup(20_000)), (1, 20_000));
         assert_eq!(Limits::default().count(7), 7);
+        let several = Limits { concurrency: Some(1_000), usual: Some(1), ..limits };
+        assert_eq!(several.usual(), limits);
+        assert_eq!(several.asked().usual().concurrency, Some(1_000));
     }
 }

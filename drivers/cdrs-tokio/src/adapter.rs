@@ -1,6 +1,7 @@
 //! The driver's description, settings and connection.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use cdrs_tokio::authenticators::{
     NoneAuthenticatorProvider, SaslAuthenticatorProvider, StaticPasswordAuthenticatorProvider,
@@ -37,7 +38,7 @@ const LEAVES_OPEN: &str = "A session that is dropped leaves its connections open
 const CAVEATS: &[&str] = &[
     "It never skips the result's metadata, so its answers to a SELECT are longer.",
     "It sends a batch to any node, not to a replica of its first row.",
-    "The adapter opens and closes one connection first, because a refused session reports nothing.",
+    "Before its first session the adapter opens and closes one connection, because a refused session reports nothing.",
     "It does not check the types of bound values; the server does.",
     "Its channel to a connection holds 1,024 requests unless `buffer` is set; with more in flight, some wait for room.",
     #[cfg(since = "7.0")]
@@ -67,8 +68,11 @@ const SINCE_8_1: [(u32, Capability, &str); 3] = [
 ];
 
 /// The crate `cdrs-tokio`.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct CdrsTokio;
+#[derive(Debug, Default)]
+pub struct CdrsTokio {
+    /// Whether it had a session: what the adapter does before the first one is part of no later one.
+    is_let_in: AtomicBool,
+}
 
 impl Driver for CdrsTokio {
     type Session = CdrsTokioSession;
@@ -130,13 +134,20 @@ impl Driver for CdrsTokio {
             }
             None => Arc::new(NoneAuthenticatorProvider),
         };
-        let (keyspace, _receiver) = watch::channel(None);
-        let keyspace = Arc::new(KeyspaceHolder::new(keyspace));
-        let connections = connect::connections(authenticator.clone(), keyspace, &chosen, options.tls.as_ref())?;
-        try_one_connection(options, |address| connections.connection(None, None, address)).await?;
+        let is_let_in = self.is_let_in.load(Ordering::Relaxed);
+        if !is_let_in {
+            let (keyspace, _receiver) = watch::channel(None);
+            let keyspace = Arc::new(KeyspaceHolder::new(keyspace));
+            let connections = connect::connections(authenticator.clone(), keyspace, &chosen, options.tls.as_ref())?;
+            try_one_connection(options, |address| connections.connection(None, None, address)).await?;
+        }
         let connecting = async {
             let session = CdrsTokioSession::new(connect::session(options, chosen, authenticator).await?, options);
-            session.open_pools().await?;
+            session.know_cluster().await;
+            if !is_let_in {
+                session.open_pools().await?;
+            }
+            self.is_let_in.store(true, Ordering::Relaxed);
             Ok(session)
         };
         timeout(CONNECTS_WITHIN, connecting).await.map_err(errors::silent)?

@@ -76,15 +76,16 @@ impl CdrsTokioSession {
         CdrsTokioSession { session, consistency, page_size }
     }
 
-    /// Opens every node's pool now; by itself the driver does that at the first statement. Sessions of older releases are there
-    /// before they know the cluster.
-    pub(crate) async fn open_pools(&self) -> Result<(), DriverError> {
-        let mut cluster = self.session.cluster_metadata();
-        while !cluster.has_nodes() {
+    /// Waits until it knows the cluster: sessions of older releases are there before, and cannot send a statement.
+    pub(crate) async fn know_cluster(&self) {
+        while !self.session.cluster_metadata().has_nodes() {
             sleep(LOOKS_AGAIN_AFTER).await;
-            cluster = self.session.cluster_metadata();
         }
-        for node in cluster.nodes().values() {
+    }
+
+    /// Opens every node's pool now; by itself the driver does that at the first statement.
+    pub(crate) async fn open_pools(&self) -> Result<(), DriverError> {
+        for node in self.session.cluster_metadata().nodes().values() {
             node.persistent_connection().await.map_err(errors::connect)?;
         }
         Ok(())

@@ -15,7 +15,7 @@ fn options(tap: &Tap, chosen: &[(&str, &str)]) -> ConnectOptions {
 }
 
 async fn connect(tap: &Tap, chosen: &[(&str, &str)]) -> Result<CdrsTokioSession, DriverError> {
-    CdrsTokio.connect(&options(tap, chosen)).await
+    CdrsTokio::default().connect(&options(tap, chosen)).await
 }
 
 /// Writes rows and reads them.
@@ -43,8 +43,11 @@ async fn a_session_works_with_each_of_the_options_and_tells_what_they_change() -
     ] {
         let tap = Tap::start().await?;
         writes_and_reads(&connect(&tap, &chosen).await?).await?;
-        let told: BTreeMap<String, String> =
-            CdrsTokio.settings(&options(&tap, &chosen)).into_iter().map(|one| (one.name, one.value)).collect();
+        let told: BTreeMap<String, String> = CdrsTokio::default()
+            .settings(&options(&tap, &chosen))
+            .into_iter()
+            .map(|one| (one.name, one.value))
+            .collect();
         if let Some((name, value)) = setting {
             assert_eq!(told[name], value);
         }

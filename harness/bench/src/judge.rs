@@ -31,6 +31,8 @@ pub(crate) struct Evidence<'a> {
     pub counted: Option<&'a Counted>,
     /// Whether it is a bad day, whose errors and counts are figures.
     pub is_bad_day: bool,
+    /// Whether its connections were to be encrypted.
+    pub is_encrypted: bool,
     /// Connections that carried the statements, those asked for per node, and nodes; `None` where they are unknown or the driver's choice.
     pub connections: Option<(u64, u64, u64)>,
 }
@@ -55,6 +57,7 @@ impl Evidence<'_> {
                 reasons.extend(counted.own_statements_void(done.issued, sessions, self.wall_ns));
             }
             reasons.extend(counted.rows_void(scenario, self.workload, done));
+            reasons.extend(counted.plain_void().filter(|_| self.is_encrypted));
         }
         // At a rate, statements may come one by one.
         let in_flight = match self.load.shape {
@@ -80,7 +83,9 @@ impl Evidence<'_> {
     /// Sentences about what is no fault of the driver and explains its figures.
     pub(crate) fn findings(&self) -> Vec<String> {
         let Some(counted) = self.counted else { return Vec::new() };
-        let hot = self.connections.and_then(|(_, asked, nodes)| counted.hot_node(asked, nodes));
+        // Each session chooses anew.
+        let connections = self.connections.filter(|_| sessions(self.scenario, self.done) == 0);
+        let hot = connections.and_then(|(_, asked, nodes)| counted.hot_node(asked, nodes));
         hot.into_iter().chain(rows_not_counted(self.scenario)).collect()
     }
 }

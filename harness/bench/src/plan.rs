@@ -24,7 +24,7 @@ use cqldyno_driver_api::{Consistency, Settings};
 use cqldyno_protocol::{LONGEST_TRACE, MOST_IN_FLIGHT, MOST_TRACED, Runtime};
 use cqldyno_reports::{Pass, PlanInfo, Role, count, whole};
 use cqldyno_scenarios::{Operation, Scenario, ScenarioError, Statement, Submit, Workload, WorkloadError};
-use nix::sys::resource::{Resource, getrlimit};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 use crate::judge::bad_day::PATIENCE;
 use crate::plan::arrangement::Arrangement;
@@ -65,9 +65,14 @@ const MOST_BACKENDS: usize = cqldyno_postgres::MOST_CONNECTIONS - 100;
 /// Files that worker and node have open besides data connections: their streams, logs, pipes and control connections.
 const OTHER_FILES: u64 = 64;
 
-/// Files that a process may have open here; where the system does not say, workers and nodes will find out.
-pub(crate) fn open_files() -> u64 {
-    getrlimit(Resource::RLIMIT_NOFILE).map_or(u64::MAX, |(soft, _)| soft)
+/// Data connections of a session have so many control connections beside them at most.
+const CONTROL_CONNECTIONS: usize = 2;
+
+/// Lets this process and those that it starts have as many files open as the system allows, and returns how many those are. Where the
+/// system does not say, workers and nodes will find out.
+pub fn open_files() -> u64 {
+    let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else { return u64::MAX };
+    if soft < hard && setrlimit(Resource::RLIMIT_NOFILE, hard, hard).is_ok() { hard } else { soft }
 }
 
 /// What a run does: what results say of it, and beside that what no result holds or what it says in words.
@@ -163,6 +168,16 @@ pub enum PlanError {
          things; ask for fewer, or raise that with `ulimit -n`"
     )]
     Files(usize, u64),
+    /// A scenario whose sessions open more connections than files are possible: it, sessions at once, connections of each, and files.
+    #[error(
+        "the scenario {} opens {} at once with up to {} each, and a process may have {} files open here, of which {OTHER_FILES} are left \
+         for other things; ask for a lower --concurrency, or raise that with `ulimit -Hn`",
+        .0,
+        count(*.1 as u64, "session"),
+        count(*.2 as u64, "connection"),
+        whole(*.3 as f64)
+    )]
+    SessionFiles(String, usize, usize, u64),
     /// A scenario whose keyspace the embedded cluster cannot have, and why.
     #[error("the schema of the scenario {0} is refused: {1}")]
     Replication(String, String),
@@ -198,6 +213,12 @@ pub enum PlanError {
          at most {2} are possible together; ask for fewer"
     )]
     Backends(usize, usize, usize),
+    /// A contender that encrypts, and a target that is reached without TLS.
+    #[error(
+        "the contender {0} encrypts its connections, and the target {1} is reached without TLS; add --tls ca=FILE if it is a cluster of \
+         yours that encrypts, or leave +tls=on out"
+    )]
+    Unencrypted(String, Target),
     #[error(transparent)]
     Contender(#[from] ContenderError),
     #[error(transparent)]
@@ -209,7 +230,7 @@ fn untraceable(scenario: &Scenario, count: u64, rate: u64) -> Option<String> {
     if !scenario.submit.has_slots() {
         return Some(format!("the way of submitting {} keeps no rate; submit by slots", scenario.submit));
     }
-    if scenario.statements.iter().any(|one| one.operation == Operation::Connect) {
+    if opens_sessions(scenario) {
         return Some("a statement opens a session of its own; leave `operation` out".to_owned());
     }
     let lasts = Duration::from_secs(count / rate.max(1)).saturating_add(PATIENCE);
@@ -223,6 +244,11 @@ fn untraceable(scenario: &Scenario, count: u64, rate: u64) -> Option<String> {
         let [count, most] = [count, MOST_TRACED].map(|number| whole(number as f64));
         format!("{count} statements were asked for, and at most {most} can be tracked; lower --rate or --lasts")
     })
+}
+
+/// Whether statements of the scenario open sessions of their own.
+pub(crate) fn opens_sessions(scenario: &Scenario) -> bool {
+    scenario.statements.iter().any(|one| one.operation == Operation::Connect)
 }
 
 /// How long a worker may take for a step.
@@ -290,9 +316,10 @@ impl PlannedCell {
 }
 
 impl Plan {
-    /// A start for struct update syntax: one generation with a turn of 250,000 statements and a counting pass on the embedded cluster,
+    /// A start for struct update syntax, with the usual number in flight of each scenario that has one: one generation with a turn of 250,000 statements and a counting pass on the embedded cluster,
     /// without control or limit of time.
-    pub fn new(contenders: Vec<Contender>, scenarios: Vec<Scenario>) -> Plan {
+    pub fn new(contenders: Vec<Contender>, mut scenarios: Vec<Scenario>) -> Plan {
+        scenarios.iter_mut().for_each(|scenario| scenario.limits = scenario.limits.usual());
         Plan {
             info: PlanInfo {
                 seed: 1,
@@ -355,6 +382,10 @@ impl Plan {
         self.check_concurrency()?;
         self.check_protocol()?;
         self.contenders.iter().try_for_each(|contender| contender.check(self.settings))?;
+        let has_tls = self.target.is_embedded() || self.access.tls.is_some();
+        if let Some(one) = self.contenders.iter().find(|one| one.own.tls && !has_tls) {
+            return Err(PlanError::Unencrypted(one.to_string(), self.target.clone()));
+        }
         for (at, scenario) in self.scenarios.iter().enumerate() {
             if self.scenarios[..at].iter().any(|other| other.label() == scenario.label()) {
                 return Err(PlanError::Twice("scenario", scenario.label()));
@@ -477,8 +508,17 @@ impl Plan {
     /// When they may not.
     pub fn check_connections(&self, files: u64) -> Result<(), PlanError> {
         let most = self.connections_each(None).max().unwrap_or_default().saturating_mul(self.ring(None).nodes());
-        if most as u64 > files.saturating_sub(OTHER_FILES) {
+        let free = files.saturating_sub(OTHER_FILES);
+        if most as u64 > free {
             return Err(PlanError::Files(most, files));
+        }
+        for scenario in self.scenarios.iter().filter(|one| opens_sessions(one)) {
+            let data = self.connections_each(Some(scenario)).max().unwrap_or_default();
+            let each = data.saturating_mul(self.ring(Some(scenario)).nodes()).saturating_add(CONTROL_CONNECTIONS);
+            let at_once = self.in_flight(scenario);
+            if at_once.saturating_mul(each) as u64 > free {
+                return Err(PlanError::SessionFiles(scenario.label(), at_once, each, files));
+            }
         }
         Ok(())
     }
@@ -623,6 +663,19 @@ mod tests {
         };
         assert_eq!(asked("a", 960), Ok(()));
         assert_eq!(asked("noop", 5_000), Ok(()));
+        let at_once = |sessions: u64, nodes: &str| {
+            let mut storm = cqldyno_scenarios::builtin("connect").unwrap();
+            storm.limits = storm.limits.asked();
+            let plan = Plan::new(vec!["a".parse().unwrap()], vec![storm]);
+            let plan = plan.with(|one| one.serve_arguments = ["--nodes", nodes].map(str::to_owned).to_vec());
+            plan.with(|one| one.concurrency = sessions).check_connections(1_024).map_err(|error| error.to_string())
+        };
+        assert_eq!((at_once(320, "1"), at_once(192, "3")), (Ok(()), Ok(())));
+        assert_eq!(
+            at_once(193, "3").unwrap_err(),
+            "the scenario connect opens 193 sessions at once with up to 5 connections each, and a process may have 1,024 files open here, \
+             of which 64 are left for other things; ask for a lower --concurrency, or raise that with `ulimit -Hn`"
+        );
         assert_eq!(
             asked("a", 961).unwrap_err(),
             "--connections 961 was asked for, and a process may have 1024 files open here, of which 64 are left for other things; ask \
@@ -647,6 +700,15 @@ mod tests {
             error(plan(&["a", "c"], &["writes"]).with(|one| one.reference = Some("b".to_owned())))
                 .contains("\"b\" is none of the contenders: a, c; name one of them")
         );
+        let elsewhere = Plan { target: Target::parse("10.0.0.1").unwrap(), ..plan(&["a", "a+tls=on"], &["writes"]) };
+        assert_eq!(
+            error(elsewhere.clone()),
+            "the contender a+tls=on encrypts its connections, and the target 10.0.0.1:9042 is reached without TLS; add --tls ca=FILE if it \
+             is a cluster of yours that encrypts, or leave +tls=on out"
+        );
+        let access = Access { tls: Some(cqldyno_driver_api::Tls::default()), ..Access::default() };
+        assert!(Plan { access, ..elsewhere }.check(&Topology::sample(1, 1)).is_ok());
+        assert!(plan(&["a", "a+tls=on"], &["writes"]).check(&Topology::sample(1, 1)).is_ok());
         let twice = vec!["current".parse().unwrap(), "current".parse().unwrap()];
         let twice = Plan { arrangements: twice, ..plan(&["a"], &["writes"]) };
         assert!(error(twice).contains("the arrangement current is asked for twice"));

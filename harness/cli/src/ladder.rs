@@ -83,7 +83,7 @@ impl Step {
     fn scenario(&self, sound: &Scenario) -> Scenario {
         let mut scenario = Scenario { name: self.name.to_owned(), submit: self.submit, ..sound.clone() };
         if self.submit == Submit::Sequential {
-            scenario.limits = Limits { count: Some(ONE_BY_ONE), warmup: Some(ONE_BY_ONE / 20), concurrency: None };
+            scenario.limits = Limits { count: Some(ONE_BY_ONE), warmup: Some(ONE_BY_ONE / 20), ..Limits::default() };
         }
         for statement in &mut scenario.statements {
             (statement.operation, statement.keys) = (self.operation, self.keys);

@@ -269,7 +269,10 @@ impl Asked {
         let found = each.iter().map(|text| contender(text, programs)).collect::<Result<_>>()?;
         let named = self.scenario.iter().map(|name| scenarios::find(name)).collect::<Result<Vec<_>>>()?;
         let scenarios: Vec<Scenario> = own.iter().cloned().chain(named.concat()).collect();
-        let scenarios = if scenarios.is_empty() { cqldyno_scenarios::defaults() } else { scenarios };
+        let mut scenarios = if scenarios.is_empty() { cqldyno_scenarios::defaults() } else { scenarios };
+        if self.concurrency.is_some() {
+            scenarios.iter_mut().for_each(|one| one.limits = one.limits.asked());
+        }
         let new = Plan::new(found, self.replicated(self.submitted(scenarios))?);
         let layouts = self.layouts.or((self.publish && is_open).then_some(PUBLISHED_LAYOUTS));
         let info = PlanInfo {

@@ -9,7 +9,7 @@ use cqldyno_reports::{
 use serde_json::{Value, json};
 
 /// The rows of every list in their order, each with the words for it; a driver's other options follow.
-const ROWS: [(&str, &str); 14] = [
+const ROWS: [(&str, &str); 15] = [
     ("timeout=30s", "a time limit per statement"),
     ("timestamps=client", "the client dates each write"),
     ("metadata=cached", "answers come without their columns' names and types"),
@@ -19,6 +19,7 @@ const ROWS: [(&str, &str); 14] = [
     ("compression=snappy", "compressed frames"),
     ("connections=2", "data connections per node"),
     ("connections=4", "data connections per node"),
+    ("tls=on", "encrypted connections"),
     ("settings=default", "the settings of the documentation's first example"),
     ("allocator=jemalloc", "instead of glibc's"),
     ("allocator=mimalloc", "instead of glibc's"),
@@ -55,6 +56,7 @@ pub fn absent(driver: &DriverInfo, is_ours: bool) -> Vec<(&'static str, &'static
     let has = |row| option(row).is_some_and(|option| option.default == value(row));
     let why = |row: &'static str| match key(row) {
         "timeout" => (!driver.capabilities.contains(&Capability::RequestTimeout)).then_some(NO_SETTING),
+        "tls" => (!driver.capabilities.contains(&Capability::Tls)).then_some("cqldyno has no TLS for this driver"),
         "allocator" | "lto" if !is_ours => Some("cqldyno has no adapter to build it with that"),
         key if COMMON.contains(&key) => None,
         _ if !takes(row) => Some(NO_SETTING),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use cqldyno_bench::PAGE_SIZE;
 use cqldyno_reports::{Pass, PlanInfo, PointInfo, Run, ScenarioInfo, percent};
-use cqldyno_scenarios::{Scenario, Submit, builtin, days};
+use cqldyno_scenarios::{Limits, Scenario, Submit, builtin, days};
 
 use crate::count::Numbers;
 
@@ -58,7 +58,7 @@ fn arguments(run: &Run) -> Vec<String> {
         ("turn", if plan.whole { Some("all".to_owned()) } else { number(turn) }),
         ("blocks", (turn.is_none() && !plan.whole).then(|| plan.blocks.to_string())),
         ("layouts", (!plan.exact).then(|| plan.layouts.unwrap_or_default().to_string())),
-        ("concurrency", several(|point| Some(point.in_flight), Some(plan.concurrency.to_string()))),
+        ("concurrency", several(|point| Some(point.in_flight), (!is_usual(run)).then(|| plan.concurrency.to_string()))),
         ("warmup", Some(plan.warmup.to_string())),
         ("limits", Some(limits(plan))),
         ("within", (!plan.exact).then(|| milliseconds(plan.within_ms))),
@@ -160,6 +160,12 @@ fn passes(plan: &PlanInfo) -> String {
     std::iter::once(first).chain(others).collect::<Vec<_>>().join(",")
 }
 
+/// Whether nobody asked for the number in flight of a scenario that has a usual one.
+fn is_usual(run: &Run) -> bool {
+    let own = |one: &Scenario| builtin(&one.name).and_then(|own| own.limits.usual);
+    run.scenarios.iter().filter_map(asked).any(|one| own(&one).is_some_and(|own| one.limits.concurrency == Some(own)))
+}
+
 /// What was asked, if the run holds it as this version reads it.
 fn asked(info: &ScenarioInfo) -> Option<Scenario> {
     serde_json::from_value(info.definition.clone()?).ok()
@@ -172,7 +178,8 @@ fn scenario(info: &ScenarioInfo) -> String {
     // Flags set these, so they say nothing of the file.
     let bare = |one: Scenario| {
         let (about, point, page_size) = (String::new(), None, None);
-        Scenario { about, point, page_size, submit: Submit::default(), ..one }
+        let limits = Limits { concurrency: None, usual: None, ..one.limits };
+        Scenario { about, point, page_size, limits, submit: Submit::default(), ..one }
     };
     match builtin(&asked.name).is_some_and(|own| bare(own) == bare(asked.clone())) {
         true => name.to_owned(),

@@ -24,7 +24,7 @@ pub struct Percentiles {
 
 impl Percentiles {
     /// The percentile of this share, or why so few statements have none.
-    fn beyond(&self, share: f64, value: f64) -> Result<f64, String> {
+    pub(crate) fn beyond(&self, share: f64, value: f64) -> Result<f64, String> {
         let least = least_for(share);
         match self.count >= least {
             true => Ok(value),

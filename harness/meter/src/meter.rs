@@ -147,7 +147,7 @@ pub struct Window {
     pub allocations: Option<Allocations>,
     /// Sessions that were opened for one statement each.
     pub sessions: u64,
-    /// Connections of these sessions that the server had open 100 ms after the window; `None` if nobody knows.
+    /// Connections of these sessions that the server still had open 5 s after the window; `None` if nobody knows.
     pub left_open: Option<u64>,
     /// The server's side, or the sentence that says why it is not known.
     pub server: Result<ServerWindow, String>,
@@ -196,6 +196,8 @@ pub struct ServerWindow {
     pub requests: u64,
     /// Connections that were accepted, those of the idle span after the window included.
     pub opened: u64,
+    /// Bytes of all requests, and of all answers and events, before they are encrypted.
+    pub bytes: [u64; 2],
     /// The share of the scenario's EXECUTEs that came to the node that got most of them; `None` with one node, or without EXECUTEs.
     pub busiest_share: Option<f64>,
     /// Requests other than the scenario's EXECUTEs: the driver's control traffic.
@@ -386,6 +388,7 @@ pub(crate) fn window() -> Window {
             executes: 1_000_000,
             requests: 1_000_007,
             opened: 2,
+            bytes: [90_000_000, 180_000_000],
             busiest_share: None,
             control_requests: 7,
             prepares: 3,

@@ -68,12 +68,12 @@ pub const PEAK_MEMORY: Meter = Meter::new("peak memory", PEAK.measures, |subject
         )
     });
 
-fn reset(pid: i32) -> Result<(), String> {
+pub(crate) fn reset(pid: i32) -> Result<(), String> {
     let path = format!("/proc/{pid}/clear_refs");
     fs::write(&path, "5").map_err(|error| format!("writing 5 to {path} failed: {error}"))
 }
 
-fn high_water_mark(pid: i32) -> Result<u64, String> {
+pub(crate) fn high_water_mark(pid: i32) -> Result<u64, String> {
     kib_line(&format!("/proc/{pid}/status"), "VmHWM:")
 }
 

@@ -52,7 +52,19 @@ fn attach(subject: &Subject) -> Box<dyn Attachment> {
 const NOT_BUSY: &str =
     "A connection of the worker closed in the window, or none was busy, so its traffic is not known.";
 
+const CLOSED: &str = "The connections of these sessions were closed in the window, so nobody knows their segments.";
+
+/// Of sessions that end in the window: the server's account of bytes.
+fn of_sessions(window: &Window) -> Outcome {
+    let bytes = |way: usize| per_statement(window.server.as_ref().map_err(Clone::clone)?.bytes[way] as f64, window);
+    let closed = || Err(CLOSED.to_owned());
+    Outcome::of(&MEASURES, [bytes(0), bytes(1), closed(), closed(), closed(), closed()])
+}
+
 fn figures(both: Both<Traffic>, window: &Window) -> Outcome {
+    if window.sessions > 0 {
+        return of_sessions(window);
+    }
     let carried = both.and_then(|(go, end)| busy_traffic(go, end).ok_or_else(|| NOT_BUSY.to_owned()));
     let of = |pick: fn(&Carried) -> u64| carried.as_ref().map(pick).map_err(Clone::clone);
     let each = |pick: fn(&Carried) -> u64| per_statement(of(pick)? as f64, window);
@@ -100,6 +112,16 @@ mod tests {
         let outcome = seen(&Window { verified: 20, ..window() });
         let values: Vec<f64> = outcome.readings.iter().map(|reading| reading.value.clone().unwrap()).collect();
         assert_eq!(values, [100.0, 200.0, 0.1, 0.1, 10.0, 10.0]);
+    }
+
+    #[test]
+    fn bytes_of_sessions_are_those_that_the_server_counted() {
+        let mut wire = WIRE.attach(&subject(NO_PROCESS));
+        wire.at_go();
+        let readings = wire.at_end()(&Window { sessions: 1_000_000, ..window() }).readings;
+        let values: Vec<_> = readings.into_iter().map(|reading| reading.value).collect();
+        assert_eq!(values[..2], [Ok(90.0), Ok(180.0)]);
+        assert!(values[2..].iter().all(|value| value.as_ref().unwrap_err() == CLOSED), "{values:?}");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::time::Duration;
 use cqldyno_driver_api::{Consistency, Settings, Tls};
 use cqldyno_protocol::{Credentials, Job, Mode, Runtime, Trace, tickets};
 use cqldyno_reports::{Cell, Pass, Role};
-use cqldyno_scenarios::{Operation, Permutation, Scenario, Workload};
+use cqldyno_scenarios::{Permutation, Scenario, Workload};
 use cqldyno_script::Time;
 use tempfile::{NamedTempFile, TempPath};
 
@@ -23,7 +23,7 @@ use crate::plan::estimate::{FLOOR_CONCURRENCY, delay};
 use crate::plan::pass::{Load, Shape};
 use crate::plan::placement::Placement;
 use crate::plan::target::Target;
-use crate::plan::{PlannedCell, TLS};
+use crate::plan::{PlannedCell, TLS, opens_sessions};
 use crate::process::child::Launch;
 use crate::process::failure::CellFailure;
 use crate::process::introduction::Introduced;
@@ -49,7 +49,7 @@ pub(super) struct Setup<'a> {
     /// What the names of the cell's files begin with.
     pub stem: String,
     /// Where the embedded cluster writes the certificate of its CA, if it encrypts.
-    ca: Option<TempPath>,
+    pub ca: Option<TempPath>,
 }
 
 impl<'a> Setup<'a> {
@@ -82,7 +82,8 @@ impl<'a> Setup<'a> {
         let workload = Workload::new(&scenario, load.count, load.warmup, plan.seed)
             .map_err(|error| CellFailure::Machine(error.to_string()))?;
         let placement = &placements[planned.arrangement];
-        let ca = plan.encrypts().then(|| NamedTempFile::with_prefix("cqldyno-ca-")).transpose().map_err(|error| {
+        let encrypts = plan.encrypts() || (introduced.contender.own.tls && plan.target.is_embedded());
+        let ca = encrypts.then(|| NamedTempFile::with_prefix("cqldyno-ca-")).transpose().map_err(|error| {
             CellFailure::Machine(format!("a file for the CA of the embedded cluster could not be made: {error}"))
         })?;
         let ca = ca.map(NamedTempFile::into_temp_path);
@@ -91,11 +92,9 @@ impl<'a> Setup<'a> {
 
     /// What the embedded cluster is started with: as it was asked, and where the certificate of its CA goes.
     pub(super) fn serve_arguments(&self) -> Vec<OsString> {
-        let argument = |argument: String| match &self.ca {
-            Some(ca) if argument == TLS => [OsStr::new("--tls="), ca.as_os_str()].into_iter().collect(),
-            _ => OsString::from(argument),
-        };
-        self.bench.context.plan.served(Some(&self.scenario)).into_iter().map(argument).collect()
+        let plans = self.bench.context.plan.served(Some(&self.scenario)).into_iter();
+        let tls = self.ca.as_ref().map(|ca| [OsStr::new("--tls="), ca.as_os_str()].into_iter().collect());
+        plans.filter(|argument| argument != TLS).map(OsString::from).chain(tls).collect()
     }
 
     /// What clients take for TLS.
@@ -127,7 +126,7 @@ impl<'a> Setup<'a> {
 
     /// Whether statements open sessions of their own.
     pub(super) fn opens_sessions(&self) -> bool {
-        self.scenario.statements.iter().any(|statement| statement.operation == Operation::Connect)
+        opens_sessions(&self.scenario)
     }
 
     pub(super) fn cores(&self) -> Vec<usize> {

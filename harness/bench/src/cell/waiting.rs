@@ -33,7 +33,10 @@ const NOT_ALL_READ: &str = "floor could not read every row.";
 /// What a worker uses for so long after the end of a turn belongs to the turn.
 const TAIL: Duration = Duration::from_millis(100);
 
-/// How often the processes are looked at in an idle span.
+/// How long connections of closed sessions may take to close, where many do at once.
+const CLOSED_WITHIN: Duration = Duration::from_secs(5);
+
+/// How often the processes are looked at in an idle span, and the server while connections close.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// The order of the fields is that in which they end: no process outlives what it needs.
@@ -141,7 +144,7 @@ pub(super) struct Turn {
     asleep: Option<Asleep>,
     /// What the server counted in the idle span.
     idle: Option<Counted>,
-    /// Connections of sessions that were opened in it and are open at the end of [`TAIL`].
+    /// Connections of sessions that were opened in it and stay open, [`CLOSED_WITHIN`] at least.
     left_open: Option<u64>,
     /// The worker's CPU clock when it had said `done`, in nanoseconds, and what it says at the end of [`TAIL`], with that time.
     tail: Option<(u64, JoinHandle<Option<Clock>>)>,
@@ -165,7 +168,7 @@ struct Held {
     /// The worker's CPU clock at the end of [`TAIL`], and at the end of the whole.
     tail_ns: Option<u64>,
     last_ns: Option<u64>,
-    /// Connections that the server had open at the end of [`TAIL`].
+    /// Connections that the server had open at the end of [`TAIL`], or when those of closed sessions were closed.
     open: Option<u64>,
     /// What the worker did in the idle span, and what the server counted.
     asleep: Option<Asleep>,
@@ -223,7 +226,7 @@ impl Waiting<'_> {
         };
         let after = self.served.edge(pid, cancel)?;
         let mut held = match idle.is_some() || self.setup.opens_sessions() {
-            true => Some(self.hold(due, idle, &after, &mut seen)?),
+            true => Some(self.hold(due, open_before, idle, &after, &mut seen)?),
             false => None,
         };
         if idle.is_some() {
@@ -277,19 +280,25 @@ impl Waiting<'_> {
         Ok(turn)
     }
 
-    /// Keeps the worker from going on after `end`, while its session is open: up to the end of [`TAIL`], and over the `idle` span, if the
-    /// scenario has one.
+    /// Keeps the worker from going on after `end`, while its session is open: up to the end of [`TAIL`] or until no more connections are
+    /// open than `open_before`, and over the `idle` span, if the scenario has one.
     fn hold(
         &mut self,
         due: Instant,
+        open_before: Option<u64>,
         idle: Option<Duration>,
         window_end: &Edge,
         seen: &mut Vec<Seen>,
     ) -> Result<Held, CellFailure> {
         let (cancel, pid) = (self.setup.bench.context.cancel, self.worker.pid());
         sleep(due.saturating_duration_since(Instant::now()));
+        let mut open = self.served.edge(pid, cancel)?.open_connections();
+        let is_closing = |open: Option<u64>| open.zip(open_before).is_some_and(|(open, before)| open > before);
+        while self.setup.opens_sessions() && is_closing(open) && due.elapsed() < CLOSED_WITHIN {
+            sleep(LOOK_EVERY);
+            open = self.served.edge(pid, cancel)?.open_connections();
+        }
         let tail_ns = process_cpu_ns(pid).ok();
-        let open = self.served.edge(pid, cancel)?.open_connections();
         let held = Held { tail_ns, open, last_ns: process_cpu_ns(pid).ok(), ..Held::default() };
         let Some(span) = idle else { return Ok(held) };
         self.idle_attachments.iter_mut().rev().for_each(|attachment| attachment.at_go());
@@ -450,6 +459,7 @@ impl Setup<'_> {
             done,
             wall_ns,
             is_bad_day: self.bench.context.plan.faults,
+            is_encrypted: self.ca.is_some(),
             counted: counted.as_ref().ok(),
             connections: connections.as_ref().ok().filter(|_| is_asked).map(|found| (*found, due, nodes)),
         }

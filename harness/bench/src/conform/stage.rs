@@ -109,6 +109,7 @@ impl Stage {
     ) -> Vec<String> {
         let evidence = Evidence {
             is_bad_day: false,
+            is_encrypted: false,
             scenario: &self.scenario,
             workload: &self.workload,
             load: &self.load,

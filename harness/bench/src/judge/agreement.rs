@@ -8,7 +8,7 @@ use cqldyno_cluster::{
 };
 use cqldyno_meter::Span;
 use cqldyno_protocol::Done;
-use cqldyno_reports::whole;
+use cqldyno_reports::{count, whole};
 use cqldyno_scenarios::{Operation, Scenario, Statement, Workload};
 use cqldyno_script::Played;
 
@@ -84,8 +84,12 @@ pub struct Counted {
     pub executes_by_node: BTreeMap<usize, u64>,
     /// Where the scenario's EXECUTEs came, if they could have come to a wrong place.
     pub routed: Routed,
+    /// Connections among them that were not encrypted, without those that are closed and no longer listed.
+    pub plain: u64,
     /// Connections that were opened.
     pub opened: u64,
+    /// Bytes of all requests, and of all answers and events, before they are encrypted.
+    pub bytes: [u64; 2],
     /// Requests of any kind.
     pub requests: u64,
     /// All other requests.
@@ -152,6 +156,10 @@ impl Counted {
             connections.extend(&found.connections);
             forgotten += found.forgotten_connections;
         }
+        let is_plain = |one: &&ConnectionSnapshot| connections.contains(&one.id) && !one.encrypted;
+        let plain = after.connections.iter().filter(is_plain).count() as u64;
+        let bytes = |at: &Snapshot| [at.read_bytes, at.written_bytes];
+        let (bytes, earlier) = (bytes(after), bytes(before));
         let mut connections_by_node = BTreeMap::new();
         let mut places = BTreeSet::new();
         for one in after.connections.iter().filter(|one| connections.contains(&one.id)) {
@@ -217,7 +225,9 @@ impl Counted {
             resting_by_node,
             executes_by_node,
             routed,
+            plain,
             opened: after.connections_ever.saturating_sub(before.connections_ever),
+            bytes: [0, 1].map(|way| bytes[way].saturating_sub(earlier[way])),
             requests,
             control_requests: requests.saturating_sub(asked_for),
             prepared: prepared(after).saturating_sub(prepared(before)),
@@ -258,6 +268,17 @@ impl Counted {
             own_statements: self.own_statements + idle.own_statements,
             ..self
         }
+    }
+
+    /// A sentence when connections that carried the statements were not encrypted.
+    pub fn plain_void(&self) -> Option<String> {
+        (self.plain > 0).then(|| {
+            format!(
+                "{} of the {} that carried the statements were not encrypted, and TLS was asked for.",
+                grouped(self.plain),
+                count(self.connections, "connection")
+            )
+        })
     }
 
     /// A sentence for each statement whose number differs between server and worker.

@@ -53,6 +53,7 @@ pub(crate) fn window_of(
             executes: counted.executes(),
             requests: counted.requests,
             opened: counted.opened,
+            bytes: counted.bytes,
             busiest_share: counted.busiest_share(nodes),
             control_requests: counted.control_requests,
             prepares: counted.prepares(),

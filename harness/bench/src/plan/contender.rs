@@ -38,6 +38,8 @@ pub struct Own {
     pub timeout_ms: Option<Option<u64>>,
     /// Rows per page with equal settings, whatever the scenario says.
     pub page_size: Option<u32>,
+    /// Whether its connections are encrypted.
+    pub tls: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,7 +116,7 @@ pub const BUILDER_KEYS: [Key; 5] = [
 ];
 
 /// The keys that the harness takes for every driver.
-pub const COMMON_KEYS: [Key; 4] = [
+pub const COMMON_KEYS: [Key; 5] = [
     (
         "settings",
         "equal|default",
@@ -124,12 +126,17 @@ pub const COMMON_KEYS: [Key; 4] = [
     ("connections", "N", "--connections", "Data connections to each node."),
     ("timeout", "none|TIME", "--request-timeout", "The driver's own time limit per statement."),
     ("page-size", "N", "5000, or less as the scenario says", "Rows per page."),
+    ("tls", "on", "--tls", "Encrypts its connections; on the embedded cluster its own nodes speak TLS."),
 ];
 
 /// Those of [`COMMON_KEYS`] that the driver can follow.
 pub fn common_keys(driver: &DriverInfo) -> impl Iterator<Item = Key> {
-    let has_limit = driver.capabilities.contains(&Capability::RequestTimeout);
-    COMMON_KEYS.into_iter().filter(move |(name, ..)| has_limit || *name != "timeout")
+    let needs = |name: &str| match name {
+        "timeout" => Some(Capability::RequestTimeout),
+        "tls" => Some(Capability::Tls),
+        _ => None,
+    };
+    COMMON_KEYS.into_iter().filter(move |(name, ..)| needs(name).is_none_or(|one| driver.capabilities.contains(&one)))
 }
 
 impl FromStr for Contender {
@@ -253,6 +260,10 @@ impl Contender {
                 self.own.page_size = Some(number.ok_or("a number of rows from 1 to 2147483647")?);
             }
             "timeout" => self.own.timeout_ms = Some(timeout(value).ok_or("none, or a time of 1ms or more such as 5s")?),
+            "tls" => {
+                one_of(&["on"]).ok_or("on, or leave it out")?;
+                self.own.tls = true;
+            }
             // A whole version is that of a dependency; anything else is the adapter's.
             _ if key != LIBRARY && semver::Version::parse(value).is_ok() => {
                 self.order.pins.insert(key.to_owned(), value.to_owned());
@@ -267,7 +278,7 @@ impl Contender {
     /// # Errors
     /// [`ContenderError::Unreadable`] if one of its keys is ignored with the driver's own settings.
     pub fn check(&self, plan: Settings) -> Result<(), ContenderError> {
-        let Own { settings, connections, timeout_ms, page_size } = self.own;
+        let Own { settings, connections, timeout_ms, page_size, tls: _ } = self.own;
         let given = [
             ("connections", connections.is_some()),
             ("timeout", timeout_ms.is_some()),
@@ -290,6 +301,9 @@ impl Contender {
             return Err(
                 self.unfit(&format!("has a time limit per statement, and {label} cannot set one; leave `timeout` out"))
             );
+        }
+        if self.own.tls && !driver.capabilities.contains(&Capability::Tls) {
+            return Err(self.unfit(&format!("has tls=on, and {label} has no TLS here; leave `tls` out")));
         }
         let Some(known) = &driver.options else { return Ok(()) };
         for (key, value) in &self.options {

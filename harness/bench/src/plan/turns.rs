@@ -7,10 +7,10 @@
 use std::collections::BTreeMap;
 
 use cqldyno_reports::{Analysis, Cell, CountedRounds, LEAST_BLOCKS, Pass, Run, TurnsInfo, memory};
-use cqldyno_scenarios::{Column, Operation, Scenario, Workload};
+use cqldyno_scenarios::{Column, Scenario, Workload};
 
-use crate::plan::Plan;
 use crate::plan::target::Target;
+use crate::plan::{Plan, opens_sessions};
 
 /// Generations for intervals of some percent.
 pub const BLOCKS: u32 = 12;
@@ -126,7 +126,7 @@ impl Plan {
 
     /// Why the contenders of the scenario cannot be alive together, as a clause.
     fn why_not_together(&self, scenario: &Scenario, memory_bytes: Option<u64>) -> Option<String> {
-        if scenario.statements.iter().any(|one| one.operation == Operation::Connect) {
+        if opens_sessions(scenario) {
             return Some("it opens a session per statement".to_owned());
         }
         if !self.target.is_embedded() {

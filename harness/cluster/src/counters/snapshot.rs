@@ -26,6 +26,8 @@ pub struct Snapshot {
     pub answers: u64,
     /// Writes to sockets.
     pub writes: u64,
+    /// The bytes of answers and events, compressed if they are, before they are encrypted.
+    pub written_bytes: u64,
     /// ERROR answers for each code, written as in the specification (`0x2200`).
     pub errors: BTreeMap<String, u64>,
     /// The texts of executed prepared statements and of up to a thousand others, with ids in hexadecimal.
@@ -133,6 +135,8 @@ pub struct ConnectionSnapshot {
     pub driver_version: Option<String>,
     /// Whether it asked for events, as control connections do.
     pub registered: bool,
+    /// Whether it is encrypted.
+    pub encrypted: bool,
     /// Request frames.
     pub frames: u64,
     /// Reads of its socket that returned bytes.

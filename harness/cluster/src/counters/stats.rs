@@ -3,7 +3,7 @@
 //! A connection counts for itself and publishes after each read of its socket, before it writes the answers. So a client with an
 //! answer finds its request counted.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -25,6 +25,7 @@ pub(crate) struct Totals {
     pub(crate) reads: u64,
     pub(crate) read_bytes: u64,
     pub(crate) writes: u64,
+    pub(crate) written_bytes: u64,
     pub(crate) answers: u64,
 }
 
@@ -36,6 +37,7 @@ impl Totals {
         self.reads += other.reads;
         self.read_bytes += other.read_bytes;
         self.writes += other.writes;
+        self.written_bytes += other.written_bytes;
         self.answers += other.answers;
     }
 
@@ -157,7 +159,7 @@ pub(crate) struct ConnectionStats {
 }
 
 /// Where a connection leads to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Place {
     /// Counting up from 0.
     pub(crate) node: usize,
@@ -173,10 +175,6 @@ impl ConnectionStats {
     /// Changes what the snapshot says of it.
     pub(crate) fn describe(&self, change: impl FnOnce(&mut ConnectionSnapshot)) {
         change(&mut lock(&self.described));
-    }
-
-    fn is_open(&self) -> bool {
-        lock(&self.described).open
     }
 
     /// Adds a tally, and EXECUTEs of each id with where they came.
@@ -213,7 +211,10 @@ impl ConnectionStats {
 #[derive(Debug, Default)]
 struct Connections {
     ever: u64,
-    list: Vec<Arc<ConnectionStats>>,
+    open: BTreeMap<u64, Arc<ConnectionStats>>,
+    open_at: HashMap<Place, usize>,
+    /// The last ones that closed, the oldest first.
+    closed: VecDeque<Arc<ConnectionStats>>,
     /// The counters of connections that left the list.
     forgotten: Counts,
 }
@@ -233,28 +234,34 @@ impl Stats {
             ConnectionSnapshot { id, peer: peer.to_string(), node, shard, open: true, ..ConnectionSnapshot::default() };
         let stats =
             Arc::new(ConnectionStats { id, peer, place, described: Mutex::new(described), counts: Mutex::default() });
-        connections.list.push(stats.clone());
-        let mut closed = (0..).zip(&connections.list).filter(|(_, known)| !known.is_open());
-        if let Some((oldest, _)) = closed.next()
-            && closed.count() >= CLOSED_REMEMBERED
+        connections.open.insert(id, stats.clone());
+        *connections.open_at.entry(place).or_default() += 1;
+        stats
+    }
+
+    /// The connection has closed, and publishes nothing any more.
+    pub(crate) fn closed(&self, connection: &ConnectionStats) {
+        connection.describe(|client| client.open = false);
+        let mut connections = lock(&self.connections);
+        let Some(closed) = connections.open.remove(&connection.id) else { return };
+        connections.open_at.entry(closed.place).and_modify(|open| *open -= 1);
+        connections.closed.push_back(closed);
+        if connections.closed.len() > CLOSED_REMEMBERED
+            && let Some(oldest) = connections.closed.pop_front()
         {
-            let oldest = connections.list.remove(oldest);
             connections.forgotten.forget(&lock(&oldest.counts));
         }
-        stats
     }
 
     /// The shard of the node that has the fewest open connections, of so many.
     pub(crate) fn idlest_shard(&self, node: usize, shards: usize) -> usize {
-        let mut open = vec![0; shards];
-        for one in lock(&self.connections).list.iter().filter(|one| one.place.node == node && one.is_open()) {
-            one.place.shard.and_then(|shard| open.get_mut(shard)).into_iter().for_each(|open| *open += 1);
-        }
-        (0..shards).min_by_key(|shard| open[*shard]).unwrap_or(0)
+        let connections = lock(&self.connections);
+        let open = |shard| connections.open_at.get(&Place { node, shard: Some(shard) }).copied().unwrap_or(0);
+        (0..shards).min_by_key(|shard| open(*shard)).unwrap_or(0)
     }
 
     pub(crate) fn open_connections(&self) -> usize {
-        lock(&self.connections).list.iter().filter(|connection| connection.is_open()).count()
+        lock(&self.connections).open.len()
     }
 
     /// All counters, without prepared statements and rows. Starts new times of EXECUTEs. `texts` are those of the counted numbers.
@@ -264,7 +271,9 @@ impl Stats {
         sum.add(&connections.forgotten);
         connections.forgotten.end_interval();
         let mut senders: BTreeMap<Subject, Vec<u64>> = BTreeMap::new();
-        for connection in &connections.list {
+        let mut listed: Vec<_> = connections.closed.iter().chain(connections.open.values()).cloned().collect();
+        listed.sort_by_key(|connection| connection.id);
+        for connection in &listed {
             let mut counts = lock(&connection.counts);
             sum.add(&counts);
             for (subject, _) in counts.since_snapshot() {
@@ -306,7 +315,7 @@ impl Stats {
         let opcodes = opcodes.map(|(at, name)| (name.to_owned(), sum.totals.opcodes[at]));
         let (cpu_user_us, cpu_sys_us) = cpu_time_us();
         Snapshot {
-            connections: connections.list.iter().map(|connection| connection.snapshot()).collect(),
+            connections: listed.iter().map(|connection| connection.snapshot()).collect(),
             connections_ever: connections.ever,
             frames: sum.totals.frames(),
             opcodes: opcodes.filter(|(_, count)| *count > 0).collect(),
@@ -314,6 +323,7 @@ impl Stats {
             read_bytes: sum.totals.read_bytes,
             answers: sum.totals.answers,
             writes: sum.totals.writes,
+            written_bytes: sum.totals.written_bytes,
             errors: sum.errors.iter().map(|(code, count)| (format!("{code:#06x}"), *count)).collect(),
             executes_refused,
             executes_forgotten: connections.forgotten.executes_by_hex(),
@@ -360,10 +370,10 @@ mod tests {
         for _ in 0..CLOSED_REMEMBERED + 10 {
             let connection = stats.connection(([127, 0, 0, 1], 1).into(), Place::default());
             connection.publish(&mut Tally::default(), std::iter::once((id, 2, Routed::default())));
-            connection.describe(|one| one.open = false);
+            stats.closed(&connection);
         }
         let snapshot = stats.snapshot(&HashMap::new());
-        assert!(snapshot.connections.len() <= CLOSED_REMEMBERED + 1);
+        assert_eq!(snapshot.connections.len(), CLOSED_REMEMBERED);
         assert_eq!(snapshot.executes_of(&Hex(&id).to_string()), 2 * (CLOSED_REMEMBERED as u64 + 10));
         let _open = stats.connection(([127, 0, 0, 1], 1).into(), Place::default());
         assert_eq!((snapshot.open_connections(), stats.snapshot(&HashMap::new()).open_connections()), (0, 1));
@@ -382,7 +392,7 @@ mod tests {
                     let mut tally = Tally { read_at_ns: 7, operations: vec![operation], ..Tally::default() };
                     connection.publish(&mut tally, std::iter::once((id, 1, Routed::default())));
                 }
-                connection.describe(|one| one.open = false);
+                stats.closed(&connection);
             }
             let snapshot = stats.snapshot(&texts);
             let [prepares] = snapshot.operations.as_slice() else { panic!("{:?}", snapshot.operations) };

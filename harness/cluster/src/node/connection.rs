@@ -74,10 +74,13 @@ async fn serve_encrypted(
     part: Option<Part>,
 ) {
     match tls.accept(stream).await {
-        Ok(stream) => serve_stream(stream, state, stats, part).await,
+        Ok(stream) => {
+            stats.describe(|client| client.encrypted = true);
+            serve_stream(stream, state, stats, part).await;
+        }
         Err(error) => {
             tracing::debug!("connection {} made no TLS handshake: {error}", stats.id);
-            drop(Open(stats));
+            drop(Open(state, stats));
         }
     }
 }
@@ -88,18 +91,18 @@ pub(crate) async fn serve_stream<S: AsyncRead + AsyncWrite + Unpin>(
     stats: Arc<ConnectionStats>,
     part: Option<Part>,
 ) {
-    let _open = Open(stats.clone());
+    let _open = Open(state.clone(), stats.clone());
     let id = stats.id;
     if let Err(error) = Connection::new(stream, state, stats, part).run().await {
         tracing::debug!("connection {id} ended: {error}");
     }
 }
 
-struct Open(Arc<ConnectionStats>);
+struct Open(Arc<NodeState>, Arc<ConnectionStats>);
 
 impl Drop for Open {
     fn drop(&mut self) {
-        self.0.describe(|client| client.open = false);
+        self.0.stats.closed(&self.1);
     }
 }
 
@@ -504,14 +507,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     /// Publishes the counters, then writes the answers or delays them.
     async fn send(&mut self) -> io::Result<()> {
-        self.cache.publish(&self.stats, &mut self.tally);
-        if self.out.is_empty() {
-            return Ok(());
-        }
         let mut out = std::mem::take(&mut self.out);
-        if let Some(compression) = self.requests.compression {
+        if let Some(compression) = self.requests.compression.filter(|_| !out.is_empty()) {
             let plain_len = std::mem::take(&mut self.plain_len);
             out = compression.compress(&out, plain_len).map_err(io::Error::other)?;
+        }
+        self.tally.totals.written_bytes += out.len() as u64;
+        self.cache.publish(&self.stats, &mut self.tally);
+        if out.is_empty() {
+            self.out = out;
+            return Ok(());
         }
         if self.state.options.answers == Answers::Reordered {
             out = self.shuffled(&out);

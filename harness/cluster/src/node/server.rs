@@ -20,7 +20,7 @@ use crate::node::{connection, play};
 use crate::storage::database::Database;
 use crate::system;
 
-const BACKLOG: i32 = 1_024;
+const BACKLOG: i32 = 4_096;
 
 /// How often a port is looked for that is free at the addresses of all nodes.
 const FREE_PORT_ATTEMPTS: u32 = 32;
