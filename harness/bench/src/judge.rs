@@ -86,7 +86,7 @@ impl Evidence<'_> {
         // Each session chooses anew.
         let connections = self.connections.filter(|_| sessions(self.scenario, self.done) == 0);
         let hot = connections.and_then(|(_, asked, nodes)| counted.hot_node(asked, nodes));
-        hot.into_iter().chain(rows_not_counted(self.scenario)).collect()
+        hot.into_iter().chain(counted.encrypted_by()).chain(rows_not_counted(self.scenario)).collect()
     }
 }
 

@@ -27,6 +27,7 @@ pub use conform::{Check, Conformity, Found, Tried, conform};
 pub use judge::bad_day::PATIENCE;
 pub use plan::arrangement::Arrangement;
 pub use plan::contender::{BUILDER_KEYS, COMMON_KEYS, Contender, common_keys};
+pub use plan::open_files;
 pub use plan::pass::{headline, passes};
 pub use plan::placement::Pin;
 pub use plan::target::{Access, Target, credentials};

@@ -160,6 +160,7 @@ pub fn resume(
     if is_complete && began.plan.keyspaces.is_empty() {
         return Ok(left_as_it_is(began, cells, true));
     }
+    plan.check_connections(open_files())?;
     plan.target.check()?;
     let machine = cqldyno_meter::Environment::read();
     let bench = Bench { programs, placements: &placements, folder: &folder, cancel, clock };

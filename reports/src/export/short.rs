@@ -8,7 +8,7 @@ use super::{faults, sweep};
 use crate::measure::{CPU_PER_STATEMENT, PEAK_RSS, SERVER_CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT};
 use crate::quantity::{decimals, fixed, mebibytes, rate, three_digits, whole};
 use crate::row::comparable;
-use crate::text::{cut, plain};
+use crate::text::{cut, plain, unique};
 use crate::{Analysis, Bottleneck, Combined, Contender, Pass, Place, Role, Run, SummaryRow, Sweep, Verdict, short};
 
 #[derive(Clone, Copy)]
@@ -127,7 +127,7 @@ pub(crate) fn tables(analysis: &Analysis, sweeps: &[Sweep]) -> Vec<Part> {
     let compact = sweep::compact(analysis.run, sweeps);
     let is_short = compact.is_empty() && !analysis.run.plan.exact;
     let short = is_short.then(|| Part::Short(Short::of(analysis)));
-    let others = [sessions(analysis), response_times(analysis)].into_iter().flatten().map(Part::Sheet);
+    let others = sessions(analysis).into_iter().chain(response_times(analysis)).map(Part::Sheet);
     compact.into_iter().map(Part::Sheet).chain(short).chain(others).collect()
 }
 
@@ -146,42 +146,66 @@ pub(crate) fn shown<'a>(analysis: &Analysis<'a>) -> Vec<&'a Contender> {
     drivers.into_iter().chain(ours).collect()
 }
 
-/// What each session took up to its first answer and left behind, if statements opened some.
-fn sessions(analysis: &Analysis) -> Option<Sheet> {
-    const LEFT_OPEN: &str = "connections_left_open";
-    const COLUMNS: [(&str, &str, fn(f64) -> String); 10] = [
-        ("sessions\n/s", THROUGHPUT, rate),
-        ("p50\nms", "first_answer_p50", |us| three_digits(us / 1e3)),
-        ("p99\nms", "first_answer_p99", |us| three_digits(us / 1e3)),
-        ("con-\nnections", "connections_per_statement", three_digits),
-        ("re-\nquests", "requests_per_statement", three_digits),
-        ("PRE-\nPAREs", "prepares_per_statement", three_digits),
-        ("bytes\nsent", "bytes_sent_per_statement", whole),
-        ("bytes\nreceived", "bytes_received_per_statement", whole),
-        ("server\nMiB", "server_peak_rss", mebibytes),
-        ("left\nopen", LEFT_OPEN, whole),
-    ];
+/// Measures with their headings, and how each is shown.
+type Columns = [(&'static str, &'static str, fn(f64) -> String)];
+
+const LEFT_OPEN: &str = "connections_left_open";
+/// What a session costs, and what it asks for.
+const OF_SESSIONS: [(&str, &Columns); 2] = [
+    (
+        "sessions",
+        &[
+            ("opened\n/s", THROUGHPUT, rate),
+            ("first answer\np50 ms", "first_answer_p50", |us| three_digits(us / 1e3)),
+            ("\np99 ms", "first_answer_p99", |us| three_digits(us / 1e3)),
+            ("CPU us", CPU_PER_STATEMENT, three_digits),
+            ("server\nCPU us", SERVER_CPU_PER_STATEMENT, three_digits),
+            ("left\nopen", LEFT_OPEN, whole),
+        ],
+    ),
+    (
+        "what a session asks for, and peak memory of all",
+        &[
+            ("connec-\ntions", "connections_per_statement", three_digits),
+            ("re-\nquests", "requests_per_statement", three_digits),
+            ("PRE-\nPAREs", "prepares_per_statement", three_digits),
+            ("bytes\nsent", "bytes_sent_per_statement", whole),
+            ("bytes\nreceived", "bytes_received_per_statement", whole),
+            ("peak\nMiB", PEAK_RSS, mebibytes),
+            ("server\nMiB", "server_peak_rss", mebibytes),
+        ],
+    ),
+];
+
+/// What sessions cost up to their close, if statements opened some.
+fn sessions(analysis: &Analysis) -> Vec<Sheet> {
     let run = analysis.run;
-    let has = |place: &Place| shown(analysis).iter().any(|one| analysis.row(*place, one, LEFT_OPEN).is_some());
-    let several = run.plan.arrangements.len() > 1;
-    let row = |place: Place, one: &Contender| {
-        let arrangement = several.then(|| plain(&place.arrangement.id));
-        let words = arrangement.into_iter().chain([short(run, one)]).map(Field::of);
-        let figures = COLUMNS.iter().map(|(_, meter, show)| match analysis.row(place, one, meter) {
-            Some(row) if row.void.is_some() => Field::bad("void"),
-            row => Field::of(row.and_then(|row| row.median).map_or("-".to_owned(), show)),
-        });
-        TableRow::of(&place.scenario.name, words.chain(figures).collect())
-    };
     let shown: Vec<&Contender> = shown(analysis).into_iter().filter(|one| !one.control).collect();
-    let groups: Vec<Vec<TableRow>> =
-        analysis.places().filter(has).map(|place| shown.iter().map(|one| row(place, one)).collect()).collect();
-    (!groups.is_empty()).then(|| {
-        let words = several.then_some("arrangement").into_iter().chain(["contender"]);
-        let columns = words.chain(COLUMNS.iter().map(|(title, ..)| *title));
-        let title = "each session: time until its first answer, and what the server counted up to its close";
-        Sheet { words: 1 + usize::from(several), ..Sheet::of(title, "scenario", columns, groups) }
-    })
+    let has = |place: &Place| shown.iter().any(|one| analysis.row(*place, one, LEFT_OPEN).is_some());
+    let places: Vec<Place> = analysis.places().filter(has).collect();
+    let kinds = unique(places.iter().map(|place| place.scenario.kind()));
+    let several = run.plan.arrangements.len() > 1;
+    let sheet = |kind: &str, title: &str, columns: &Columns| {
+        let row = |place: Place, one: &Contender| {
+            let point = place.scenario.name.strip_prefix(kind).unwrap_or_default().trim_start_matches(", ");
+            let arrangement = several.then(|| plain(&place.arrangement.id));
+            let at = place.scenario.point.is_some().then(|| plain(&point.replacen(" in flight", "", 1)));
+            let words = at.into_iter().chain(arrangement).map(Field::of);
+            let figures = columns.iter().map(|(_, meter, show)| match analysis.row(place, one, meter) {
+                Some(row) if row.void.is_some() => Field::bad("void"),
+                row => Field::of(row.and_then(|row| row.median).map_or("-".to_owned(), show)),
+            });
+            TableRow::of(&short(run, one), words.chain(figures).collect())
+        };
+        let here = || places.iter().filter(|place| place.scenario.kind() == kind);
+        let groups = here().map(|place| shown.iter().map(|one| row(*place, one)).collect()).collect();
+        let at = here().any(|place| place.scenario.point.is_some()).then_some("in\nflight");
+        let heads = at.into_iter().chain(several.then_some("arrangement"));
+        let heads = heads.chain(columns.iter().map(|(title, ..)| *title));
+        Sheet::of(format!("{}, {title}", plain(kind)), "contender", heads, groups)
+    };
+    let of_kind = |kind| OF_SESSIONS.iter().map(move |(title, columns)| sheet(kind, title, columns));
+    kinds.into_iter().flat_map(of_kind).collect()
 }
 
 /// What 50, 99 and 99.9 % of the statements took at a fixed rate, if that was measured.

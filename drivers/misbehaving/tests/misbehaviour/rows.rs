@@ -42,13 +42,13 @@ fn operation(scenario: &str, how: &str) -> Cell {
 
 #[test]
 fn batches_prepares_unprepared_statements_and_sessions_get_a_clean_row_when_they_are_honest() {
-    for (scenario, count) in [("batch", 500.0), ("prepare", 500.0), ("unprepared", 500.0), ("connect", 100.0)] {
+    for (scenario, count) in [("batch", 500.0), ("prepare", 500.0), ("unprepared", 500.0), ("connect", 500.0)] {
         let cell = operation(scenario, "honestly");
         assert_eq!((cell.failed.as_deref(), cell.void.as_deref()), (None, None), "{scenario}");
         assert_eq!(cell.measures["verified"].get(), Some(count), "{scenario}");
         assert_eq!(
             cell.measures["connections"].get(),
-            Some(if scenario == "connect" { 100.0 } else { 1.0 }),
+            Some(if scenario == "connect" { 500.0 } else { 1.0 }),
             "{scenario}"
         );
     }
@@ -59,12 +59,22 @@ fn batches_that_are_split_preparing_that_is_spared_and_sessions_that_are_shared_
     let found = [
         ("batch", "splits-batches", "The server counted 1,000 unlogged BATCHes of the statement batch"),
         ("prepare", "prepares-once", "The server counted 0 PREPAREs of the statement prepare"),
-        ("connect", "reuses-its-session", "1 connections carried the statements, and 100 were due"),
+        ("connect", "reuses-its-session", "1 connections carried the statements, and 500 were due"),
     ];
     for (scenario, how, sentence) in found {
         let void = operation(scenario, how).void.unwrap_or_else(|| panic!("{how} got a clean row"));
         assert!(void.contains(sentence), "{how}: {void}");
     }
+}
+
+#[test]
+fn connections_of_closed_sessions_that_stay_open_are_told() {
+    let cell = operation("connect", "leaves-connections-open");
+    assert_eq!((cell.void.as_deref(), cell.measures["connections_left_open"].get()), (None, Some(500.0)));
+    let said = "Of the connections of 500 closed sessions the server still had 500 open 5 s later.";
+    assert!(cell.findings.iter().any(|finding| finding == said), "{:?}", cell.findings);
+    let honest = operation("connect", "honestly");
+    assert_eq!(honest.measures["connections_left_open"].get(), Some(0.0), "{:?}", honest.findings);
 }
 
 #[test]

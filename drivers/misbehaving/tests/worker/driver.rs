@@ -15,6 +15,8 @@ pub struct Misbehaving {
     floor: Floor,
     /// The session of a driver that has only one.
     kept: Mutex<Option<Arc<FloorSession>>>,
+    /// The sessions of a driver that leaves their connections open.
+    open: Mutex<Vec<Arc<FloorSession>>>,
 }
 
 impl Driver for Misbehaving {
@@ -48,6 +50,9 @@ impl Driver for Misbehaving {
         };
         if how == How::ReusesItsSession {
             *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&floor));
+        }
+        if how == How::LeavesConnectionsOpen {
+            self.open.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&floor));
         }
         let mut by_node = Vec::new();
         for node in options.contact_points.iter().filter(|_| how == How::RoutesByTextbook) {

@@ -42,6 +42,8 @@ pub enum How {
     PreparesOnce,
     /// Has one session, however often it is asked to connect.
     ReusesItsSession,
+    /// Leaves the connections of closed sessions open.
+    LeavesConnectionsOpen,
     /// Says that the window took half the time.
     HalvesWallTime,
     /// Says that it used half the CPU time.
@@ -85,7 +87,7 @@ pub enum How {
 }
 
 /// Each with its name.
-pub const ALL: [(&str, How); 37] = [
+pub const ALL: [(&str, How); 38] = [
     ("honestly", How::Honestly),
     ("skips-decoding", How::SkipsDecoding),
     ("decodes-one-column", How::DecodesOneColumn),
@@ -103,6 +105,7 @@ pub const ALL: [(&str, How); 37] = [
     ("splits-batches", How::SplitsBatches),
     ("prepares-once", How::PreparesOnce),
     ("reuses-its-session", How::ReusesItsSession),
+    ("leaves-connections-open", How::LeavesConnectionsOpen),
     ("halves-wall-time", How::HalvesWallTime),
     ("halves-cpu-time", How::HalvesCpuTime),
     ("hides-cpu-time", How::HidesCpuTime),

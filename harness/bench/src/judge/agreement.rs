@@ -84,8 +84,8 @@ pub struct Counted {
     pub executes_by_node: BTreeMap<usize, u64>,
     /// Where the scenario's EXECUTEs came, if they could have come to a wrong place.
     pub routed: Routed,
-    /// Connections among them that were not encrypted, without those that are closed and no longer listed.
-    pub plain: u64,
+    /// Those with each cipher suite, and `None` for no encryption, without those that are closed and no longer listed.
+    pub ciphers: BTreeMap<Option<String>, u64>,
     /// Connections that were opened.
     pub opened: u64,
     /// Bytes of all requests, and of all answers and events, before they are encrypted.
@@ -136,9 +136,15 @@ impl Counted {
                     .for_each(|node| *executes_by_node.entry(*node).or_default() += count);
             }
         }
+        // What they had executed before is no part of the window, whether or not they were listed then.
+        let has_gone = |one: &&ConnectionSnapshot| !nodes.contains_key(&one.id);
+        let of_gone = |id: &str| -> u64 {
+            before.connections.iter().filter(has_gone).filter_map(|one| one.executes.get(id)).sum()
+        };
         for (id, count) in &after.executes_forgotten {
             if let Some(sum) = by_text.get_mut(text_of(after, id)) {
-                *sum += count.saturating_sub(before.executes_forgotten.get(id).copied().unwrap_or(0));
+                let earlier = before.executes_forgotten.get(id).copied().unwrap_or(0) + of_gone(id);
+                *sum += count.saturating_sub(earlier);
                 forgotten += after.executes_forgotten_connections.get(id).copied().unwrap_or(0);
             }
         }
@@ -156,8 +162,10 @@ impl Counted {
             connections.extend(&found.connections);
             forgotten += found.forgotten_connections;
         }
-        let is_plain = |one: &&ConnectionSnapshot| connections.contains(&one.id) && !one.encrypted;
-        let plain = after.connections.iter().filter(is_plain).count() as u64;
+        let mut ciphers = BTreeMap::new();
+        for one in after.connections.iter().filter(|one| connections.contains(&one.id)) {
+            *ciphers.entry(one.cipher.clone()).or_default() += 1;
+        }
         let bytes = |at: &Snapshot| [at.read_bytes, at.written_bytes];
         let (bytes, earlier) = (bytes(after), bytes(before));
         let mut connections_by_node = BTreeMap::new();
@@ -225,7 +233,7 @@ impl Counted {
             resting_by_node,
             executes_by_node,
             routed,
-            plain,
+            ciphers,
             opened: after.connections_ever.saturating_sub(before.connections_ever),
             bytes: [0, 1].map(|way| bytes[way].saturating_sub(earlier[way])),
             requests,
@@ -272,13 +280,16 @@ impl Counted {
 
     /// A sentence when connections that carried the statements were not encrypted.
     pub fn plain_void(&self) -> Option<String> {
-        (self.plain > 0).then(|| {
-            format!(
-                "{} of the {} that carried the statements were not encrypted, and TLS was asked for.",
-                grouped(self.plain),
-                count(self.connections, "connection")
-            )
+        self.ciphers.get(&None).map(|plain| {
+            let connections = count(self.connections, "connection");
+            format!("Of {connections} that carried the statements {} were not encrypted as was asked.", grouped(*plain))
         })
+    }
+
+    /// A sentence about the cipher suites of connections that were encrypted.
+    pub fn encrypted_by(&self) -> Option<String> {
+        let suites: Vec<&str> = self.ciphers.keys().flatten().map(String::as_str).collect();
+        (!suites.is_empty()).then(|| format!("Its connections are encrypted by {}.", suites.join(" and ")))
     }
 
     /// A sentence for each statement whose number differs between server and worker.

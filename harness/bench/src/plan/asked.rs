@@ -191,7 +191,7 @@ mod tests {
         let total = plan(&["floor"], &["connect"]).with(|one| one.concurrency = 1).with_total(100_000, None);
         assert_eq!(
             dropped(&total, &total.scenarios[0]).unwrap(),
-            "The limits of the scenario connect leave 100 statements instead of 100,000."
+            "The limits of the scenario connect leave 1,000 statements instead of 100,000."
         );
         assert_eq!(less("writes", 100_000, 1_024).or(less("batch", 20_000, 64)), None);
         let paced = |count, rate| {

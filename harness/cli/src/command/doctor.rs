@@ -185,16 +185,16 @@ fn noise(virtual_machine: bool) -> Finding {
     Finding::new("noise", is_noisy, says)
 }
 
-/// Open files that a process may have (proc(5), /proc/PID/limits).
+/// Open files that a process may ask for (proc(5), /proc/PID/limits): a run takes as many as it may.
 fn open_files() -> Finding {
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
-    let soft =
-        limits.lines().find_map(|line| line.strip_prefix("Max open files")?.split_whitespace().next()?.parse().ok());
-    let (is_low, says) = match soft {
-        Some(soft @ ..1_024u64) => {
-            (true, format!("{soft}: too few for many connections; raise it with `ulimit -n 65536`"))
+    let hard =
+        limits.lines().find_map(|line| line.strip_prefix("Max open files")?.split_whitespace().nth(1)?.parse().ok());
+    let (is_low, says) = match hard {
+        Some(hard @ ..1_024u64) => {
+            (true, format!("{hard}: too few for many connections; raise it with `ulimit -Hn 65536`"))
         }
-        Some(soft) => (false, format!("{soft}; every connection takes one at each end")),
+        Some(hard) => (false, format!("{hard}; every connection takes one at each end")),
         None => (false, "no limit is known".to_owned()),
     };
     Finding::new("open files", is_low, says)

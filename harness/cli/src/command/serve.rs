@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use cqldyno_bench::open_files;
 use cqldyno_cluster::{Answers, Credentials, Delay, NodeOptions, ServeOptions, Topology, serve};
 use cqldyno_meter::available_memory;
 use cqldyno_reports::{memory, whole};
@@ -144,6 +145,8 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
             memory(there)
         )));
     }
+    // Where they may not be had, accepting says so.
+    open_files();
     let topology = arguments.nodes.topology(arguments.shards)?;
     let script = arguments.script.as_deref().map(|file| script(file, topology)).transpose()?.unwrap_or_default();
     let mut node = NodeOptions {

@@ -135,8 +135,8 @@ pub struct ConnectionSnapshot {
     pub driver_version: Option<String>,
     /// Whether it asked for events, as control connections do.
     pub registered: bool,
-    /// Whether it is encrypted.
-    pub encrypted: bool,
+    /// The cipher suite of its TLS, as rustls names it; `None` if it is not encrypted.
+    pub cipher: Option<String>,
     /// Request frames.
     pub frames: u64,
     /// Reads of its socket that returned bytes.

@@ -75,7 +75,8 @@ async fn serve_encrypted(
 ) {
     match tls.accept(stream).await {
         Ok(stream) => {
-            stats.describe(|client| client.encrypted = true);
+            let suite = stream.get_ref().1.negotiated_cipher_suite();
+            stats.describe(|client| client.cipher = suite.map(|suite| format!("{:?}", suite.suite())));
             serve_stream(stream, state, stats, part).await;
         }
         Err(error) => {

@@ -23,7 +23,7 @@ use crate::system;
 const BACKLOG: i32 = 4_096;
 
 /// How often a port is looked for that is free at the addresses of all nodes.
-const FREE_PORT_ATTEMPTS: u32 = 32;
+const FREE_PORT_ATTEMPTS: u32 = 1_000;
 
 /// How often a listener that was closed is tried to be opened again, and how long to wait in between.
 const REOPENINGS: u32 = 50;

@@ -63,6 +63,32 @@ fn only_the_windows_executes_of_the_scenarios_statements_count() {
 }
 
 #[test]
+fn what_connections_executed_before_the_window_in_which_they_leave_the_list_is_no_part_of_it() {
+    let mut before = snapshot(10, &[(SELECT, 1, 3), (SELECT, 2, 5)]);
+    before.executes_forgotten = [(SELECT.to_owned(), 7)].into();
+    let mut after = snapshot(30, &[(SELECT, 2, 6), (SELECT, 4, 2)]);
+    // Of connection 1, which executes once more, and of connection 3.
+    after.executes_forgotten = [(SELECT.to_owned(), 7 + 4 + 9)].into();
+    after.executes_forgotten_connections = [(SELECT.to_owned(), 2)].into();
+    let counted = Counted::between(&before, &after, &mixed());
+    assert_eq!((counted.executes(), counted.connections), (1 + 2 + 1 + 9, 4));
+}
+
+#[test]
+fn connections_that_were_not_encrypted_as_was_asked_are_told_and_others_by_their_cipher() {
+    let mut after = snapshot(10, &[(INSERT, 1, 10), (SELECT, 2, 10), ("SELECT x FROM s", 3, 9)]);
+    after.connections[0].cipher = Some("TLS13_AES_256_GCM_SHA384".to_owned());
+    let counted = |after: &Snapshot| Counted::between(&Snapshot::default(), after, &mixed());
+    let void = "Of 2 connections that carried the statements 1 were not encrypted as was asked.";
+    assert_eq!(counted(&after).plain_void().as_deref(), Some(void));
+    after.connections[1].cipher = after.connections[0].cipher.clone();
+    assert_eq!(counted(&after).plain_void(), None, "the third one is the driver's own");
+    let by = "Its connections are encrypted by TLS13_AES_256_GCM_SHA384.";
+    assert_eq!(counted(&after).encrypted_by().as_deref(), Some(by));
+    assert_eq!(counted(&snapshot(10, &[(INSERT, 1, 10)])).encrypted_by(), None);
+}
+
+#[test]
 fn the_scenarios_statements_were_received_from_the_first_to_the_last_of_any_of_them() {
     let times = [(SELECT, 20, 30), (INSERT, 25, 70), ("SELECT x FROM s", 1, 99)];
     let times = times.map(|(cql, first_ns, last_ns)| (cql.to_owned(), ExecuteTimes { first_ns, last_ns }));
