@@ -122,7 +122,8 @@ pub struct Asked {
     count: Option<u64>,
     /// Statements in flight, or several [default: 1024]
     ///
-    /// Several, such as 1,2,4,...,8192, make a sweep: curves beside that of `floor`, and knees.
+    /// Several, such as 1,2,4,...,8192, make a sweep: curves beside that of `floor`, and knees. For the scenario `connect` it is the number
+    /// of sessions at once, from 1 to 1000 [default: 1].
     #[arg(short, long, value_name = "N", value_parser = numbers, help_heading = SIZE)]
     concurrency: Option<Numbers>,
     /// Generations of one turn of --count each

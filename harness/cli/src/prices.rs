@@ -266,6 +266,9 @@ mod tests {
         );
         let limited = DriverInfo { capabilities: [Capability::RequestTimeout].into(), ..DriverInfo::default() };
         assert_eq!(settings(&limited, true)[0], "timeout=30s");
+        let encrypts = DriverInfo { capabilities: [Capability::Tls].into(), ..DriverInfo::default() };
+        let has = |driver: &DriverInfo| settings(driver, true).iter().any(|row| row == "tls=on");
+        assert_eq!((has(&encrypts), has(&limited)), (true, false));
         assert_eq!(settings(&limited, true).len() + absent(&limited, true).len(), ROWS.len());
         let cached = DriverOption::new("metadata", "cached|each", "cached", "Whose columns.");
         let foreign = DriverInfo { options: Some(vec![cached]), ..DriverInfo::default() };

@@ -408,7 +408,7 @@ mod tests {
     #[test]
     fn keys_are_the_builders_the_harness_or_the_adapters() {
         let found = parse(
-            "scylla+tokio=1.44.2+lto=thin+allocator=mimalloc+settings=default+connections=2+timeout=5s+page-size=70+io-threads=2",
+            "scylla+tokio=1.44.2+lto=thin+allocator=mimalloc+settings=default+connections=2+timeout=5s+page-size=70+tls=on+io-threads=2",
         );
         assert_eq!(found.order.pins, BTreeMap::from([("tokio".to_owned(), "1.44.2".to_owned())]));
         assert_eq!((found.order.lto.as_deref(), found.order.allocator.as_deref()), (Some("thin"), Some("mimalloc")));
@@ -417,6 +417,7 @@ mod tests {
             connections: Some(2),
             timeout_ms: Some(Some(5_000)),
             page_size: Some(70),
+            tls: true,
         };
         assert_eq!(found.own, own);
         assert_eq!(found.options, BTreeMap::from([("io-threads".to_owned(), "2".to_owned())]));

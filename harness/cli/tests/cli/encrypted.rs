@@ -49,6 +49,34 @@ fn drivers_encrypt_to_nodes_that_have_certificates_of_their_own() {
 }
 
 #[test]
+fn a_contender_encrypts_beside_itself_in_plain_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let encrypted: Vec<String> = drivers().iter().map(|name| format!("{name}+tls=on")).collect();
+    let all: Vec<&str> = drivers().into_iter().chain(encrypted.iter().map(String::as_str)).collect();
+    let output = compared(folder.path(), &all, &["--nodes", "2"]);
+    let whole = is_well(&output, &all);
+    for cell in whole["cells"].as_array().unwrap() {
+        let findings: Vec<&str> = cell["findings"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let cipher = findings.iter().filter(|one| one.starts_with("Its connections are encrypted by TLS13_AES_"));
+        let is_asked = cell["contender"].as_str().unwrap().ends_with("+tls=on");
+        assert_eq!(cipher.count(), usize::from(is_asked), "{cell:#}");
+    }
+    let elsewhere = ["compare", "scylla", "scylla+tls=on", "--target", "127.0.0.1:1"];
+    let output = cqldyno(folder.path(), &elsewhere).output().unwrap();
+    let sentence = "the contender scylla+tls=on encrypts its connections, and the target 127.0.0.1:1 is reached without TLS; add --tls ca=FILE";
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""), "{}", stderr(&output));
+    assert!(words(&stderr(&output)).contains(sentence), "{}", stderr(&output));
+    let asked = ["prices", "scylla", "--only", "tls=on", "--scenario", "reads", "-n", "2k", "--blocks", "1"];
+    let output = cqldyno(folder.path(), &asked).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stdout(&output).lines().any(|line| line.starts_with("tls=on ")), "{}", stdout(&output));
+    let asked = ["compare", "noop+tls=on", "--scenario", "writes", "-n", "2k", "--blocks", "1"];
+    let output = cqldyno(folder.path(), &asked).output().unwrap();
+    let sentence = "has tls=on, and noop@0.1.0 has no TLS here; leave `tls` out";
+    assert!(words(&stderr(&output)).contains(sentence), "{}", stderr(&output));
+}
+
+#[test]
 fn clients_of_serve_take_the_ca_that_it_writes_and_no_plain_text_is_spoken() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("ca.pem");

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::support::{cqldyno, drivers, json, refused, stderr, stdout};
+use crate::support::{CQLDYNO, cqldyno, drivers, json, refused, stderr, stdout, words, worker};
 
 /// The measures of each contender's cell.
 fn measured(
@@ -102,6 +102,85 @@ fn every_number_of_shards_has_nodes_of_its_own() {
     };
     assert_eq!((figure("1 shard", "connections"), figure("3 shards", "connections")), (Some(1.0), Some(3.0)));
     assert!(figure("3 shards", "to_shard").is_some_and(|share| share > 99.9));
+}
+
+/// What a scenario of sessions is run with.
+const SESSIONS: [&str; 10] =
+    ["--scenario", "connect", "--count", "100", "--blocks", "1", "--pass", "none", "--limits", "noise=none"];
+
+#[test]
+fn sessions_are_opened_many_at_once_and_all_are_closed() {
+    drivers();
+    let here = ["floor", "scylla", "cdrs-tokio", "gocql"].into_iter().filter(|name| worker(name).is_some());
+    let here: Vec<&str> = here.collect();
+    for (ring, floors) in [(&[][..], 100.0), (&["--nodes", "3", "--shards", "2"], 600.0)] {
+        let folder = tempfile::tempdir().unwrap();
+        let all = [&["compare"], &here[..], &SESSIONS, &["-c", "20", "--format", "json"], ring].concat();
+        let output = cqldyno(folder.path(), &all).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}\n{}", stderr(&output), stdout(&output));
+        let whole = json(&output);
+        let cells = whole["cells"].as_array().unwrap();
+        assert_eq!(cells.len(), here.len());
+        for cell in cells {
+            let figure = |id: &str| cell["measures"][id]["value"].as_f64().unwrap_or_else(|| panic!("{id}: {cell:#}"));
+            assert!(cell["void"].is_null() && cell["failed"].is_null(), "{cell:#}");
+            // Each session sends its statement over one of its connections.
+            let exact = ["statements", "verified", "server_executes", "connections"].map(figure);
+            assert_eq!((exact, figure("connections_left_open")), ([100.0; 4], 0.0), "{cell:#}");
+            let accepted = figure("connections_accepted");
+            match cell["contender"].as_str() {
+                Some("floor") => assert_eq!(accepted, floors, "{cell:#}"),
+                // At least one of data and one of control.
+                _ => assert!(accepted >= 200.0, "{cell:#}"),
+            }
+            assert!(figure("prepares_per_statement") >= 1.0 && figure("requests_per_statement") >= 3.0, "{cell:#}");
+            for id in ["first_answer_p50", "bytes_sent_per_statement", "bytes_received_per_statement", "server_peak_rss"] {
+                assert!(figure(id) > 0.0, "{id}: {cell:#}");
+            }
+        }
+    }
+}
+
+#[test]
+fn several_numbers_of_sessions_at_once_are_a_sweep_and_without_a_number_they_come_one_by_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |more: &[&str]| {
+        let all = [&["compare", "floor"], &SESSIONS[..], more].concat();
+        let output = cqldyno(folder.path(), &all).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}\n{}", stderr(&output), stdout(&output));
+        stdout(&output)
+    };
+    let text = run(&["-c", "1,50", "--out", "swept"]);
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let rows = text.lines().filter_map(|line| line.strip_prefix("floor ")?.split_whitespace().next());
+    let rows: Vec<&str> = rows.collect();
+    assert!(text.contains("connect, sessions:") && rows.ends_with(&["1", "50", "1", "50"]), "{text}");
+    let text = run(&["--out", "alone"]);
+    assert!(text.contains("100 statements, 1 in flight on multi:2"), "{text}");
+    let error = refused(&["compare", "floor", "--scenario", "connect", "-c", "1,2000"]);
+    assert!(error.contains("the scenario connect has at most 1000 in flight, and --concurrency asks for 2000"), "{error}");
+}
+
+#[test]
+fn sessions_have_as_many_files_as_the_system_allows_and_too_few_are_told_before_anything_runs() {
+    drivers();
+    let limited = |limit: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let asked = ["compare", "floor", "-c", "50", "--nodes", "3"];
+        let all = [&asked[..], &SESSIONS, &["--format", "json"]].concat();
+        let script = format!("{limit} && exec \"$0\" \"$@\"");
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", &script, CQLDYNO]).args(all).current_dir(folder.path());
+        shell.output().unwrap()
+    };
+    let raised = limited("ulimit -Sn 100");
+    assert_eq!(raised.status.code(), Some(0), "{}", stderr(&raised));
+    assert!(json(&raised)["cells"].as_array().unwrap().iter().all(|cell| cell["void"].is_null()));
+    let few = limited("ulimit -n 100");
+    let sentence = "the scenario connect opens 50 sessions at once with up to 5 connections each, and a process may have 100 files open \
+                    here, of which 64 are left for other things; ask for a lower --concurrency, or raise that with `ulimit -Hn`";
+    assert_eq!((few.status.code(), stdout(&few).as_str()), (Some(2), ""), "{}", stderr(&few));
+    assert!(words(&stderr(&few)).contains(sentence), "{}", stderr(&few));
 }
 
 #[test]
