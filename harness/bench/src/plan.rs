@@ -703,7 +703,7 @@ mod tests {
         let elsewhere = Plan { target: Target::parse("10.0.0.1").unwrap(), ..plan(&["a", "a+tls=on"], &["writes"]) };
         assert_eq!(
             error(elsewhere.clone()),
-            "the contender a+tls=on encrypts its connections, and the target 10.0.0.1:9042 is reached without TLS; add --tls ca=FILE if it \
+            "the contender a+tls=on encrypts its connections, and the target 10.0.0.1 is reached without TLS; add --tls ca=FILE if it \
              is a cluster of yours that encrypts, or leave +tls=on out"
         );
         let access = Access { tls: Some(cqldyno_driver_api::Tls::default()), ..Access::default() };

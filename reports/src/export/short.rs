@@ -181,7 +181,9 @@ const OF_SESSIONS: [(&str, &Columns); 2] = [
 fn sessions(analysis: &Analysis) -> Vec<Sheet> {
     let run = analysis.run;
     let shown: Vec<&Contender> = shown(analysis).into_iter().filter(|one| !one.control).collect();
-    let has = |place: &Place| shown.iter().any(|one| analysis.row(*place, one, LEFT_OPEN).is_some_and(|row| row.median.is_some()));
+    let has = |place: &Place| {
+        shown.iter().any(|one| analysis.row(*place, one, LEFT_OPEN).is_some_and(|row| row.median.is_some()))
+    };
     let places: Vec<Place> = analysis.places().filter(has).collect();
     let kinds = unique(places.iter().map(|place| place.scenario.kind()));
     let several = run.plan.arrangements.len() > 1;

@@ -134,7 +134,9 @@ fn sessions_are_opened_many_at_once_and_all_are_closed() {
                 _ => assert!(accepted >= 200.0, "{cell:#}"),
             }
             assert!(figure("prepares_per_statement") >= 1.0 && figure("requests_per_statement") >= 3.0, "{cell:#}");
-            for id in ["first_answer_p50", "bytes_sent_per_statement", "bytes_received_per_statement", "server_peak_rss"] {
+            for id in
+                ["first_answer_p50", "bytes_sent_per_statement", "bytes_received_per_statement", "server_peak_rss"]
+            {
                 assert!(figure(id) > 0.0, "{id}: {cell:#}");
             }
         }
@@ -158,7 +160,10 @@ fn several_numbers_of_sessions_at_once_are_a_sweep_and_without_a_number_they_com
     let text = run(&["--out", "alone"]);
     assert!(text.contains("100 statements, 1 in flight on multi:2"), "{text}");
     let error = refused(&["compare", "floor", "--scenario", "connect", "-c", "1,2000"]);
-    assert!(error.contains("the scenario connect has at most 1000 in flight, and --concurrency asks for 2000"), "{error}");
+    assert!(
+        error.contains("the scenario connect has at most 1000 in flight, and --concurrency asks for 2000"),
+        "{error}"
+    );
 }
 
 #[test]
