@@ -78,7 +78,7 @@ pub struct Asked {
     #[arg(default_value_if("publish", ArgPredicate::IsPresent, PUBLISHED_ARRANGEMENTS))]
     #[arg(value_parser = str::parse::<Arrangement>)]
     arrangement: Vec<Arrangement>,
-    /// HOST[:PORT],..., cassandra, or postgres
+    /// HOST[:PORT],..., or cassandra
     ///
     /// `embedded` is in memory. Addresses name nodes of a running cluster. `cassandra` starts Apache Cassandra 5.0 here, fetched once
     /// from Maven Central; it needs Java 11 or 17. Also cassandra:4.1; options follow: nodes=3,heap=1G,port=9042,commitlog=batch. `postgres` starts an installed PostgreSQL for the contender postgres. Last come

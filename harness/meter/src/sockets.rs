@@ -79,6 +79,11 @@ impl Carried {
 }
 
 impl Traffic {
+    /// Connections that are open.
+    pub fn open(&self) -> u64 {
+        self.connections.len() as u64
+    }
+
     /// What the established connections of process `pid` to `targets` have carried so far.
     ///
     /// # Errors
