@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use cqldyno_cassandra::{CassandraError, Cluster, Gate};
 use cqldyno_cluster::Snapshot;
 use cqldyno_meter::{Refusal, Traffic};
-use cqldyno_postgres::Position;
+use cqldyno_postgres::{Committed, Position};
 use cqldyno_protocol::Done;
 use cqldyno_reports::sentence;
 use cqldyno_scenarios::{Scenario, Statement};
@@ -210,17 +210,7 @@ impl<'a> Served<'a> {
             scenario.statements.iter().filter(|one| one.cql.trim_start().to_ascii_uppercase().starts_with("INSERT"));
         let issued = |one: &Statement| done.issued_by_statement.get(&one.name).copied().unwrap_or(0);
         let inserted: u64 = inserts.map(issued).sum();
-        let differ = (committed.transactions, committed.rows) != (inserted, inserted);
-        let of = |number| grouped(number);
-        let said = || {
-            format!(
-                "PostgreSQL's log has {} commits and {} inserted rows in the window, and the worker says that it issued {} inserts.",
-                of(committed.transactions),
-                of(committed.rows),
-                of(inserted)
-            )
-        };
-        differ.then(said).into_iter().collect()
+        differ(committed, inserted).into_iter().collect()
     }
 }
 
@@ -229,6 +219,19 @@ fn ended(told: Result<Vec<String>, CassandraError>) -> Result<Vec<String>, CellF
     told.map_err(|error| match error {
         CassandraError::Cancelled => CellFailure::Cancelled,
         other => CellFailure::Server(other.to_string()),
+    })
+}
+
+/// A sentence if PostgreSQL's log has another number of commits or rows than were `inserted`.
+fn differ(committed: Committed, inserted: u64) -> Option<String> {
+    let [transactions, rows] = [committed.transactions, committed.rows];
+    (transactions != inserted || rows != inserted).then(|| {
+        format!(
+            "PostgreSQL's log has {} commits and {} inserted rows in the window, and the worker says that it issued {} inserts.",
+            grouped(transactions),
+            grouped(rows),
+            grouped(inserted)
+        )
     })
 }
 
@@ -259,5 +262,20 @@ pub(super) fn between(
             (Err((*why).to_owned()), connections)
         }
         _ => (Err(NOBODY.to_owned()), Err(NOBODY.to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_number_of_commits_or_rows_in_the_log_is_a_sentence() {
+        let of = |transactions, rows| differ(Committed { transactions, rows }, 1_000);
+        assert_eq!(of(1_000, 1_000), None);
+        let expected = "PostgreSQL's log has 999 commits and 1,000 inserted rows in the window, and the worker says that it issued 1,000 \
+                        inserts.";
+        assert_eq!(of(999, 1_000).unwrap(), expected);
+        assert!(of(1_000, 1_001).is_some() && of(0, 0).is_some());
     }
 }

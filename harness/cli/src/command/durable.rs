@@ -40,7 +40,7 @@ const WARM_UP: u64 = 4;
 
 const EXAMPLES: &str = "\
 Examples:
-  cqldyno durable                          all five, about 8 minutes
+  cqldyno durable                          all five, about 7 minutes
   cqldyno durable postgres -c 1,16,256     one, in seconds
   cqldyno durable cassandra:4.1,commitlog=group 10.0.0.1
   cqldyno report DIR --format html         the chart again
