@@ -7,7 +7,7 @@
 //! - `progress`, `interrupt`: what a person sees, and Ctrl-C
 //! - `repetition`, `format`, `recorded`: kept runs, and the commands that repeat them
 //! - `trial`, `plan`: what is run
-//! - `prices`, `regress`, `pr`, `bisect`, `ladder`, `durable`: one question each
+//! - `prices`, `regress`, `pr`, `bisect`, `pitfalls`, `durable`: one question each
 //! - `command`, `arguments`, `refusal`: the commands, and what is said of wrong ones
 
 mod access;
@@ -20,11 +20,11 @@ mod format;
 mod heading;
 mod interrupt;
 mod known;
-mod ladder;
 mod login;
 mod names;
 mod nodes;
 mod outcome;
+mod pitfalls;
 mod plan;
 mod pr;
 mod prices;

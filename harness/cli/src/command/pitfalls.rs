@@ -10,8 +10,8 @@ use cqldyno_bench::{Arrangement, Programs, run as carry_out};
 use crate::count::count;
 use crate::heading::{OUTPUT, SIZE};
 use crate::known::Known;
-use crate::ladder;
 use crate::outcome::Outcome;
+use crate::pitfalls;
 use crate::plan::{blocks, contender};
 use crate::progress::Progress;
 use crate::terminal;
@@ -60,7 +60,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let programs = Programs::find().context("the program does not know where it lies")?;
     let contender = contender(&arguments.contender, &programs)?;
-    let mut plan = ladder::plan(contender, arguments.arrangement.clone(), arguments.count, arguments.blocks)?;
+    let mut plan = pitfalls::plan(contender, arguments.arrangement.clone(), arguments.count, arguments.blocks)?;
     plan.out = arguments.out.clone();
     let mut finished = conduct(arguments.quiet, |progress, cancel| carry_out(&plan, &programs, progress, cancel))?;
     let Arguments { contender, count, blocks, .. } = arguments;
@@ -69,12 +69,12 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
         "cqldyno pitfalls {contender} --arrangement {} --count {count} --blocks {blocks}",
         arrangements.join(",")
     ));
-    let climbed = |name: String| Ok((name.clone(), ladder::climbed(&finished.run, &finished.cells, &name)?));
+    let climbed = |name: String| Ok((name.clone(), pitfalls::climbed(&finished.run, &finished.cells, &name)?));
     let climbed = arrangements.into_iter().map(climbed).collect::<Result<Vec<_>>>()?;
     Progress::new(arguments.quiet, false).say(&format!("The run is kept in {}.", finished.folder.display()));
     match arguments.format {
-        true => terminal::print(&format!("{:#}\n", ladder::json(&finished.run, &finished.cells, &climbed)))?,
-        false => terminal::print_parts(&ladder::parts(&finished.run, &climbed))?,
+        true => terminal::print(&format!("{:#}\n", pitfalls::json(&finished.run, &finished.cells, &climbed)))?,
+        false => terminal::print_parts(&pitfalls::parts(&finished.run, &climbed))?,
     }
     if let Some(trouble) = finished.trouble {
         anyhow::bail!("{trouble}");

@@ -122,7 +122,7 @@ mod tests {
     use cqldyno_reports::{ByName, ErrorLine, Look, Measure, Unit, measure, terminal};
 
     use super::*;
-    use crate::ladder::climbed;
+    use crate::pitfalls::climbed;
     use crate::sample;
 
     /// One cell of a step with these statements per second, CPU time and MiB.
