@@ -14,6 +14,7 @@ pub(crate) mod findings;
 pub(crate) mod further;
 pub(crate) mod history;
 pub(crate) mod judge;
+pub(crate) mod ladder;
 pub(crate) mod ranking;
 pub(crate) mod rounds;
 pub(crate) mod row;

@@ -8,9 +8,9 @@
 //! - `quantity`, `text`: numbers and words
 //! - `model`: what the files of a run hold
 //! - `analysis`: `bottleneck`, `row`, `band`, `cut_short`, `comparison`, `conditions`, `rounds`, `summary`, `analysis`
-//! - `analysis`: `short_label`, `judge`, `cross_check`, `ranking`, `findings`, `further`, `combined`, `explain`, `sweep`
+//! - `analysis`: `short_label`, `judge`, `cross_check`, `ranking`, `findings`, `further`, `combined`, `explain`, `sweep`, `ladder`
 //! - `analysis`: `conclude`, `servers`, `check`, `history`
-//! - `export`: `part`, `exporter`, `column`, `head`, `faults`, `document`, `sheets`, `chart`, `history`, `releases`, `sweep`, `short`
+//! - `export`: `part`, `exporter`, `column`, `head`, `faults`, `ladder`, `document`, `sheets`, `chart`, `history`, `releases`, `sweep`, `short`
 //! - `export`: `side_by_side`, `story`, `table`, `markdown`, `check`, `csv`, `json`, `time`, `live`, `html`, `published`, `export`
 
 // The sample is shared with the tests outside this crate, which name it so.
@@ -36,8 +36,8 @@ pub use model::measure;
 pub(crate) use model::schema;
 
 pub(crate) use analysis::{
-    band, bottleneck, comparison, conditions, cross_check, cut_short, explain, findings, further, judge, ranking,
-    rounds, row, summary,
+    band, bottleneck, comparison, conditions, cross_check, cut_short, explain, findings, further, judge, ladder,
+    ranking, rounds, row, summary,
 };
 pub(crate) use model::attempts;
 
@@ -49,6 +49,7 @@ pub use analysis::cut_short::{why_cut_short, why_passes_left_out};
 pub use analysis::explain::{NOTHING_EXPLAINS, explanation, more_calls};
 pub use analysis::history::{By, Cause, Group, History, HistoryLine, LeftOut, LevelChange, Panel, PastRun, Point};
 pub use analysis::judge::{Difference, judged};
+pub use analysis::ladder::{Climbed, LOWEST_RATE, Ladder, Limit, LimitedBy, Step, climbed};
 pub use analysis::ranking::whose;
 pub use analysis::rounds::CountedRounds;
 pub use analysis::row::{Place, SummaryRow, Verdict, reference, references};
@@ -56,6 +57,7 @@ pub use analysis::servers::Carried;
 pub use analysis::short_label::{is_key, options_at, short};
 pub use analysis::sweep::{Axis, Sweep, Swept, SweptFigures, SweptPoint};
 
+pub use cqldyno_measure::least_for;
 pub use cqldyno_statistics::{Growth, LEAST_BLOCKS, growth, median};
 pub use export::exporter::{ExportError, Exporter, Look};
 pub use export::part::{Field, Notes, Part, Sheet, TableRow};
@@ -66,6 +68,7 @@ pub use export::{
 pub use measure::{Better, ByName, Declaration, Measure, MeasureInfo, Unit};
 pub use model::cell::{Cell, ErrorLine, Latency, Pass, RoundCores, Setting};
 pub use model::checksum::Checksum;
+pub use model::ladder::{LadderInfo, PERCENTILES};
 pub use model::recorded::{CELLS, PACKED_CELLS, Recorded, RecordedError, read_cells};
 pub use model::run::{
     ArrangementInfo, BuiltOnDemand, CONTROL_MARK, Contender, CutShort, Environment, Library, ModelError, PlanInfo,

@@ -4,6 +4,7 @@ pub(crate) mod attempts;
 pub(crate) mod cell;
 pub(crate) mod checksum;
 mod earlier;
+pub(crate) mod ladder;
 pub mod measure;
 pub(crate) mod recorded;
 #[cfg(test)]

@@ -78,6 +78,9 @@ pub struct Point {
     /// Shards of each embedded node; absent for the plan's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shards: Option<u64>,
+    /// Nanoseconds by which the embedded cluster delays each answer; absent for the plan's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay_ns: Option<u64>,
 }
 
 /// One statement of a scenario.

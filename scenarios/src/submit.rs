@@ -69,13 +69,18 @@ impl Scenario {
     /// What results call it: [`Scenario::kind`], and which point of a sweep it is.
     pub fn label(&self) -> String {
         let kind = self.kind();
-        let Some(Point { in_flight, connections, shards }) = self.point else { return kind };
+        let Some(Point { in_flight, connections, shards, delay_ns }) = self.point else { return kind };
         let part = |number: Option<u64>, before: &str, what: &str| {
             let plural = if number == Some(1) { "" } else { "s" };
             number.map_or(String::new(), |number| format!(" {before} {number} {what}{plural}"))
         };
         let over = part(connections, "over", "connection");
-        format!("{kind}, {in_flight} in flight{over}{}", part(shards, "on", "shard"))
+        let delay = delay_ns.map_or(String::new(), |ns| match ns {
+            0 => " with delay 0".to_owned(),
+            ns if ns.is_multiple_of(100_000) => format!(" with delay {}ms", ns as f64 / 1e6),
+            ns => format!(" with delay {}us", ns as f64 / 1e3),
+        });
+        format!("{kind}, {in_flight} in flight{over}{}{delay}", part(shards, "on", "shard"))
     }
 
     /// Its name, and `+` with the way of submitting unless that is the default.
@@ -136,7 +141,7 @@ mod tests {
 
     #[test]
     fn a_point_of_a_sweep_is_named_and_has_its_own_number_in_flight_unless_the_scenario_has_fewer() {
-        let point = |in_flight, connections| Point { in_flight, connections, shards: None };
+        let point = |in_flight, connections| Point { in_flight, connections, ..Point::default() };
         let reads = crate::builtin("reads").unwrap();
         let at = reads.at(point(64, None)).unwrap();
         assert_eq!((at.label().as_str(), at.in_flight(1_024), at.in_flight(16)), ("reads, 64 in flight", 64, 16));
@@ -144,6 +149,10 @@ mod tests {
         let sharded = |connections, shards| Point { shards: Some(shards), ..point(64, connections) };
         assert_eq!(reads.at(sharded(None, 1)).unwrap().label(), "reads, 64 in flight on 1 shard");
         assert_eq!(reads.at(sharded(Some(1), 4)).unwrap().label(), "reads, 64 in flight over 1 connection on 4 shards");
+        for (ns, delay) in [(0, "0"), (1_500, "1.5us"), (200_000, "0.2ms"), (1_000_000, "1ms")] {
+            let delayed = reads.at(Point { delay_ns: Some(ns), ..point(64, None) }).unwrap();
+            assert_eq!(delayed.label(), format!("reads, 64 in flight with delay {delay}"));
+        }
         assert_eq!(crate::builtin("batch").unwrap().at(point(1_024, None)), Err(64));
         assert_eq!(Scenario { submit: Submit::Sequential, ..reads }.at(point(2, None)), Err(1));
     }

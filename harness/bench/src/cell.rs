@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use cqldyno_cassandra::Cluster;
 use cqldyno_meter::{ALL, local_servers};
-use cqldyno_reports::{Cell, Measure, Pass, Role, Run, sentence};
+use cqldyno_reports::{Cell, Ladder, Measure, Pass, Role, Run, sentence};
 
 pub(crate) use self::keyspaces::own_keyspaces;
 use self::setup::Setup;
@@ -28,7 +28,7 @@ use self::waiting::{Turn, Waiting};
 use self::watch::Watch;
 use self::witness::Witness;
 use crate::judge::redaction::Redaction;
-use crate::plan::pass::{Load, at_half, kind};
+use crate::plan::pass::{Load, Shape, at_half, kind};
 use crate::plan::placement::Placement;
 use crate::plan::schedule::{Group, Schedule};
 use crate::plan::target::{Target, TargetError, silent};
@@ -165,7 +165,10 @@ impl<'a> CellBench<'a> {
             block: planned.block,
             pass: planned.pass,
             attempt: planned.attempt,
-            step: self.context.schedule.step(planned).name.map(str::to_owned),
+            step: match planned.rate {
+                Some(rate) => Some(Ladder::step_name(rate)),
+                None => self.context.schedule.step(planned).name.map(str::to_owned),
+            },
             started: jiff::Timestamp::now(),
             ..Cell::default()
         }
@@ -174,7 +177,8 @@ impl<'a> CellBench<'a> {
     fn load(&self, planned: &PlannedCell, cell: &Cell, cells: &[Cell]) -> Result<Load, CellFailure> {
         let CellContext { plan, schedule, run, .. } = self.context;
         let step = schedule.step(planned);
-        let mut load = Load { count: planned.count, ..step.load };
+        let shape = planned.rate.map_or(step.load.shape, Shape::AtRate);
+        let mut load = Load { count: planned.count, shape, ..step.load };
         if step.at_half {
             // Half of what one with fewer in flight reached would be no load for the others.
             let drivers = run.contenders.iter().filter(|row| row.role == Role::Driver && row.in_flight.is_none());

@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use cqldyno_cassandra::plays;
-use cqldyno_cluster::{Topology as Ring, check_keyspace};
+use cqldyno_cluster::{Delay, Topology as Ring, check_keyspace};
 use cqldyno_driver_api::{Consistency, Settings};
 use cqldyno_protocol::{LONGEST_TRACE, MOST_IN_FLIGHT, MOST_TRACED, Runtime};
 use cqldyno_reports::{Pass, PlanInfo, Role, count, whole};
@@ -29,7 +29,7 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use crate::judge::bad_day::PATIENCE;
 use crate::plan::arrangement::Arrangement;
 use crate::plan::contender::{Contender, ContenderError};
-use crate::plan::estimate::argument;
+use crate::plan::estimate::{argument, delay};
 use crate::plan::pass::kind;
 use crate::plan::placement::{Pin, Placement, PlacementError, place};
 use crate::plan::target::{Access, Target};
@@ -137,6 +137,9 @@ pub enum PlanError {
     /// A bad day whose statements cannot be tracked, and why.
     #[error("the day {0} cannot run: {1}")]
     Untraceable(String, String),
+    /// A scenario that has no ladder, and why.
+    #[error("the scenario {0} has no ladder: {1}")]
+    Unclimbable(String, &'static str),
     #[error("the {0} {1} is asked for twice; name it once")]
     Twice(&'static str, String),
     /// A reference that is not among the contenders, and who is.
@@ -251,6 +254,19 @@ pub(crate) fn opens_sessions(scenario: &Scenario) -> bool {
     scenario.statements.iter().any(|one| one.operation == Operation::Connect)
 }
 
+/// Why response times of the scenario at a rate are none that a ladder can bound, as a clause with what to do, if so.
+fn unclimbable(scenario: &Scenario) -> Option<&'static str> {
+    match () {
+        () if !scenario.script.is_empty() => {
+            Some("its script disturbs statements on purpose; leave [[script]] out, or run it with `cqldyno faults`")
+        }
+        () if opens_sessions(scenario) => {
+            Some("each of its statements opens a session of its own; name a scenario of EXECUTEs, such as mixed")
+        }
+        () => None,
+    }
+}
+
 /// How long a worker may take for a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deadlines {
@@ -299,6 +315,8 @@ pub struct PlannedCell {
     pub pass: Pass,
     /// Index into the steps of its pass.
     pub step: usize,
+    /// The statements per second of a step of a ladder; `None` for what the step of its pass says.
+    pub rate: Option<u64>,
     /// From 1; more when its generation was broken off.
     pub attempt: u32,
     /// Statements of all its turns.
@@ -403,6 +421,9 @@ impl Plan {
             }
             if self.passes.contains(&Pass::Latency) && !scenario.submit.has_slots() {
                 return Err(PlanError::NoRate(scenario.label(), scenario.submit));
+            }
+            if self.ladder.is_some() {
+                unclimbable(scenario).map_or(Ok(()), |why| Err(PlanError::Unclimbable(scenario.label(), why)))?;
             }
             if self.faults {
                 untraceable(scenario, self.count, self.rate.unwrap_or(1))
@@ -534,9 +555,16 @@ impl Plan {
 
     /// What the embedded cluster is started with for the scenario.
     pub(crate) fn served(&self, scenario: Option<&Scenario>) -> Vec<String> {
-        let shards = scenario.and_then(|scenario| scenario.point?.shards);
-        let own = shards.map(|shards| ["--shards".to_owned(), shards.to_string()]);
-        self.serve_arguments.iter().cloned().chain(own.into_iter().flatten()).collect()
+        let point = scenario.and_then(|scenario| scenario.point);
+        let shards = point.and_then(|point| point.shards).map(|shards| ["--shards".to_owned(), shards.to_string()]);
+        let delay = point.and_then(|point| point.delay_ns);
+        let delay = delay.map(|ns| ["--delay".to_owned(), format!("{}us", ns as f64 / 1e3)]);
+        self.serve_arguments.iter().cloned().chain([shards, delay].into_iter().flatten().flatten()).collect()
+    }
+
+    /// How long the embedded cluster delays each answer of the scenario.
+    pub(crate) fn delay(&self, scenario: Option<&Scenario>) -> Delay {
+        delay(&self.served(scenario))
     }
 
     /// How many nodes the embedded cluster has for the scenario, and what each has.

@@ -2,6 +2,7 @@
 
 pub(crate) mod course;
 pub(crate) mod introductions;
+mod ladder;
 mod limit;
 pub(crate) mod observer;
 

@@ -117,6 +117,32 @@ pub fn delay(text: &str) -> Result<Delay, String> {
     if delay.longest() > MINUTE { Err(TOO_LATE.to_owned()) } else { Ok(delay) }
 }
 
+/// Delays of answers with commas between them, as they were typed: rising times, or one that may have a jitter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delays(pub Vec<String>);
+
+impl Delays {
+    /// In nanoseconds.
+    pub fn ns(&self) -> Vec<u64> {
+        let ns = |text: &String| delay(text).ok().and_then(|delay| u64::try_from(delay.mean().as_nanos()).ok());
+        self.0.iter().filter_map(ns).collect()
+    }
+}
+
+/// One delay, or several that rise: `0,0.2ms,1ms`.
+pub fn delays(text: &str) -> Result<Delays, String> {
+    let all = Delays(text.split(',').map(|one| one.trim().to_owned()).collect());
+    let read = all.0.iter().map(|one| delay(one)).collect::<Result<Vec<Delay>, String>>()?;
+    match read.as_slice() {
+        [_] => Ok(all),
+        several if several.iter().any(|one| one.longest() != one.mean()) => {
+            Err("several delays have no jitter; leave ± out, or give one delay".to_owned())
+        }
+        several if several.is_sorted_by(|one, next| one.mean() < next.mean()) => Ok(all),
+        _ => Err("write delays that rise, such as 0,0.2ms,1ms".to_owned()),
+    }
+}
+
 /// A time from a second to a day, for what waits or ends.
 pub fn patience(text: &str) -> Result<Duration, String> {
     let time = duration(text).ok().filter(|time| (Duration::from_secs(1)..=DAY).contains(time));
@@ -235,6 +261,21 @@ mod tests {
             ("1,2,...,2", "write numbers that rise"),
         ] {
             assert!(numbers(text).unwrap_err().starts_with(why), "{text}: {:?}", numbers(text));
+        }
+    }
+
+    #[test]
+    fn several_delays_rise_and_have_no_jitter() {
+        assert_eq!(delays("0, 0.2ms,1ms").unwrap().ns(), [0, 200_000, 1_000_000]);
+        assert_eq!(delays("0.5ms±20%").unwrap(), Delays(vec!["0.5ms±20%".to_owned()]));
+        for (text, why) in [
+            ("1ms,0", "write delays that rise, such as 0,0.2ms,1ms"),
+            ("1ms,1ms", "write delays that rise"),
+            ("1ms,", "write a time such as 100us"),
+            ("1ms,2ms±20%", "several delays have no jitter; leave ± out, or give one delay"),
+            ("0,2min", "an answer is held back for a minute at most"),
+        ] {
+            assert!(delays(text).unwrap_err().starts_with(why), "{text}: {:?}", delays(text));
         }
     }
 

@@ -1,5 +1,6 @@
 //! What `compare` is asked, and the plan that follows from it.
 
+mod ladder;
 mod releases;
 
 use std::num::NonZeroUsize;
@@ -11,13 +12,13 @@ use cqldyno_bench::builder::Builder;
 use cqldyno_bench::{Arrangement, CONCURRENCY, Contender, Deadlines, KNOWN, Pin, Plan, Programs, Target};
 use cqldyno_cluster::Answers;
 use cqldyno_driver_api::{Consistency, Settings};
-use cqldyno_reports::{LEAST_BLOCKS, Pass, PlanInfo};
+use cqldyno_reports::{LEAST_BLOCKS, LadderInfo, Pass, PlanInfo};
 use cqldyno_scenarios::{Scenario, Submit};
 
 use crate::access::{Access, AskedTarget, AskedTls};
 use crate::count::{
-    DAY, Limit, Numbers, ONE_PART, bytes, count, count_or_none, delay, duration, numbers, options, or_none, parts,
-    patience,
+    DAY, Delays, Limit, Numbers, ONE_PART, bytes, count, count_or_none, delays, duration, numbers, options, or_none,
+    parts, patience,
 };
 use crate::heading::{LIMITS, OUTPUT, SETUP, SIZE, WHAT};
 use crate::known::Known;
@@ -54,6 +55,8 @@ const WITHIN: Duration = Duration::from_secs(5 * 60);
 const LONG: Duration = Duration::from_secs(20 * 60);
 /// The time limit of `--quick`.
 const QUICK: Duration = Duration::from_secs(30);
+/// How long a step of a ladder lasts.
+const STEP: Duration = Duration::from_secs(3);
 /// The most generations of a run, against a slip of the hand.
 const MOST_BLOCKS: u32 = 100_000;
 const TOO_MANY: &str = "a run has at most 100000 generations; ask for fewer, or for longer turns with --turn";
@@ -113,6 +116,14 @@ pub struct Asked {
     /// Statements per second of the latency pass, for 3 s [default: half of the slowest driver's]
     #[arg(long, value_name = "N", value_parser = count, help_heading = WHAT, hide_short_help = true)]
     rate: Option<u64>,
+    /// Highest rate with a percentile of response times below a bound, such as 'p99<5ms'
+    ///
+    /// p50, p90, p99, p99.9 or max. Bisects over steps at rates, for each driver. Several --delay make it a curve over distances.
+    #[arg(long, value_name = "PERCENTILE<TIME", value_parser = ladder::bound, help_heading = WHAT)]
+    ladder: Option<LadderInfo>,
+    /// How long a step of --ladder lasts [default: 3s]
+    #[arg(long, value_name = "TIME", value_parser = ladder::lasts, requires = "ladder", help_heading = WHAT, hide_short_help = true)]
+    lasts: Option<Duration>,
 
     /// About 30 s: figures, no verdicts
     #[arg(long, conflicts_with_all = ["blocks", "publish"], help_heading = SIZE)]
@@ -183,11 +194,11 @@ pub struct Asked {
     /// `batched`: one write per read. `cassandra`: as many per write as Cassandra 5.0. COUNT: at most so many; `each`: one.
     #[arg(long, value_name = "batched|cassandra|COUNT|each", value_parser = answers, help_heading = SETUP)]
     answers: Option<Writing>,
-    /// Delay of every answer by the embedded cluster, such as 100us or 0.5ms±20% [default: 0]
+    /// Delay of every answer by the embedded cluster, such as 100us or 0.5ms±20%, or several [default: 0]
     ///
-    /// The distance of a server in a network. With ±20%, or +-20%, each write is late by a time between 80% and 120% of it, evenly drawn.
-    #[arg(long, value_name = "TIME[±N%]", value_parser = delay_as_typed, help_heading = SETUP, allow_hyphen_values = true)]
-    delay: Option<String>,
+    /// The distance of a server in a network. Several, such as 0,0.2ms,1ms, make a sweep. With ±20%, or +-20%, each write is late by a time between 80% and 120% of it, evenly drawn.
+    #[arg(long, value_name = "TIME[±N%]", value_parser = delays, help_heading = SETUP, allow_hyphen_values = true)]
+    delay: Option<Delays>,
 
     /// What leaves a round out, and what ends a worker: noise=10%,stall=30s,memory=4G
     ///
@@ -206,8 +217,8 @@ pub struct Asked {
 pub struct Conditions {
     /// Time limit [default: 5min without --count or --blocks]
     ///
-    /// Or `none`. One generation of everything always runs. --quick has 30s, --until and --publish 20min, --target none. NAME@all
-    /// compares counts alone, and with a time CPU time, too.
+    /// Or `none`. One generation of everything always runs. --quick has 30s, --until and --publish 20min, --ladder 30min, --target none.
+    /// NAME@all compares counts alone, and with a time CPU time, too.
     #[arg(long, value_name = "TIME", value_parser = or_none(patience), help_heading = SIZE)]
     within: Option<Limit<Duration>>,
     #[command(flatten)]
@@ -241,7 +252,10 @@ impl Asked {
         let Named { contenders: each, newest } = named(contenders, programs)?;
         let [in_flight, over, shards] = self.numbers();
         shards.iter().try_for_each(|number| self.nodes.topology(Some(*number)).map(drop))?;
-        let is_swept = [in_flight, over, shards].iter().any(|numbers| numbers.len() > 1);
+        self.check_ladder(releases)?;
+        let is_numbered = [in_flight, over, shards].iter().any(|numbers| numbers.len() > 1);
+        let away = self.distances();
+        let is_swept = is_numbered || away.len() > 1;
         if let (Some(several), false) = (self.shards.as_ref().filter(|all| all.0.len() > 1), target.is_embedded()) {
             return Err(usage(format!(
                 "--shards {several} was given with the target {target}, and only the embedded cluster is started for each number of shards; \
@@ -249,6 +263,12 @@ impl Asked {
             )));
         }
         let serve_arguments = self.serve_arguments(conditions.access.tls == Some(AskedTls::Own));
+        if let (false, [_, _, ..]) = (target.is_embedded(), away.as_slice()) {
+            return Err(usage(format!(
+                "several times of --delay were given with the target {target}, and only the embedded cluster is started for each; leave --delay \
+                 out"
+            )));
+        }
         if let (false, Some(flag)) = (target.is_embedded(), serve_arguments.first()) {
             return Err(usage(format!(
                 "{flag} was given with the target {target}, and works on the embedded cluster alone; leave {flag} out, or start a cluster with `cqldyno \
@@ -256,7 +276,13 @@ impl Asked {
                 serve_arguments.join(" ")
             )));
         }
-        if let (Some(flag), true) = (self.unfit_for_sweeps(releases), is_swept) {
+        let unfit = first([("NAME@all, whose chart is over releases", releases), ("--publish", self.publish)]);
+        if let (Some(flag), true) = (unfit, away.len() > 1) {
+            return Err(usage(format!(
+                "several times of --delay were given together with {flag}; give one, or leave that out"
+            )));
+        }
+        if let (Some(flag), true) = (self.unfit_for_sweeps(releases), is_numbered) {
             return Err(usage(format!(
                 "several numbers of --concurrency, --connections or --shards were given together with {flag}; give one number, or leave that \
                  out"
@@ -270,10 +296,16 @@ impl Asked {
         let found = each.iter().map(|text| contender(text, programs)).collect::<Result<_>>()?;
         let named = self.scenario.iter().map(|name| scenarios::find(name)).collect::<Result<Vec<_>>>()?;
         let scenarios: Vec<Scenario> = own.iter().cloned().chain(named.concat()).collect();
-        let mut scenarios = if scenarios.is_empty() { cqldyno_scenarios::defaults() } else { scenarios };
+        let mut scenarios = match (scenarios.is_empty(), &self.ladder) {
+            (false, _) => scenarios,
+            (true, None) => cqldyno_scenarios::defaults(),
+            (true, Some(_)) => scenarios::find(ladder::SCENARIO)?,
+        };
         if self.concurrency.is_some() {
             scenarios.iter_mut().for_each(|one| one.limits = one.limits.asked());
         }
+        let ladder =
+            self.ladder.as_ref().map(|bound| ladder::with_steps(bound, self.lasts.unwrap_or(STEP))).transpose()?;
         let new = Plan::new(found, self.replicated(self.submitted(scenarios))?);
         let layouts = self.layouts.or((self.publish && is_open).then_some(PUBLISHED_LAYOUTS));
         let info = PlanInfo {
@@ -282,7 +314,8 @@ impl Asked {
             warmup: self.warmup,
             passes: self.passes(releases),
             rate: self.rate,
-            noise_share: self.limits.noise.filter(|_| !exact),
+            noise_share: self.limits.noise.filter(|_| !exact && ladder.is_none()),
+            ladder,
             until: self.until,
             connections: if self.connections.is_some() { most(over) } else { most(shards) },
             request_timeout_ms: self.request_timeout.0,
@@ -305,7 +338,7 @@ impl Asked {
                 (asked, _) => asked.to_vec(),
             },
             pin: self.pin.clone(),
-            control: !self.quick && !exact,
+            control: !self.quick && !exact && self.ladder.is_none(),
             consistency: self.consistency,
             settings: self.settings,
             target: target.clone(),
@@ -315,7 +348,7 @@ impl Asked {
         };
         plan.limit(if exact { None } else { self.time_limit(conditions) });
         let swept = |plan: Plan| match is_swept {
-            true => plan.with_sweep(in_flight, over, shards).map_err(usage),
+            true => plan.with_sweep(in_flight, over, shards, &away).map_err(usage),
             false => Ok(plan),
         };
         // The number in flight shortens turns, and places shorten generations.
@@ -353,6 +386,7 @@ impl Asked {
         let plan = match (self.blocks, self.count) {
             (blocks, count) if plan.exact => plan.with_blocks(blocks.unwrap_or(EXACT.1), count.unwrap_or(EXACT.0)),
             (Some(blocks), count) => plan.with_blocks(blocks, count.unwrap_or(usual)),
+            _ if plan.ladder.is_some() => plan.with_blocks(1, usual),
             (None, Some(count)) if self.turn == Some(AskedTurn::All) => plan.with_blocks(1, count),
             (None, Some(count)) if self.quick => plan.with_total(count, Some(count.div_ceil(FEW_BLOCKS.into()))),
             (None, Some(count)) => plan.with_total(count, self.turn.and_then(AskedTurn::count)),
@@ -364,6 +398,54 @@ impl Asked {
             _ => plan.with_blocks(FEW_BLOCKS, usual),
         };
         plan.with(|plan| plan.whole = self.turn == Some(AskedTurn::All))
+    }
+
+    /// Refuses what makes no sense with ladders.
+    fn check_ladder(&self, releases: bool) -> Result<()> {
+        if self.ladder.is_none() {
+            return Ok(());
+        }
+        let several = |numbers: &Option<Numbers>| numbers.as_ref().is_some_and(|numbers| numbers.0.len() > 1);
+        let sizes = [
+            ("--rate", self.rate.is_some()),
+            ("--pass", !self.pass.is_empty()),
+            ("--explain", self.explain),
+            ("--quick", self.quick),
+            ("--count", self.count.is_some()),
+            ("--blocks", self.blocks.is_some()),
+            ("--publish", self.publish),
+            ("--turn", self.turn.is_some()),
+            ("--layouts", self.layouts.is_some()),
+            ("--until", self.until.is_some()),
+            ("--reference", self.reference.is_some()),
+            ("NAME@all", releases),
+        ];
+        if let Some(flag) = first(sizes) {
+            return Err(usage(format!(
+                "{flag} was given together with --ladder, which chooses rates itself and has no generations; leave one of them out"
+            )));
+        }
+        let numbers = [
+            ("--concurrency", several(&self.concurrency)),
+            ("--connections", several(&self.connections)),
+            ("--shards", several(&self.shards)),
+        ];
+        match first(numbers) {
+            None => Ok(()),
+            Some(flag) => Err(usage(format!(
+                "several numbers of {flag} were given together with --ladder, whose curves are over --delay; give one number"
+            ))),
+        }
+    }
+
+    /// The delays of answers in nanoseconds.
+    fn distances(&self) -> Vec<u64> {
+        self.delay.as_ref().map(Delays::ns).unwrap_or_default()
+    }
+
+    /// Whether the highest rate of each driver is searched for.
+    pub fn climbs(&self) -> bool {
+        self.ladder.is_some()
     }
 
     /// Refuses a size without statements, and what belongs to time if releases are compared by counts.
@@ -460,7 +542,7 @@ impl Asked {
 
     /// Whether as many generations run as there is time for: in comparisons that the user does not size.
     fn is_open(&self) -> bool {
-        let is_sized = self.quick || self.blocks.is_some() || self.count.is_some() || self.sweeps();
+        let is_sized = self.quick || self.climbs() || self.blocks.is_some() || self.count.is_some() || self.sweeps();
         !is_sized && (self.target.target.is_embedded() || !self.publish)
     }
 
@@ -494,6 +576,9 @@ impl Asked {
 
     /// The passes after the generations, in the order in which they run.
     fn passes(&self, releases: bool) -> Vec<Pass> {
+        if self.climbs() {
+            return vec![Pass::Latency];
+        }
         let names = |name: &str| self.pass.iter().any(|one| one == name);
         let is_asked = |pass: &Pass| match pass {
             // A sweep is long without them.
@@ -511,6 +596,7 @@ impl Asked {
         match conditions.within {
             Some(Limit(asked)) => asked,
             None if self.quick => Some(QUICK),
+            None if self.climbs() => Some(ladder::WITHIN),
             None => {
                 let usual = self.target.target.is_embedded().then_some(WITHIN);
                 let is_long = self.publish || self.until.is_some();
@@ -527,7 +613,10 @@ impl Asked {
         let shards = if let [only] = shards { Some(*only) } else { None };
         let in_flight = most(in_flight) / most(over).max(1);
         let answers = self.answers.map(|how| ["--answers".to_owned(), how.on_connection(in_flight).to_string()]);
-        let delay = self.delay.clone().map(|time| ["--delay".to_owned(), time]);
+        let delay = match self.delay.as_ref().map(|all| all.0.as_slice()) {
+            Some([only]) => Some(["--delay".to_owned(), only.clone()]),
+            _ => None,
+        };
         let tls = with_tls.then(|| "--tls".to_owned());
         let others = [answers, delay].into_iter().flatten().flatten().chain(tls);
         self.nodes.arguments(shards).into_iter().chain(others).collect()
@@ -662,11 +751,6 @@ pub fn milliseconds(text: &str) -> Result<u64, String> {
     let is_whole = !time.is_zero() && time.subsec_nanos() % 1_000_000 == 0;
     let ms = u64::try_from(time.as_millis()).ok().filter(|_| is_whole && time <= DAY);
     ms.ok_or_else(|| "write a whole number of milliseconds, from 1ms to a day (1440min)".to_owned())
-}
-
-/// The text itself, if it is a delay.
-fn delay_as_typed(text: &str) -> Result<String, String> {
-    delay(text).map(|_| text.to_owned())
 }
 
 /// A number of generations.

@@ -40,6 +40,11 @@ fn arguments(run: &Run) -> Vec<String> {
     let shards = several(|point| point.shards, None);
     let connections = Some(plan.connections.to_string()).filter(|_| shards.is_none());
     let connections = several(|point| point.connections, connections);
+    let delays: BTreeSet<u64> = points().filter_map(|point| point.delay_ns).collect();
+    let delays: Vec<String> =
+        delays.into_iter().map(|ns| if ns == 0 { "0".to_owned() } else { format!("{}us", ns as f64 / 1e3) }).collect();
+    // A ladder has no size of its own.
+    let sized = plan.ladder.is_none();
     let number = |value: Option<u64>| value.map(|number| number.to_string());
     // Runs of earlier versions had another size of pages for all, which contenders with settings of their own may refuse.
     let paged = |contender: &str| {
@@ -52,12 +57,18 @@ fn arguments(run: &Run) -> Vec<String> {
             rows => format!("{contender}+page-size={rows}"),
         }
     };
-    let flags = [("reference", plan.reference.as_deref().map(paged).filter(|_| run.contenders.len() > 1))];
+    let flags = [(
+        "reference",
+        plan.reference.as_deref().map(paged).filter(|_| run.contenders.len() > 1 && plan.ladder.is_none()),
+    )];
     let flags = flags.into_iter().chain(names.into_iter().map(|name| ("scenario", Some(name)))).chain([
-        ("count", number(count)),
-        ("turn", if plan.whole { Some("all".to_owned()) } else { number(turn) }),
-        ("blocks", (turn.is_none() && !plan.whole).then(|| plan.blocks.to_string())),
-        ("layouts", (!plan.exact).then(|| plan.layouts.unwrap_or_default().to_string())),
+        ("ladder", plan.ladder.as_ref().map(ToString::to_string)),
+        ("lasts", plan.ladder.as_ref().map(|ladder| format!("{}ms", ladder.lasts_ms))),
+        ("delay", (!delays.is_empty()).then(|| delays.join(","))),
+        ("count", number(count).filter(|_| sized)),
+        ("turn", if plan.whole { Some("all".to_owned()) } else { number(turn.filter(|_| sized)) }),
+        ("blocks", (turn.is_none() && !plan.whole && sized).then(|| plan.blocks.to_string())),
+        ("layouts", (!plan.exact && sized).then(|| plan.layouts.unwrap_or_default().to_string())),
         ("concurrency", several(|point| Some(point.in_flight), (!is_usual(run)).then(|| plan.concurrency.to_string()))),
         ("warmup", Some(plan.warmup.to_string())),
         ("limits", Some(limits(plan))),
@@ -72,7 +83,7 @@ fn arguments(run: &Run) -> Vec<String> {
         ("consistency", of_drivers(plan.consistency.clone())),
         ("request-timeout", of_drivers(milliseconds(plan.request_timeout_ms))),
         ("seed", Some(plan.seed.to_string())),
-        ("pass", Some(passes(plan))),
+        ("pass", sized.then(|| passes(plan))),
         ("rate", number(plan.rate)),
     ]);
     let flags = flags.filter_map(|(name, value)| Some([format!("--{name}"), value?])).flatten();

@@ -6,8 +6,8 @@ use std::io::{BufWriter, Write};
 use anyhow::{Context, Result, anyhow};
 use cqldyno_bench::{BenchError, Cancel, Finished, FolderError, Plan, Programs};
 use cqldyno_reports::{
-    Analysis, Cell, Contender, CutShort, EXPORTERS, LEAST_BLOCKS, Look, Recorded, Role, Run, count, plain,
-    why_cut_short, why_passes_left_out,
+    Analysis, Cell, Climbed, Contender, CutShort, EXPORTERS, LEAST_BLOCKS, Look, Recorded, Role, Run, climbed, count,
+    plain, why_cut_short, why_passes_left_out,
 };
 
 use crate::format::{Format, is_table, page, print};
@@ -101,7 +101,8 @@ pub fn show(finished: &Finished, format: Format, look: Look, quiet: bool, named:
         let is_wide = run.plan.until.is_some_and(|until| !analysis.is_within(until));
         let is_short = is_wide || run.cut_short.is_some_and(|cut| !has_enough(cut));
         let can_make_up = analysis.has_too_few_rounds() && run.plan.is_open();
-        if run.interrupted || can_make_up || is_short || !run.passes_left_out.is_empty() {
+        let is_open = climbed(run, cells).iter().any(|one| one.ladder.next().is_some());
+        if run.interrupted || is_open || can_make_up || is_short || !run.passes_left_out.is_empty() {
             lines.push(resume);
         }
         if !is_table(format) {
@@ -130,13 +131,20 @@ pub fn outcome(analysis: &Analysis, named: bool) -> Outcome {
     let is_here = |one: &Contender| one.unavailable.is_none() || (!by_itself(one) && one.role == Role::Driver);
     if run.interrupted {
         Outcome::Interrupted
-    } else if analysis.cells.iter().all(|cell| cell.counts() || shows_a_limit(run, cell))
+    } else if analysis.cells.iter().all(|cell| cell.counts() || shows_a_limit(run, cell) || run.plan.ladder.is_some())
+        && climbed(run, analysis.every_cell).iter().all(has_figure)
         && run.contenders.iter().all(is_here)
     {
         Outcome::Done
     } else {
         Outcome::Failed
     }
+}
+
+/// Whether a step of the ladder came to a figure, or none has run.
+fn has_figure(one: &Climbed) -> bool {
+    let steps = &one.ladder.steps;
+    steps.is_empty() || steps.iter().any(|step| step.percentile_us.is_some())
 }
 
 /// Whether the cell shows no more than where a driver's queue is full: a point of a sweep, and no failure.

@@ -14,6 +14,8 @@ pub struct Percentiles {
     pub count: u64,
     /// Half took at most this.
     pub p50: f64,
+    /// 90 % took at most this.
+    pub p90: f64,
     /// 99 % took at most this.
     pub p99: f64,
     /// 99.9 % took at most this.
@@ -74,12 +76,13 @@ pub enum Latencies {
 /// Below this share of the rate it was not held.
 const HELD: f64 = 0.99;
 
-const MEASURES: [Declaration; 22] = [
+const MEASURES: [Declaration; 23] = [
     at("rate", Unit::PerSecond, Better::Neither, "statements per second that all contenders were asked for")
         .titled("asked\n/s"),
     at("rate_held", Unit::Percent, Better::Higher, "statements answered per second, in percent of those asked for")
         .titled("held\n%"),
     time("response_p50", "response time, from the intended start: median").titled("response\np50 us"),
+    time("response_p90", "response time, from the intended start: 90th percentile"),
     time("response_p99", "response time, from the intended start: 99th percentile").titled("response\np99 us"),
     time("response_p999", "response time, from the intended start: 99.9th percentile").titled("response\np99.9 us"),
     time("response_max", "response time, from the intended start: longest").titled("response\nmax us"),
@@ -134,6 +137,7 @@ fn figures(window: &Window) -> Outcome {
             tell("rate", Ok(*rate as f64));
             tell("rate_held", Ok((100.0 * kept / (*rate).max(1) as f64).min(100.0)));
             tell("late_share", Ok(100.0 * *late as f64 / (*answered).max(1) as f64));
+            tell("response_p90", response.beyond(0.9, response.p90));
             for (name, times) in [("response", response), ("driver", driver), ("lateness", lateness)] {
                 tell(&format!("{name}_p50"), Ok(times.p50));
                 tell(&format!("{name}_p99"), times.beyond(0.99, times.p99));
@@ -166,7 +170,7 @@ mod tests {
     use super::*;
     use crate::meter::window;
 
-    const TIMES: Percentiles = Percentiles { count: 2_000, p50: 50.0, p99: 99.0, p999: 99.9, max: 200.0 };
+    const TIMES: Percentiles = Percentiles { count: 2_000, p50: 50.0, p90: 90.0, p99: 99.0, p999: 99.9, max: 200.0 };
 
     fn read(latencies: Option<Latencies>) -> (BTreeMap<&'static str, f64>, Vec<String>) {
         let outcome = figures(&Window { latencies, ..window() });
@@ -192,7 +196,7 @@ mod tests {
         assert_eq!((values["response_p50"], values["driver_p50"], values["lateness_p50"]), (50.0, 40.0, 10.0));
         assert_eq!((values["response_p999"], values["response_max"], values["late_share"]), (99.9, 200.0, 1.0));
         assert!((99.9..100.0).contains(&values["rate_held"]), "{values:?}");
-        assert_eq!((values.len(), findings), (14, vec![]));
+        assert_eq!((values.len(), findings), (15, vec![]));
         let (values, _) = read(Some(Latencies::ClosedLoop { in_flight: 16, driver: TIMES }));
         assert_eq!(values.into_iter().collect::<Vec<_>>(), [("service_16_p50", 50.0), ("service_16_p99", 99.0)]);
         let (values, _) = read(Some(Latencies::Connecting { first_answer: TIMES }));

@@ -11,7 +11,9 @@ use crate::quantity::{lasting, percent};
 use crate::rounds::CountedRounds;
 use crate::row::{Places, reference};
 use crate::summary::{Summed, ids, summed};
-use crate::{Analysis, ArrangementInfo, Cell, Contender, Run, SummaryRow, Sweep, count, cross_check, findings, plain};
+use crate::{
+    Analysis, ArrangementInfo, Cell, Contender, Run, SummaryRow, Sweep, count, cross_check, findings, ladder, plain,
+};
 
 impl<'a> Analysis<'a> {
     /// Against the run's own reference.
@@ -112,7 +114,10 @@ impl<'a> Analysis<'a> {
         let crowded = self.run.plan.arrangements.iter().filter_map(crowded);
         let warnings = too_few.into_iter().chain(doubts.iter().cloned()).chain(crowded).collect();
         let own = Analysis { reference, rows, doubts, warnings, findings, ..self };
-        let swept = Sweep::findings(&Sweep::all(&own), own.run);
+        let swept = match own.run.plan.ladder {
+            Some(_) => ladder::findings(&own),
+            None => Sweep::findings(&Sweep::all(&own), own.run),
+        };
         let mut findings = if swept.is_empty() { own.findings.clone() } else { swept };
         findings.extend(further(&own, time_of(own.every_cell), MORE));
         Analysis { findings, ..own }

@@ -214,6 +214,10 @@ pub(crate) fn ids<'a>(run: &'a Run, cells: &[&'a Cell]) -> Vec<&'a str> {
         }
     }
     // The times of a run that was to count are those of a machine that nobody watched.
+    let of_steps =
+        |id: &str| run.plan.ladder.is_some() && run.measure(id).is_some_and(|known| known.pass == Pass::Latency);
+    // Figures of steps at different rates have no median.
+    ids.retain(|id| !of_steps(id));
     ids.retain(|id| !run.plan.exact || run.measure(id).is_some_and(|known| known.is_exact()));
     ids
 }

@@ -1,4 +1,4 @@
-//! Curves over the number of statements in flight, of connections or of shards: where they level off, and what is odd about them.
+//! Curves over the number of statements in flight, of connections or of shards, or over distances: where they level off, and what is odd about them.
 //!
 //! Every point is a scenario of its own, so its figures are rows as any others. All loads are closed loops: mean latency is the number
 //! in flight over statements per second (Little's law), and the two say the same twice.
@@ -9,6 +9,7 @@ use cqldyno_measure::least_for;
 
 use crate::measure::{CPU_PER_STATEMENT, STATEMENTS, THROUGHPUT};
 use crate::median;
+use crate::model::ladder::delay;
 use crate::quantity::{rate, three_digits, whole};
 use crate::text::{grouped, unique};
 use crate::{
@@ -35,11 +36,13 @@ pub enum Axis {
     Connections,
     /// Shards of each node, in the same way.
     Shards,
+    /// Delays of every answer in nanoseconds, in the same way.
+    Delay,
 }
 
 impl Axis {
     /// All of them.
-    pub const ALL: [Axis; 3] = [Axis::InFlight, Axis::Connections, Axis::Shards];
+    pub const ALL: [Axis; 4] = [Axis::InFlight, Axis::Connections, Axis::Shards, Axis::Delay];
 
     /// The number of a point, if it has one of its own.
     pub fn of(self, point: &PointInfo) -> Option<u64> {
@@ -47,6 +50,7 @@ impl Axis {
             Axis::InFlight => Some(point.in_flight),
             Axis::Connections => point.connections,
             Axis::Shards => point.shards,
+            Axis::Delay => point.delay_ns,
         }
     }
 
@@ -56,6 +60,15 @@ impl Axis {
             Axis::InFlight => "statements in flight",
             Axis::Connections => "connections",
             Axis::Shards => "shards",
+            Axis::Delay => "delays of answers",
+        }
+    }
+
+    /// A number of it by itself, such as `1,024` or `0.2ms`.
+    pub fn number(self, number: u64) -> String {
+        match self {
+            Axis::Delay => delay(number),
+            _ => whole(number as f64),
         }
     }
 
@@ -63,6 +76,7 @@ impl Axis {
     pub fn count(self, number: u64) -> String {
         match self {
             Axis::InFlight => format!("{} in flight", whole(number as f64)),
+            Axis::Delay => format!("delay {}", self.number(number)),
             axis => crate::count(number, axis.name().trim_end_matches('s')),
         }
     }
@@ -127,6 +141,10 @@ impl<'a> Sweep<'a> {
     /// The sweeps of a run, those of one scenario and arrangement beside each other; none if it has no scenario with several numbers.
     pub fn all(analysis: &Analysis<'a>) -> Vec<Sweep<'a>> {
         let run = analysis.run;
+        // A ladder has tables and a chart of its own.
+        if run.plan.ladder.is_some() {
+            return Vec::new();
+        }
         let points = || run.scenarios.iter().filter_map(|one| Some((one, one.point.as_ref()?)));
         let mut sweeps = Vec::new();
         for of in unique(points().map(|(_, point)| point.of.as_str())) {
@@ -261,7 +279,11 @@ impl<'a> Sweep<'a> {
 }
 
 fn over(numbers: &[(Axis, u64)]) -> String {
-    let before = |axis| if axis == Axis::Shards { "on" } else { "over" };
+    let before = |axis| match axis {
+        Axis::Shards => "on",
+        Axis::Delay => "with",
+        _ => "over",
+    };
     numbers.iter().map(|(axis, number)| format!(" {} {}", before(*axis), axis.count(*number))).collect()
 }
 

@@ -4,6 +4,7 @@ mod breakdown;
 mod cost;
 mod growth;
 pub mod history;
+mod ladder;
 mod latency;
 mod ratio;
 mod series;
@@ -14,6 +15,7 @@ pub mod view;
 
 pub use self::cost::cost_chart;
 pub use self::growth::{Curve, growth_chart};
+pub use self::ladder::ladder;
 pub use self::sweep::sweep;
 use self::view::{Faces, View};
 use crate::measure::{CPU_PER_STATEMENT, THROUGHPUT};

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use super::exporter::{ExportError, Exporter, Look};
 use crate::text::plain;
-use crate::{Analysis, Cell, History, Measure, Recorded};
+use crate::{Analysis, Cell, History, Measure, Recorded, Unit, climbed};
 
 const HEADER: &str = "contender,label,control,scenario,arrangement,block,round,pass,\
      attempt,started,measure,value,unit,unavailable,counts,void,failed";
@@ -25,6 +25,7 @@ impl Exporter for Csv {
         let mut part = String::new();
         put(&mut part, [HEADER]);
         missing(&mut part, None, analysis);
+        ladders(&mut part, None, analysis);
         for cell in analysis.every_cell {
             out.write_all(part.as_bytes())?;
             part.clear();
@@ -40,6 +41,7 @@ impl Exporter for Csv {
         for (name, one) in named {
             let analysis = Analysis::new(&one.run, &one.cells);
             missing(&mut out, Some(name), &analysis);
+            ladders(&mut out, Some(name), &analysis);
             one.cells.iter().for_each(|cell| rows(&mut out, Some(name), &analysis, cell));
         }
         Some(Ok(out))
@@ -102,6 +104,22 @@ fn missing(out: &mut String, name: Option<&str>, analysis: &Analysis) {
             // It has no place and no measure.
             let fields = who.into_iter().chain(vec![String::new(); 10]).chain([text(why)]);
             put(out, name.map(text).into_iter().chain(fields).chain(["false,,".to_owned()]));
+        }
+    }
+}
+
+/// Two rows per ladder, each after the run's name, if any: the highest rate that held and the lowest that failed. They are of no cell.
+fn ladders(out: &mut String, name: Option<&str>, analysis: &Analysis) {
+    for one in climbed(analysis.run, analysis.every_cell) {
+        for (measure, found) in [("ladder_held", one.ladder.held()), ("ladder_failed", one.ladder.failed())] {
+            let Some(rate) = found else { continue };
+            let (of, at) = (one.contender, one.place);
+            let who = [text(&of.id), text(&of.label), of.control.to_string()];
+            let place = [text(&at.scenario.name), text(&at.arrangement.id)];
+            let fields = who.into_iter().chain(place).chain(vec![String::new(); 5]);
+            let figure =
+                [measure.to_owned(), rate.to_string(), Unit::PerSecond.symbol().to_owned(), ",true,,".to_owned()];
+            put(out, name.map(text).into_iter().chain(fields).chain(figure));
         }
     }
 }

@@ -1,9 +1,9 @@
 //! The tables with every column, their notes and caveats.
 
 use super::column::{Column, Row, SUMMED, Standing, columns};
-use super::faults;
 use super::head::{arrangement, head, rounds, verdicts};
 use super::part::{Field, Notes, Part, Sheet, TableRow, by_role};
+use super::{faults, ladder};
 use crate::measure::{PEAK_RSS, STATEMENTS, THREADS, WALL};
 use crate::text::{count, grouped, plain, sentence, unique};
 use crate::{Analysis, Cell, Contender, Pass, Place, Role, Run, Setting, why_cut_short};
@@ -73,6 +73,9 @@ impl Document {
             let mut parts = faults::every_figure(analysis, &mut notes);
             parts.extend((!notes.0.is_empty()).then_some(Part::Notes(notes.0)));
             return parts;
+        }
+        if analysis.run.plan.ladder.is_some() {
+            return ladder::steps(analysis);
         }
         let mut parts = Vec::new();
         for table in &mut self.tables {

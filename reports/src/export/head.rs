@@ -1,9 +1,11 @@
 //! What was run, on what, and how it is judged.
 
+use std::time::Duration;
+
 use crate::conditions::{on_cores, time_limit};
-use crate::quantity::{memory, short_count, whole};
+use crate::quantity::{lasting, memory, short_count, whole};
 use crate::text::{count, plain, sentence, unique};
-use crate::{Analysis, ArrangementInfo, PointInfo, Run, why_cut_short, why_passes_left_out};
+use crate::{Analysis, ArrangementInfo, LadderInfo, PointInfo, Run, why_cut_short, why_passes_left_out};
 
 pub(crate) fn title(run: &Run) -> String {
     let plan = &run.plan;
@@ -27,6 +29,10 @@ pub(crate) fn title(run: &Run) -> String {
         asked = vec![format!("{statements} statements per day at {} per second{on}", whole(rate as f64))];
         asked.extend(plan.request_timeout_ms.map(|ms| format!("time limit {ms} ms with equal settings")));
     }
+    if let Some(ladder) = &plan.ladder {
+        let bound = format!("{} below {}", ladder.percentile(), ladder.bound());
+        asked = vec![format!("highest rate with {bound}"), steps(ladder), format!("up to {}{on}", run.in_flight())];
+    }
     if plan.connections != 1 {
         asked.push(connections(run, "connection"));
     }
@@ -41,6 +47,11 @@ pub(crate) fn title(run: &Run) -> String {
         None => format!("target {}", plain(&plan.target.id)),
     };
     format!("{}; {target}, {}", asked.join(", "), count(run.environment.cores.into(), "core"))
+}
+
+/// How long the steps of a ladder are.
+pub(crate) fn steps(ladder: &LadderInfo) -> String {
+    format!("steps of {}", lasting(Duration::from_millis(ladder.lasts_ms)))
 }
 
 fn points(run: &Run) -> impl Iterator<Item = &PointInfo> {
@@ -80,7 +91,7 @@ pub(crate) fn head(run: &Run) -> Vec<(String, String)> {
     };
     let asked = format!(
         "{} after {} to warm up, {}, {settings}, seed {}",
-        run.size(),
+        plan.ladder.as_ref().map_or_else(|| run.size(), steps),
         run.warmup(),
         run.in_flight(),
         plan.seed,

@@ -30,15 +30,18 @@ use super::chart::{self, Chart, Detail, Here};
 use super::column::{Column, Kind, columns};
 use super::document::{At, Document};
 use super::exporter::{ExportError, Exporter, Look};
-use super::faults;
-use super::head::{sized, verdicts};
+use super::head::{sized, steps, verdicts};
 use super::part::{Field, Notes, Part, Sheet};
 use super::sweep::{compact, points};
+use super::{faults, ladder};
 use crate::Place;
 use crate::measure::CPU_PER_STATEMENT;
 use crate::quantity::whole;
 use crate::text::{count, unique};
-use crate::{Analysis, Axis, Contender, History, Recorded, Role, Run, Sweep, plain, references, why_cut_short};
+use crate::{
+    Analysis, Axis, Climbed, Contender, History, Recorded, Role, Run, Sweep, climbed, grouped, plain, references,
+    why_cut_short,
+};
 
 const SCRIPT: &str = include_str!("html/page.js");
 
@@ -179,10 +182,11 @@ impl<'a> Page<'a> {
             main {
                 @if let Some(group) = History::of_releases(self.analysis) { (history::releases(&group)) }
                 @if self.run.plan.faults { (self.bad_days()) }
-                @if !self.has_curves() && !self.run.plan.exact && !self.run.plan.faults { (first::first(&self.views[0], &self.faces, &self.fields[0])) }
+                @if self.run.plan.ladder.is_some() { (self.ladders(detail)) }
+                @if !self.has_curves() && !self.run.plan.exact && !self.run.plan.faults && self.run.plan.ladder.is_none() { (first::first(&self.views[0], &self.faces, &self.fields[0])) }
                 (self.sweeps(detail))
                 (self.reading())
-                @if !self.has_curves() { (sections) } @else {
+                @if self.run.plan.ladder.is_some() {} @else if !self.has_curves() { (sections) } @else {
                     details.more { summary { "Every number in flight by itself, with every column" } (sections) }
                 }
                 @if detail == Detail::Untitled {
@@ -203,19 +207,40 @@ impl<'a> Page<'a> {
         self.sweeps.iter().any(|sweep| sweep.axis == Axis::InFlight)
     }
 
+    /// A chart and the tables of each scenario, and every step.
+    fn ladders(&self, detail: Detail) -> Markup {
+        let all = climbed(self.run, self.analysis.every_cell);
+        let kinds = grouped(all.iter().map(|one| ((one.place.scenario.kind(), &one.place.arrangement.id), one)));
+        let chart = |here: &[&Climbed]| chart::ladder(self.run, here, &self.faces, detail == Detail::Full);
+        let sheets = |parts: Vec<Part>| {
+            html! {
+                @for part in &parts {
+                    @match part {
+                        Part::Sheet(sheet) => (titled(sheet)),
+                        Part::Notes(notes) => ol.remarks { @for note in notes { li { (sections::words(note)) } } },
+                        _ => {}
+                    }
+                }
+            }
+        };
+        html! {
+            section {
+                @for (_, here) in &kinds { (sections::charts(&[chart(here)])) }
+                (sheets(ladder::compact(self.analysis)))
+            }
+            details.more { summary { "Every step" } (sheets(ladder::steps(self.analysis))) }
+        }
+    }
+
     /// The tables of bad days with what no application should see, and every figure of each day.
     fn bad_days(&self) -> Markup {
-        let grid = |sheet: &Sheet| {
-            let column = |at: usize| (html! { (sheet.heading(at)) }, "num".to_owned());
-            html! { h2 { (sheet.title) } (sections::grid(&sheet.title, sheet, column, |_| None)) }
-        };
         let mut notes = Notes::default();
         let every = faults::every_figure(self.analysis, &mut notes);
         let set = |part: &Part| match part {
             Part::Title(text) => html! { h3 { (text) } },
             Part::Text(text) => html! { p { (text) } },
             Part::List(sentences) => html! { ul.remarks { @for one in sentences { li { (sections::words(one)) } } } },
-            Part::Sheet(sheet) => grid(sheet),
+            Part::Sheet(sheet) => titled(sheet),
             _ => html! {},
         };
         html! {
@@ -261,6 +286,23 @@ impl<'a> Page<'a> {
             None if plan.target.embedded => "the embedded cluster".to_owned(),
             None => plain(&plan.target.id),
         };
+        if let Some(ladder) = &plan.ladder {
+            return format!(
+                "cqldyno searched the highest rate that {} for Apache Cassandra and ScyllaDB with {} below {}: {} of prepared statements ({}), \
+                 up to {}, against {target}, on {}.",
+                if drivers == 1 {
+                    "a client driver holds".to_owned()
+                } else {
+                    format!("each of {drivers} client drivers holds")
+                },
+                ladder.percentile(),
+                ladder.bound(),
+                steps(ladder),
+                scenarios.join(", "),
+                self.run.in_flight(),
+                plain(&self.run.environment.cpu),
+            );
+        }
         format!(
             "cqldyno put {} for Apache Cassandra and ScyllaDB under the same load: {} prepared statements per turn ({}), {}, \
              {} of {}, against {target}, on {}.",
@@ -282,7 +324,7 @@ impl<'a> Page<'a> {
         html! {
             section.reading aria-labelledby="reading" {
                 h2 id="reading" { "How to read it" }
-                @if !self.run.plan.exact && !self.run.plan.faults { p {
+                @if !self.run.plan.exact && !self.run.plan.faults && self.run.plan.ladder.is_none() { p {
                     "CPU time per statement is how long the driver's process kept processors busy, for each statement with a correct \
                      answer. A ratio of 0.93 is 7 % less than the reference. All 95 % intervals of CPU time hold at once, and so do \
                      all of statements per second. By CPU time a driver is cheaper or dearer, by statements per second faster or slower, \
@@ -320,6 +362,12 @@ impl<'a> Page<'a> {
         let data = json!({ "names": names, "fields": self.fields.iter().map(of).collect::<Vec<_>>() });
         Ok(serde_json::to_string(&data)?.replace('<', "\\u003c"))
     }
+}
+
+/// A table by itself, with its title above it.
+fn titled(sheet: &Sheet) -> Markup {
+    let column = |at: usize| (html! { (sheet.heading(at)) }, "num".to_owned());
+    html! { h2 { (sheet.title) } (sections::grid(&sheet.title, sheet, column, |_| None)) }
 }
 
 /// The fields of all tables against the reference of one view.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::exporter::{ExportError, Exporter, Look};
 use super::side_by_side::SideBySide;
-use crate::{Analysis, Cell, Combined, History, Recorded, Run, SummaryRow};
+use crate::{Analysis, Cell, Climbed, Combined, History, Limit, Recorded, Run, Step, SummaryRow, climbed};
 
 pub(super) struct Json;
 
@@ -74,8 +74,51 @@ pub(super) struct Whole<'a, C = &'a [Cell]> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reference: Option<&'a str>,
     pub summary: &'a [SummaryRow],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ladders: Vec<Ladders>,
     pub warnings: &'a [String],
     pub findings: &'a [String],
+}
+
+/// What a ladder came to, with its steps.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(serde::Deserialize, schemars::JsonSchema))]
+pub(crate) struct Ladders {
+    /// [`crate::Contender::id`].
+    contender: String,
+    /// [`crate::ScenarioInfo::name`].
+    scenario: String,
+    /// [`crate::ArrangementInfo::id`].
+    arrangement: String,
+    /// The highest rate that held, in statements per second; absent if none did.
+    held: Option<u64>,
+    /// The lowest rate that failed; absent if none did.
+    failed: Option<u64>,
+    /// Whether the search came to its end.
+    finished: bool,
+    /// CPU time per statement at the highest rate that held, in microseconds.
+    cpu_us: Option<f64>,
+    /// What kept the lowest rate that failed from holding.
+    limit: Option<Limit>,
+    /// In the order in which they ran.
+    steps: Vec<Step>,
+}
+
+impl Ladders {
+    fn of(one: &Climbed) -> Ladders {
+        let Climbed { contender, place, ladder } = one;
+        Ladders {
+            contender: contender.id.clone(),
+            scenario: place.scenario.name.clone(),
+            arrangement: place.arrangement.id.clone(),
+            held: ladder.held(),
+            failed: ladder.failed(),
+            finished: ladder.next().is_none(),
+            cpu_us: ladder.cpu_us(),
+            limit: ladder.limit().cloned(),
+            steps: ladder.steps.clone(),
+        }
+    }
 }
 
 fn together(combined: &Combined) -> Value {
@@ -98,6 +141,7 @@ impl<'a> Whole<'a> {
             cells: analysis.every_cell,
             reference: reference.map(|one| one.id.as_str()),
             summary: &analysis.rows,
+            ladders: climbed(analysis.run, analysis.every_cell).iter().map(Ladders::of).collect(),
             warnings: &analysis.warnings,
             findings: &analysis.findings,
         }
@@ -105,7 +149,7 @@ impl<'a> Whole<'a> {
 
     /// The same of another form of its run and cells.
     pub fn with<C>(self, run: &'a Run, cells: C) -> Whole<'a, C> {
-        let Whole { reference, summary, warnings, findings, .. } = self;
-        Whole { run, cells, reference, summary, warnings, findings }
+        let Whole { reference, summary, ladders, warnings, findings, .. } = self;
+        Whole { run, cells, reference, summary, ladders, warnings, findings }
     }
 }

@@ -4,7 +4,7 @@ use super::document::trouble;
 use super::head::{sized, threads, title};
 use super::part::{Field, Head, Part, Sheet, Short, TableRow};
 use super::releases::releases;
-use super::{faults, sweep};
+use super::{faults, ladder, sweep};
 use crate::measure::{CPU_PER_STATEMENT, PEAK_RSS, SERVER_CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT};
 use crate::quantity::{decimals, fixed, mebibytes, rate, three_digits, whole};
 use crate::row::comparable;
@@ -119,10 +119,13 @@ pub(crate) fn found(analysis: &Analysis) -> impl Iterator<Item = Part> {
     findings.chain(analysis.worths().into_iter().map(Part::Text))
 }
 
-/// The table of bad days, the compact tables of sweeps, or the short tables.
+/// The table of bad days, that of a ladder, the compact tables of sweeps, or the short tables.
 pub(crate) fn tables(analysis: &Analysis, sweeps: &[Sweep]) -> Vec<Part> {
     if analysis.run.plan.faults {
         return faults::compact(analysis);
+    }
+    if analysis.run.plan.ladder.is_some() {
+        return ladder::compact(analysis);
     }
     let compact = sweep::compact(analysis.run, sweeps);
     let is_short = compact.is_empty() && !analysis.run.plan.exact;
@@ -210,18 +213,30 @@ fn sessions(analysis: &Analysis) -> Vec<Sheet> {
     kinds.into_iter().flat_map(of_kind).collect()
 }
 
-/// What 50, 99 and 99.9 % of the statements took at a fixed rate, if that was measured.
+/// What 50, 99 and 99.9 % of the statements took at a fixed rate, if that was measured, with ratios if they have intervals.
 fn response_times(analysis: &Analysis) -> Option<Sheet> {
     let has = |meter: &str| analysis.rows.iter().any(|row| row.meter == meter && row.median.is_some());
     let mut percentiles = vec![("response_p50", "50 %"), ("response_p99", "99 %"), ("response_p999", "99.9 %")];
     percentiles.retain(|(meter, _)| has(meter));
+    let reference = analysis.reference.filter(|_| {
+        analysis
+            .rows
+            .iter()
+            .any(|row| row.interval.is_some() && percentiles.iter().any(|(meter, _)| *meter == row.meter))
+    });
     let several = analysis.run.plan.arrangements.len() > 1;
     let row = |place: Place, one: &Contender| {
         let arrangement = several.then(|| plain(&place.arrangement.id));
         let words = arrangement.into_iter().chain([short(analysis.run, one)]).map(Field::of);
-        let figures = percentiles.iter().map(|(meter, _)| match analysis.row(place, one, meter) {
-            Some(row) if row.void.is_some() => Field::bad("void"),
-            row => Field::of(row.and_then(|row| row.median).map_or("-".to_owned(), three_digits)),
+        let figures = percentiles.iter().flat_map(|(meter, _)| {
+            let row = analysis.row(place, one, meter);
+            let figure = match row {
+                Some(row) if row.void.is_some() => Field::bad("void"),
+                row => Field::of(row.and_then(|row| row.median).map_or("-".to_owned(), three_digits)),
+            };
+            let ratio = row.filter(|_| reference.is_some_and(|base| base.id != one.id));
+            let ratio = Field::of(ratio.and_then(|row| row.ratio_within(2, "-")).unwrap_or_default());
+            [Some(figure), reference.map(|_| ratio)].into_iter().flatten()
         });
         TableRow::of(&place.scenario.name, words.chain(figures).collect())
     };
@@ -229,7 +244,9 @@ fn response_times(analysis: &Analysis) -> Option<Sheet> {
     let words = several.then_some("arrangement").into_iter().chain(["contender"]);
     (!percentiles.is_empty()).then(|| {
         let title = "response times at a fixed rate, in us: so many % of the statements took at most";
-        let columns = words.chain(percentiles.iter().map(|(_, title)| *title));
+        let over = reference.map(|base| format!("vs {} (95 %)", cut(&short(analysis.run, base), 20)));
+        let of = |(_, title): &(_, &str)| [Some((*title).to_owned()), over.clone()].into_iter().flatten();
+        let columns = words.map(str::to_owned).chain(percentiles.iter().flat_map(of));
         let groups = analysis.places().map(|place| shown.iter().map(|one| row(place, one)).collect()).collect();
         Sheet { words: 1 + usize::from(several), ..Sheet::of(title, "scenario", columns, groups) }
     })
@@ -335,6 +352,33 @@ mod tests {
         assert_eq!(of_rate(&run, &SummaryRow { interval: None, ..with(None) }), "");
         let stopped = Run { interrupted: true, ..run.clone() };
         assert_eq!(of_rate(&stopped, &with(None)), "");
+    }
+
+    #[test]
+    fn response_times_of_several_generations_have_ratios_with_intervals() {
+        use crate::{Measure, Unit};
+        let times = |blocks: u32| {
+            let (mut run, mut cells) = sample::blocks(12);
+            run.plan.passes.push(Pass::Latency);
+            let of_cpu = run.measure(CPU_PER_STATEMENT).unwrap();
+            let of_p99 = crate::MeasureInfo { id: "response_p99".to_owned(), pass: Pass::Latency, ..of_cpu };
+            run.measures.push(of_p99);
+            let all = cells.iter().filter(|cell| cell.pass == Pass::Timing && cell.block <= blocks && !cell.more);
+            let of = |cell: &crate::Cell| {
+                let us = if cell.contender == "scylla" { 500.0 } else { 600.0 } + f64::from(cell.block % 3);
+                let measures = [("response_p99", Measure::value(us, Unit::Microseconds))];
+                let step = Some("rate".to_owned());
+                crate::Cell { pass: Pass::Latency, round: None, step, measures: measures.into(), ..cell.clone() }
+            };
+            let latency: Vec<crate::Cell> = all.map(of).collect();
+            cells.extend(latency);
+            let text = crate::export::shown::table(&run, &cells, crate::export::shown::at(100));
+            text.split_once("response times at a fixed rate").unwrap().1.to_owned()
+        };
+        let judged = times(8);
+        assert!(judged.contains("vs scylla (95 %)") && judged.contains("1.20 (1."), "{judged}");
+        let few = times(2);
+        assert!(few.contains("600") && !few.contains("vs scylla"), "{few}");
     }
 
     #[test]

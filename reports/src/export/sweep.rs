@@ -75,7 +75,7 @@ pub(crate) fn points(run: &Run, sweep: &Sweep, notes: &mut Notes) -> Sheet {
         for point in &curve.points {
             let mut fields = vec![Field::of(whole(point.in_flight as f64))];
             if sweep.axis != Axis::InFlight {
-                fields.insert(0, Field::of(whole(point.at as f64)));
+                fields.insert(0, Field::of(sweep.axis.number(point.at)));
             }
             match &point.figures {
                 Ok(all) => fields.extend(figures(all).into_iter().map(Field::of)),
@@ -90,6 +90,7 @@ pub(crate) fn points(run: &Run, sweep: &Sweep, notes: &mut Notes) -> Sheet {
         Axis::InFlight => ("every point", &["in\nflight"][..]),
         Axis::Connections => ("by connections", &["connec-\ntions", "in\nflight"][..]),
         Axis::Shards => ("by shards per node", &["shards", "in\nflight"][..]),
+        Axis::Delay => ("by delay", &["delay", "in\nflight"][..]),
     };
     Sheet::of(format!("{}, {what}", sweep.name()), "contender", [numbers, &FIGURES[..]].concat(), groups)
 }

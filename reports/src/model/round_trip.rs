@@ -14,8 +14,8 @@ use crate::export::shown::json;
 use crate::schema::{complaints, validator};
 use crate::{
     ArrangementInfo, Better, BuiltOnDemand, ByName, Cell, Checksum, Contender, CutShort, Environment, ErrorLine,
-    Latency, Library, Measure, MeasureInfo, Pass, PlanInfo, PointInfo, Recorded, Role, RoundCores, Run, SCHEMA_VERSION,
-    ScenarioInfo, Series, Setting, TargetInfo, TlsInfo, TurnsInfo, Unit,
+    LadderInfo, Latency, Library, Measure, MeasureInfo, Pass, PlanInfo, PointInfo, Recorded, Role, RoundCores, Run,
+    SCHEMA_VERSION, ScenarioInfo, Series, Setting, TargetInfo, TlsInfo, TurnsInfo, Unit,
 };
 
 const HOSTILE: [&str; 9] = [
@@ -204,6 +204,7 @@ fn plan() -> impl Strategy<Value = PlanInfo> {
                 releases,
                 exact,
                 faults: !exact,
+                ladder: exact.then(|| LadderInfo { meter: "response_p99".to_owned(), below_us: 2.5, lasts_ms: seed }),
                 reference,
                 serve_arguments,
                 stall_ms,
@@ -291,9 +292,20 @@ fn built() -> impl Strategy<Value = BuiltOnDemand> {
 }
 
 fn scenario() -> impl Strategy<Value = ScenarioInfo> {
-    let point = (text(), any::<u64>(), [option::of(any::<u64>()), option::of(any::<u64>())], map(text())).prop_map(
-        |(of, in_flight, [connections, shards], waits)| PointInfo { of, in_flight, connections, shards, waits },
-    );
+    let point = (
+        text(),
+        any::<u64>(),
+        [option::of(any::<u64>()), option::of(any::<u64>()), option::of(any::<u64>())],
+        map(text()),
+    )
+        .prop_map(|(of, in_flight, [connections, shards, delay_ns], waits)| PointInfo {
+            of,
+            in_flight,
+            connections,
+            shards,
+            delay_ns,
+            waits,
+        });
     let more = (option::of(point), option::of(json_value()));
     ([text(), text(), text()], [option::of(text()), option::of(text())], map(text()), more).prop_map(
         |([name, about, hash], [asked, apart], left_out, (point, definition))| ScenarioInfo {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::measure::{self, MeasureInfo};
+use crate::model::ladder::LadderInfo;
 use crate::quantity::whole;
 use crate::text::{count, short_hash};
 use crate::{Checksum, Pass, Setting};
@@ -265,6 +266,9 @@ pub struct PlanInfo {
     /// Whether each scenario is a bad day: its statements start at the rate, and errors and differences of counts are figures.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub faults: bool,
+    /// What the highest rate is searched for with; absent for a run that searches none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ladder: Option<LadderInfo>,
     /// The id of the contender that ratios are taken against; absent if there is none.
     pub reference: Option<String>,
     /// Further arguments of the embedded cluster, for example `--answers each`.
@@ -595,6 +599,9 @@ pub struct PointInfo {
     /// Shards of each embedded node; absent for those of [`PlanInfo::serve_arguments`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shards: Option<u64>,
+    /// Nanoseconds by which the embedded cluster delays each answer; absent for those of [`PlanInfo::serve_arguments`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay_ns: Option<u64>,
     /// The ids of contenders in which some of the statements wait, with the reason as a clause.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub waits: BTreeMap<String, String>,

@@ -10,6 +10,7 @@ use schemars::{JsonSchema, Schema};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::export::json::Ladders;
 use crate::export::shown::{against, json, several};
 use crate::{Agreement, Analysis, Cell, Checksum, CombinedRow, Look, Recorded, Run, SummaryRow, sample};
 
@@ -28,6 +29,9 @@ struct Document {
     reference: Option<String>,
     /// One row per scenario, arrangement, contender and meter, in the order of the run.
     summary: Vec<SummaryRow>,
+    /// What a run of ladders came to, in the order of its scenarios, arrangements and contenders.
+    #[serde(default)]
+    ladders: Vec<Ladders>,
     /// What makes the run or tables of it doubtful, each a full sentence.
     warnings: Vec<String>,
     /// What was found, each a full sentence.
@@ -77,6 +81,9 @@ struct Named {
     cells: Vec<Cell>,
     /// One row per scenario, arrangement, contender and meter, in the order of the run; ratios are within the run.
     summary: Vec<SummaryRow>,
+    /// What a run of ladders came to.
+    #[serde(default)]
+    ladders: Vec<Ladders>,
     /// What makes the run or tables of it doubtful, each a full sentence.
     warnings: Vec<String>,
     /// What was found, each a full sentence.
@@ -208,6 +215,7 @@ fn what_is_written_holds_against_the_schemas_and_has_nothing_that_they_do_not_te
         assert_eq!((&read.run, &read.cells), (&run, &cells));
         assert_eq!(read.summary, analysis.rows);
         assert_eq!((read.warnings.as_slice(), read.findings.as_slice()), (&*analysis.warnings, &*analysis.findings));
+        assert!(read.ladders.is_empty());
     }
 }
 
@@ -224,6 +232,7 @@ fn several_runs_as_one_document_hold_against_their_schema() {
         let analysis = Analysis::new(&recorded.run, &recorded.cells);
         assert_eq!((found.name, found.run, found.cells), (name, recorded.run.clone(), recorded.cells.clone()));
         assert_eq!((found.summary.as_slice(), found.warnings.as_slice()), (&*analysis.rows, &*analysis.warnings));
+        assert!(found.ladders.is_empty());
         assert_eq!((found.findings.as_slice(), &found.notes), (&*analysis.findings, &recorded.notes));
     }
 }

@@ -51,6 +51,7 @@ pub fn run() -> (Run, Vec<Cell>) {
             releases: Vec::new(),
             exact: false,
             faults: false,
+            ladder: None,
             reference: None,
             serve_arguments: Vec::new(),
             stall_ms: None,

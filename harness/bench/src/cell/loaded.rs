@@ -76,7 +76,7 @@ fn start<'a>(setup: &'a Setup<'a>, served: &mut Served<'_>, scratch: &Path) -> R
     // A meter without a measure has something else to say of every cell.
     let meters = ALL.iter().filter(|meter| {
         let measures = meter.measures;
-        measures.is_empty() || measures.iter().any(|measure| measure.is_taken_in(setup.planned.pass))
+        measures.is_empty() || measures.iter().any(|measure| setup.takes(measure))
     });
     let (over_idle, over_window): (Vec<_>, Vec<_>) = meters.partition(|meter| meter.over_idle);
     let attached = |meters: Vec<&Meter>| meters.into_iter().map(|meter| meter.attach(&subject)).collect();

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use cqldyno_driver_api::{Consistency, Settings, Tls};
 use cqldyno_protocol::{Credentials, Job, Mode, Runtime, Trace, tickets};
-use cqldyno_reports::{Cell, Pass, Role};
+use cqldyno_reports::{Cell, Declaration, Pass, Role};
 use cqldyno_scenarios::{Permutation, Scenario, Workload};
 use cqldyno_script::Time;
 use tempfile::{NamedTempFile, TempPath};
@@ -19,7 +19,7 @@ use super::loaded::Loaded;
 use super::served::Served;
 use super::{CellBench, CellContext, Stage, TURNS_LOG};
 use crate::judge::bad_day::PATIENCE;
-use crate::plan::estimate::{FLOOR_CONCURRENCY, delay};
+use crate::plan::estimate::FLOOR_CONCURRENCY;
 use crate::plan::pass::{Load, Shape};
 use crate::plan::placement::Placement;
 use crate::plan::target::Target;
@@ -124,6 +124,12 @@ impl<'a> Setup<'a> {
         self.scenario.idle.filter(|_| is_read).map(Time::duration)
     }
 
+    /// Whether the cell takes a measure: a step of a ladder has those of the timing pass, too.
+    pub(super) fn takes(&self, measure: &Declaration) -> bool {
+        let times = self.planned.rate.is_some() && measure.is_taken_in(Pass::Timing);
+        times || measure.is_taken_in(self.planned.pass)
+    }
+
     /// Whether statements open sessions of their own.
     pub(super) fn opens_sessions(&self) -> bool {
         opens_sessions(&self.scenario)
@@ -159,7 +165,7 @@ impl<'a> Setup<'a> {
             redaction: self.bench.redaction.clone(),
             ..self.logged(program, what)
         };
-        let deadlines = plan.deadlines.held_back(delay(&plan.serve_arguments).longest());
+        let deadlines = plan.deadlines.held_back(plan.delay(Some(&self.scenario)).longest());
         (launch, Bounds { deadlines, memory_bytes: None, cancel, transcript: None })
     }
 

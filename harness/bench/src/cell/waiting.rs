@@ -479,7 +479,7 @@ impl Setup<'_> {
         let own = self.introduced.contender.own.in_force(self.bench.context.plan, Some(&self.scenario));
         let redact = |text: &str| self.bench.redaction.apply(text);
 
-        let taken = outcome.readings.iter().filter(|reading| reading.measure.is_taken_in(cell.pass));
+        let taken = outcome.readings.iter().filter(|reading| self.takes(&reading.measure));
         cell.measures.extend(taken.map(|reading| (reading.measure.id.to_owned(), measure(reading))));
         let due = ready.connections.unwrap_or(own.connections) as u64 * served.nodes().len().max(1) as u64;
         let used: Vec<_> = utilisation(

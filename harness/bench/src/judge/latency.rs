@@ -91,8 +91,8 @@ impl Latencies {
 }
 
 fn told(histogram: &Histogram<u64>) -> Percentiles {
-    let Latency { p50_us, p99_us, p999_us, max_us, .. } = percentiles(histogram);
-    Percentiles { count: histogram.len(), p50: p50_us, p99: p99_us, p999: p999_us, max: max_us }
+    let Latency { p50_us, p90_us, p99_us, p999_us, max_us } = percentiles(histogram);
+    Percentiles { count: histogram.len(), p50: p50_us, p90: p90_us, p99: p99_us, p999: p999_us, max: max_us }
 }
 
 /// Why a window did not have the rate that was asked for, as a sentence.

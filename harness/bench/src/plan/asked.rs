@@ -38,7 +38,9 @@ pub(crate) fn asked(plan: &Plan, scenario: &Scenario) -> Option<String> {
     let asked = plan.issued_in(1);
     let (count, warmup, concurrency) =
         (limits.count(asked), limits.warmup(plan.warmup), plan.in_flight(scenario) as u64);
-    if scenario.point.is_some() || (count, warmup, concurrency) != (asked, plan.warmup, plan.concurrency) {
+    if plan.ladder.is_none() && scenario.point.is_some()
+        || (count, warmup, concurrency) != (asked, plan.warmup, plan.concurrency)
+    {
         sentences.push(format!(
             "The {} leaves a generation {} statements after {} to warm up, {} in flight.",
             if scenario.point.is_some() { "sweep" } else { "scenario" },
@@ -315,7 +317,7 @@ mod tests {
             serde_json::from_str(&text).unwrap()
         };
         let plan = plan(&["a"], &["writes"]).with(|one| one.concurrency = 4_096);
-        let plan = plan.with_sweep(&[4, 4_096], &[1, 4], &[]).unwrap();
+        let plan = plan.with_sweep(&[4, 4_096], &[1, 4], &[], &[]).unwrap();
         let said = |hello: &Hello, why: fn(&Plan, InForce, &DriverInfo, &Scenario) -> Option<String>| {
             let of = |one| why(&plan, Own::default().in_force(&plan, Some(one)), &hello.driver, one);
             plan.scenarios.iter().map(of).collect::<Vec<_>>()

@@ -137,7 +137,7 @@ impl<'a> Estimate<'a> {
             Shape::Connecting => (cell.count, plan.session()),
         };
         let slower = plan.slower();
-        let delay = delay(&plan.serve_arguments).mean().as_secs_f64();
+        let delay = plan.delay(Some(scenario)).mean().as_secs_f64();
         let idle = scenario.idle.filter(|_| matches!(cell.pass, Pass::Timing | Pass::Syscalls));
         let idle = idle.map_or(0.0, |time| time.duration().as_secs_f64());
         Guess {
@@ -182,14 +182,14 @@ impl Plan {
             _ => scenario.pages(statement) as f64,
         };
         Guess {
-            fixed: mean(&scenario, round_trips) * delay(&self.serve_arguments).mean().as_secs_f64() / in_flight,
+            fixed: mean(&scenario, round_trips) * self.delay(Some(&scenario)).mean().as_secs_f64() / in_flight,
             scaled: mean(&scenario, |statement| work(&scenario, statement)).max(ROUND_TRIP_SECONDS / in_flight),
         }
     }
 
     /// A session up to its first answer.
     fn session(&self) -> Guess {
-        let fixed = SESSION_ROUND_TRIPS * delay(&self.serve_arguments).mean().as_secs_f64();
+        let fixed = SESSION_ROUND_TRIPS * self.delay(None).mean().as_secs_f64();
         Guess { fixed, scaled: CONNECT_SECONDS }
     }
 }

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
 use cqldyno_protocol::Runtime;
-use cqldyno_reports::{Cell, LEAST_BLOCKS, Pass, Role, Run};
+use cqldyno_reports::{Cell, LEAST_BLOCKS, Pass, Role, Run, climbed};
 use cqldyno_scenarios::Operation;
 
 use crate::plan::pass::{Step, kind};
@@ -89,17 +89,23 @@ impl<'a> Schedule<'a> {
         if !available.is_empty() {
             let laps = |numbers: RangeInclusive<u32>| numbers.flat_map(|number| lap(plan, number, Pass::Timing));
             let before = if plan.within_ms.is_some() { plan.blocks.min(1) } else { plan.blocks };
-            blocks.extend(laps(1..=before));
+            // A ladder has no generations.
+            blocks.extend(laps(1..=before).filter(|_| plan.ladder.is_none()));
             for pass in &plan.passes {
                 let again = match pass {
                     Pass::Counting => plan.exact || plan.blocks as usize >= LEAST_BLOCKS,
                     Pass::Allocations => !plan.releases.is_empty(),
                     _ => false,
                 };
-                let most = if again { COUNTING_LAPS } else { 1 };
+                let most = match pass {
+                    // Its response times get intervals over as many processes as CPU time does.
+                    Pass::Latency if plan.rate.is_some() && !plan.is_open() => plan.blocks,
+                    _ if again => COUNTING_LAPS,
+                    _ => 1,
+                };
                 blocks.extend((1..=most).flat_map(|number| lap(plan, number, *pass)));
             }
-            blocks.extend(laps(before + 1..=plan.blocks));
+            blocks.extend(laps(before + 1..=plan.blocks).filter(|_| plan.ladder.is_none()));
         }
         let contenders = available.iter().copied().chain(control).collect();
         let passes = std::iter::once(Pass::Timing).chain(plan.passes.iter().copied());
@@ -152,6 +158,7 @@ impl<'a> Schedule<'a> {
             block: block.number,
             pass: block.pass,
             step,
+            rate: None,
             attempt,
             count,
             rounds: None,
@@ -171,7 +178,10 @@ impl<'a> Schedule<'a> {
             return order.iter().map(in_turns).collect();
         }
         let executes = scenario.statements.iter().all(|statement| statement.operation == Operation::Execute);
-        let steps = self.steps[&block.pass].iter().enumerate().filter(|(_, step)| executes || !step.executes_only);
+        let is_again = block.number > 1 && block.pass == Pass::Latency;
+        let steps = self.steps[&block.pass].iter().enumerate();
+        // Only response times at a rate are taken again.
+        let steps = steps.filter(|(at, step)| (executes || !step.executes_only) && (*at == 0 || !is_again));
         let order = &order;
         steps.flat_map(|(at, step)| order.iter().map(move |who| cell(who, at, limits.count(step.load.count)))).collect()
     }
@@ -205,6 +215,9 @@ impl<'a> Schedule<'a> {
 
     /// Whether `cells` have one of every cell, in whatever attempt, or enough generations and every other cell.
     pub(crate) fn lacks_none(&self, cells: &[Cell], run: &Run) -> bool {
+        if run.plan.ladder.is_some() {
+            return climbed(run, cells).iter().all(|one| one.ladder.next().is_none());
+        }
         let has_enough = has_enough(run, cells);
         let is_wanted = |block: &&Block| block.pass != Pass::Timing || !has_enough;
         let blocks: Vec<Block> = self.blocks.iter().filter(is_wanted).copied().collect();
@@ -256,7 +269,7 @@ fn lap(plan: &Plan, number: u32, pass: Pass) -> Vec<Block> {
 mod tests {
     use super::*;
     use crate::plan::{COUNTING_COUNT, plan};
-    use cqldyno_reports::TurnsInfo;
+    use cqldyno_reports::{LadderInfo, TurnsInfo};
     use std::collections::BTreeSet;
 
     fn six() -> Plan {
@@ -429,6 +442,29 @@ mod tests {
         assert_eq!((last(&plan, true), last(&plan, false)), (1_000_000, 0));
         plan.passes.clear();
         assert!(Schedule::new(&plan, &[0], None, &|_| true).blocks().iter().all(|block| block.pass == Pass::Timing));
+    }
+
+    #[test]
+    fn response_times_at_a_rate_that_was_asked_for_are_taken_in_every_generation() {
+        let of = |rate, blocks| {
+            let plan = plan(&["scylla"], &["writes"]).with(|one| (one.passes, one.rate) = (vec![Pass::Latency], rate));
+            let plan = plan.with_blocks(blocks, 1_000);
+            let schedule = Schedule::new(&plan, &[0], None, &|_| true);
+            let latency: Vec<PlannedCell> =
+                schedule.first_attempts(schedule.blocks()).filter(|cell| cell.pass == Pass::Latency).collect();
+            (latency.iter().filter(|cell| cell.step == 0).count(), latency.len())
+        };
+        assert_eq!((of(Some(500), 8), of(Some(500), 1), of(None, 8)), ((8, 12), (1, 5), (1, 5)));
+    }
+
+    #[test]
+    fn a_ladder_has_no_generations_and_one_step_of_each_contender_to_begin_with() {
+        let ladder = LadderInfo { meter: "response_p99".to_owned(), below_us: 5_000.0, lasts_ms: 3_000 };
+        let plan = plan(&["scylla", "floor"], &["writes"])
+            .with(|one| (one.passes, one.ladder) = (vec![Pass::Latency], Some(ladder)));
+        let schedule = Schedule::new(&plan, &[0, 1], None, &|_| true);
+        let cells: Vec<PlannedCell> = schedule.first_attempts(schedule.blocks()).collect();
+        assert_eq!((cells.len(), cells.iter().all(|cell| cell.pass == Pass::Latency)), (2, true));
     }
 
     #[test]

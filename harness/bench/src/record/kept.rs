@@ -140,6 +140,7 @@ pub fn scenario_info(scenario: &Scenario) -> ScenarioInfo {
             in_flight: point.in_flight,
             connections: point.connections,
             shards: point.shards,
+            delay_ns: point.delay_ns,
             waits: BTreeMap::new(),
         }),
         definition: serde_json::to_value(scenario).ok(),

@@ -18,7 +18,7 @@ use cqldyno_reports::{Cell, CountedRounds, CutShort, LEAST_BLOCKS, Pass, Run, co
 
 use crate::cell::{Executor, RunEnds, Take};
 use crate::plan::estimate::Estimate;
-use crate::plan::schedule::{Block, Schedule};
+use crate::plan::schedule::{Block, Group, Schedule};
 use crate::plan::target::TargetError;
 use crate::plan::turns::{has_enough, wanted};
 use crate::plan::{Plan, PlannedCell};
@@ -60,6 +60,9 @@ impl Course<'_> {
         observer: &mut dyn Observer,
         keep: Keep<'_>,
     ) -> Ended {
+        if let Some(ladder) = &self.plan.ladder {
+            return self.climb(ladder, there, executor, observer, keep);
+        }
         let is_left = |block: &&Block| self.next_attempt(&there, block).is_some();
         let mut left: Vec<Block> = self.schedule.blocks().iter().filter(is_left).copied().collect();
         let (within, clock, lap) = (self.plan.within(), self.clock, self.lap());
@@ -83,17 +86,9 @@ impl Course<'_> {
         let passes_left_out = Vec::new();
         let mut ended = Ended { cells: there, complete: false, cut_short, passes_left_out, trouble: None };
         if !left.is_empty()
-            && let Err(error) = executor.prepare(&mut |sentence| observer.prepares(sentence))
+            && let Err(trouble) = prepare(executor, observer)
         {
-            let is_cancelled = matches!(
-                error,
-                TargetError::Cassandra(CassandraError::Cancelled) | TargetError::Postgres(PostgresError::Cancelled)
-            );
-            let trouble = match error {
-                TargetError::Refused(why) => BenchError::Refused(why),
-                error => error.into(),
-            };
-            return Ended { trouble: (!is_cancelled).then_some(trouble), ..ended };
+            return Ended { trouble, ..ended };
         }
         let mut at = 0;
         let mut looked_ahead = false;
@@ -322,41 +317,53 @@ impl Course<'_> {
                 left: left(limit, at),
                 behind: left(limit, at + 1),
             });
-            let began = self.clock.elapsed();
-            let (mut taken, mut trouble) = (Vec::new(), None);
             let behind = left(limit, at + 1);
-            let observer = std::cell::RefCell::new(&mut *observer);
-            let take: Take<'_> = &mut |cell| {
-                let kept = keep(&cell);
-                if !cell.more {
-                    observer.borrow_mut().cell_ended(&cell, behind);
-                }
-                taken.push(cell);
-                kept.map_err(|error| {
-                    trouble = Some(error.into());
-                    RunEnds::NotKept
-                })
-            };
-            let ran = executor.execute(group, &ended.cells, &mut |stage| observer.borrow_mut().stage(stage), take);
-            ended.cells.extend(taken);
-            match ran {
-                Ok(()) => limit.pace.ended(&group.cells, self.clock.elapsed().saturating_sub(began)),
-                Err(RunEnds::Cancelled) => return false,
-                Err(RunEnds::NotKept) => {
-                    ended.trouble = trouble;
-                    return false;
-                }
-                Err(RunEnds::Gone(why)) => {
-                    ended.trouble = Some(TargetError::Gone(self.plan.target.to_string(), why).into());
-                    return false;
-                }
-                Err(RunEnds::Refused(why)) => {
-                    ended.trouble = Some(BenchError::Refused(why));
-                    return false;
-                }
+            if !self.execute(group, behind, limit, ended, executor, observer, keep) {
+                return false;
             }
         }
         true
+    }
+
+    /// Runs the cells of a group; whether the run goes on. What comes after them takes `behind`.
+    #[expect(clippy::too_many_arguments, reason = "they are what a run consists of")]
+    pub(super) fn execute(
+        &self,
+        group: &Group,
+        behind: Duration,
+        limit: &mut Limit<'_>,
+        ended: &mut Ended,
+        executor: &mut dyn Executor,
+        observer: &mut dyn Observer,
+        keep: &mut dyn FnMut(&Cell) -> Result<(), FolderError>,
+    ) -> bool {
+        let began = self.clock.elapsed();
+        let (mut taken, mut trouble) = (Vec::new(), None);
+        let observer = std::cell::RefCell::new(&mut *observer);
+        let take: Take<'_> = &mut |cell| {
+            let kept = keep(&cell);
+            if !cell.more {
+                observer.borrow_mut().cell_ended(&cell, behind);
+            }
+            taken.push(cell);
+            kept.map_err(|error| {
+                trouble = Some(error.into());
+                RunEnds::NotKept
+            })
+        };
+        let ran = executor.execute(group, &ended.cells, &mut |stage| observer.borrow_mut().stage(stage), take);
+        ended.cells.extend(taken);
+        ended.trouble = match ran {
+            Ok(()) => {
+                limit.pace.ended(&group.cells, self.clock.elapsed().saturating_sub(began));
+                return true;
+            }
+            Err(RunEnds::Cancelled) => None,
+            Err(RunEnds::NotKept) => trouble,
+            Err(RunEnds::Gone(why)) => Some(TargetError::Gone(self.plan.target.to_string(), why).into()),
+            Err(RunEnds::Refused(why)) => Some(BenchError::Refused(why)),
+        };
+        false
     }
 
     /// How many generations and cells `blocks` have.
@@ -390,6 +397,15 @@ impl Course<'_> {
         };
         (!(1..=last).any(is_whole)).then_some(last + 1)
     }
+}
+
+/// Makes ready what all cells share; the trouble if that failed, none if the user ended it.
+pub(super) fn prepare(executor: &mut dyn Executor, observer: &mut dyn Observer) -> Result<(), Option<BenchError>> {
+    executor.prepare(&mut |sentence| observer.prepares(sentence)).map_err(|error| match error {
+        TargetError::Cassandra(CassandraError::Cancelled) | TargetError::Postgres(PostgresError::Cancelled) => None,
+        TargetError::Refused(why) => Some(BenchError::Refused(why)),
+        error => Some(error.into()),
+    })
 }
 
 fn done(cells: &[Cell]) -> usize {

@@ -24,6 +24,7 @@ const EXAMPLES: &str = "\
 Examples:
   cqldyno compare --quick                 all drivers, figures in 30 seconds
   cqldyno compare                         all drivers, with intervals, in 5 minutes
+  cqldyno compare --ladder 'p99<5ms' --delay 0,0.2ms,1ms scylla cdrs-tokio
   cqldyno compare --target 10.0.0.1,10.0.0.2 --user ada --password-file ~/.ada
 
 A contender is NAME[@VERSION][+KEY=VALUE]..., for example scylla@0.3.1,
@@ -76,6 +77,10 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
         }
         None => {
             let mut contenders = if contender.is_empty() { drivers::compared() } else { contender.clone() };
+            if asked.climbs() && contender.is_empty() {
+                // noop holds every rate.
+                contenders.retain(|name| name != "noop");
+            }
             if asked.sweeps() {
                 // Curves are read beside that of floor; noop, which sends nothing, has none.
                 contenders.retain(|name| name != "noop" || !contender.is_empty());
@@ -324,7 +329,7 @@ mod tests {
         let mut run = unusual();
         let reads = run.scenarios[1].clone();
         let numbers = [(1, 1), (64, 1), (1, 2), (64, 2)];
-        run.scenarios = numbers.map(|(in_flight, connections)| at(&reads, in_flight, connections)).into();
+        run.scenarios = numbers.map(|(in_flight, connections)| at(&reads, in_flight, connections, None)).into();
         let plan = parsed(&run);
         let labels: Vec<String> = plan.scenarios.iter().map(|one| one.label()).collect();
         assert_eq!(labels, run.scenarios.iter().map(|one| one.name.clone()).collect::<Vec<_>>());
@@ -335,11 +340,38 @@ mod tests {
         assert!(again.contains(" --shards 2 ") && !again.contains(" --connections "), "{again}");
     }
 
+    #[test]
+    fn a_ladder_runs_steps_of_latency_within_half_an_hour_and_its_command_asks_for_it_again() {
+        let plan = planned_of(&["scylla", "--ladder", "p99.9<2ms", "--delay", "0,0.2ms,1ms"]);
+        let ladder = plan.ladder.clone().unwrap();
+        assert_eq!((ladder.to_string().as_str(), ladder.lasts_ms), ("p99.9<2ms", 3_000));
+        assert_eq!((plan.passes.as_slice(), plan.control, plan.noise_share), (&[Pass::Latency][..], false, None));
+        assert_eq!((plan.within(), plan.is_open()), (Some(Duration::from_secs(1_800)), false));
+        let labels: Vec<String> = plan.scenarios.iter().map(|one| one.label()).collect();
+        assert_eq!(labels, ["0", "0.2ms", "1ms"].map(|delay| format!("mixed, 1024 in flight with delay {delay}")));
+        let mut run = unusual();
+        run.plan.ladder = Some(ladder.clone());
+        let reads = run.scenarios[1].clone();
+        run.scenarios = [0, 200_000].map(|ns| at(&reads, 77, 3, Some(ns))).into();
+        let again = parsed(&run);
+        assert_eq!((again.ladder.clone(), again.passes.as_slice()), (Some(ladder), &[Pass::Latency][..]));
+        assert_eq!(again.scenarios[1].point.unwrap().delay_ns, Some(200_000));
+        assert_eq!(again.within(), Some(Duration::from_millis(90_500)));
+        let one = planned_of(&["scylla", "--ladder", "p50<1ms", "--delay", "1ms", "--scenario", "reads"]);
+        assert_eq!((one.scenarios[0].point, one.serve_arguments.join(" ")), (None, "--delay 1ms".to_owned()));
+    }
+
     /// The scenario at a point of a sweep.
-    fn at(scenario: &ScenarioInfo, in_flight: u64, connections: u64) -> ScenarioInfo {
+    fn at(scenario: &ScenarioInfo, in_flight: u64, connections: u64, delay_ns: Option<u64>) -> ScenarioInfo {
         let of = scenario.name.clone();
         let over = cqldyno_reports::count(connections, "connection");
-        let point = PointInfo { of, in_flight, connections: Some(connections), ..Default::default() };
+        let point = PointInfo {
+            of,
+            in_flight,
+            connections: Some(connections).filter(|_| delay_ns.is_none()),
+            delay_ns,
+            ..Default::default()
+        };
         ScenarioInfo {
             name: format!("reads, {in_flight} in flight over {over}"),
             point: Some(point),

@@ -170,7 +170,7 @@ fn plan(arguments: &Arguments, programs: &Programs, target: Target) -> Result<Pl
     (plan.target, plan.named, plan.noise_share) = (target, true, None);
     (plan.concurrency, plan.warmup) = (in_flight.last().copied().unwrap_or(1), most.div_ceil(WARM_UP));
     plan.passes.clear();
-    let mut plan = plan.with_blocks(1, most).with_sweep(in_flight, &[], &[]).map_err(usage)?;
+    let mut plan = plan.with_blocks(1, most).with_sweep(in_flight, &[], &[], &[]).map_err(usage)?;
     for scenario in &mut plan.scenarios {
         let count = statements(scenario.point.map_or(1, |point| point.in_flight));
         scenario.limits = Limits { count: Some(count), warmup: Some(count.div_ceil(WARM_UP)), ..scenario.limits };

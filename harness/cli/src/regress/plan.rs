@@ -96,6 +96,7 @@ pub fn asked_at(expected: &Expected, axis: Axis) -> Option<u64> {
         Axis::InFlight => expected.at,
         Axis::Connections => expected.connections,
         Axis::Shards => expected.shards,
+        Axis::Delay => None,
     }
 }
 
@@ -119,6 +120,9 @@ pub fn found<'a>(
     let scenarios = unique(all.iter().map(|one| one.kind().to_owned()));
     let scenario = one_of(["scenario", "scenarios", "scenario"], expected.scenario.as_ref(), scenarios)?;
     let mut here: Vec<&ScenarioInfo> = all.iter().filter(|one| one.kind() == scenario).collect();
+    if unique(here.iter().filter_map(|one| at(one, Axis::Delay))).len() > 1 {
+        return Err("the run has several delays, and an expectation names none; give one --delay".to_owned());
+    }
     for (axis, words) in [
         (Axis::Connections, ["number of connections", "numbers of connections", "connections"]),
         (Axis::Shards, ["number of shards", "numbers of shards", "shards"]),

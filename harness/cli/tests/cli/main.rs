@@ -29,6 +29,8 @@ mod history;
 #[cfg(test)]
 mod keyspaces;
 #[cfg(test)]
+mod ladder;
+#[cfg(test)]
 mod listings;
 #[cfg(test)]
 mod nodes;

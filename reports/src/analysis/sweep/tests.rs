@@ -297,6 +297,24 @@ fn connections_and_shards_are_curves_over_each_for_every_number_of_the_other() {
 }
 
 #[test]
+fn several_delays_are_a_curve_over_their_names() {
+    use crate::export::shown::{html, wide};
+    let (mut run, cells) = sharded(&[64], false);
+    for scenario in &mut run.scenarios {
+        let point = scenario.point.as_mut().unwrap();
+        point.delay_ns = point.shards.take().map(|shards| 200_000 * (shards - 1));
+    }
+    let analysis = Analysis::new(&run, &cells);
+    let sweeps = Sweep::all(&analysis);
+    let [sweep] = &sweeps[..] else { panic!("one scenario in one arrangement") };
+    assert_eq!((sweep.axis, sweep.curves[0].points[1].at), (Axis::Delay, 600_000));
+    let text = wide(&run, &cells, 80);
+    assert!(text.contains("writes, by delay") && text.contains(" 0.6ms "), "{text}");
+    let page = html(&run, &cells);
+    assert!(page.contains("writes by delays of answers") && page.contains(">0.6ms<"), "{page}");
+}
+
+#[test]
 fn several_shards_alone_are_a_curve_and_rows_of_the_usual_tables() {
     use crate::export::shown::{at, table, wide};
     let (run, cells) = sharded(&[64], false);

@@ -36,6 +36,15 @@ pub(crate) struct LogLine {
 
 /// Lines with a dot per point on two logarithmic axes; `None` without a point.
 pub(crate) fn on_log_axes(lines: &[LogLine], with_titles: bool) -> Option<Picture> {
+    on_axes(lines, None, with_titles)
+}
+
+/// The same over `names` in place of numbers, evenly apart: a point's number is the place of its name, from 1.
+pub(crate) fn on_axes(lines: &[LogLine], names: Option<&[String]>, with_titles: bool) -> Option<Picture> {
+    let named = |x: f64| match names {
+        None => whole(x),
+        Some(names) => names.get(x as usize - 1).cloned().unwrap_or_default(),
+    };
     let drawn = |(x, y): &(f64, f64)| *x > 0.0 && *y > 0.0 && x.is_finite() && y.is_finite();
     let points: Vec<(f64, f64)> = lines.iter().flat_map(|line| &line.points).copied().filter(drawn).collect();
     let missing = lines.iter().flat_map(|line| line.missing.iter().map(|one| one.0)).filter(|x| *x > 0.0);
@@ -48,19 +57,23 @@ pub(crate) fn on_log_axes(lines: &[LogLine], with_titles: bool) -> Option<Pictur
         return None;
     }
     let (low, high) = (low * 0.7, high * 1.4);
-    let (x, y) = (Scale::log(left * 0.9, right * 1.1), Scale::log(low, high));
+    let x = match names {
+        None => Scale::log(left * 0.9, right * 1.1),
+        Some(names) => Scale::linear(0.8, names.len() as f64 + 0.2),
+    };
+    let y = Scale::log(low, high);
     let mut picture = Picture::new(HEIGHT, LEFT, BOTTOM, x, y, with_titles);
     picture.across(Some(y.powers(100.0)), |y| if y < 1_000.0 { short(y) } else { whole(y) });
     let apart = ((right * 1.1).ln() - (left * 0.9).ln()) * APART / (WIDTH - LEFT - RIGHT);
     let mut at: Vec<f64> = numbers.collect();
     at.sort_by(f64::total_cmp);
-    at.dedup_by(|next, last| next.ln() - last.ln() < apart);
-    picture.below(at.into_iter().map(|x| (x, whole(x))));
+    at.dedup_by(|next, last| if names.is_some() { next == last } else { next.ln() - last.ln() < apart });
+    picture.below(at.into_iter().map(|x| (x, named(x))));
     for line in lines {
         let points: Vec<(f64, f64)> = line.points.iter().copied().filter(drawn).collect();
         picture.line(&points, &line.class, line.width, Some(&line.label));
         for point in points.iter().copied() {
-            let title = format!("{}: {} at {}", line.label, three_digits(point.1), whole(point.0));
+            let title = format!("{}: {} at {}", line.label, three_digits(point.1), named(point.0));
             let radius = if line.large_at == Some(point.0) { 13.0 } else { 3.0 + line.width / 2.0 };
             picture.dot(point, radius, &line.class, Some(&title));
         }
@@ -68,7 +81,7 @@ pub(crate) fn on_log_axes(lines: &[LogLine], with_titles: bool) -> Option<Pictur
             // At the height of the curve's end before it, or of its first point.
             let before = points.iter().rev().find(|point| point.0 < *x).or(points.first());
             if let Some((_, y)) = before {
-                picture.cross((*x, *y), &line.class, &format!("{}: none at {}. {}", line.label, whole(*x), plain(why)));
+                picture.cross((*x, *y), &line.class, &format!("{}: none at {}. {}", line.label, named(*x), plain(why)));
             }
         }
     }

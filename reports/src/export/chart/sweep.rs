@@ -1,8 +1,9 @@
-//! Curves over the number of statements in flight, of connections or of shards.
+//! Curves over the number of statements in flight, of connections or of shards, or over distances.
 
-use super::growth::{LogLine, on_log_axes};
+use super::growth::{LogLine, on_axes};
 use super::view::Faces;
 use super::{Chart, Kind};
+use crate::text::unique;
 use crate::{Axis, Sweep, Swept, SweptFigures};
 
 /// The width of lines that show no knee.
@@ -20,15 +21,23 @@ pub fn sweep(sweep: &Sweep, faces: &Faces, with_titles: bool) -> Vec<Chart> {
         true => " A cross has no figure; a note below says why.",
         false => "",
     };
+    // A distance of 0 has no logarithm.
+    let named = |point: &crate::SweptPoint| sweep.axis.number(point.at);
+    let names = unique(sweep.curves.iter().flat_map(|curve| curve.points.iter().map(named)));
+    let names = (sweep.axis == Axis::Delay).then_some(names.as_slice());
+    let place = |at: u64| match names {
+        None => at as f64,
+        Some(names) => names.iter().position(|name| *name == sweep.axis.number(at)).unwrap_or_default() as f64 + 1.0,
+    };
     let lines = |width: f64, figure: &dyn Fn(&SweptFigures) -> Option<f64>| -> Vec<LogLine> {
         let of = |curve: &Swept| {
-            let place = faces.place(&curve.contender.id);
+            let face = faces.place(&curve.contender.id);
             let missing =
-                curve.points.iter().filter_map(|one| Some((one.at as f64, one.figures.as_ref().err()?.clone())));
+                curve.points.iter().filter_map(|one| Some((place(one.at), one.figures.as_ref().err()?.clone())));
             LogLine {
-                class: faces.classes[place].clone(),
-                label: faces.labels[place].clone(),
-                points: curve.figures().filter_map(|(at, all)| Some((at as f64, figure(&all)?))).collect(),
+                class: faces.classes[face].clone(),
+                label: faces.labels[face].clone(),
+                points: curve.figures().filter_map(|(at, all)| Some((place(at), figure(&all)?))).collect(),
                 missing: missing.filter(|_| width > THIN).collect(),
                 width,
                 large_at: curve.knee().map(|knee| knee as f64).filter(|_| width > THIN && is_in_flight),
@@ -40,7 +49,7 @@ pub fn sweep(sweep: &Sweep, faces: &Faces, with_titles: bool) -> Vec<Chart> {
         let title = format!("{title}, over {over}");
         let ids =
             sweep.curves.iter().filter(|curve| curve.figures().next().is_some()).map(|one| one.contender.id.as_str());
-        match on_log_axes(&lines, with_titles) {
+        match on_axes(&lines, names, with_titles) {
             None => Chart::none(kind, title, "No contender has a figure."),
             Some(picture) => {
                 let picture =

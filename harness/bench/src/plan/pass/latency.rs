@@ -1,7 +1,7 @@
 //! Latency below saturation: at one rate for all contenders, with few statements in flight, and up to a session's first answer.
 
 use cqldyno_reports::measure::THROUGHPUT;
-use cqldyno_reports::{Cell, Pass};
+use cqldyno_reports::{Cell, LOWEST_RATE, Pass};
 
 use super::{Cost, Load, PassKind, Shape, Step};
 use crate::plan::Plan;
@@ -29,6 +29,12 @@ pub(super) const LATENCY: PassKind = PassKind {
 };
 
 fn steps(plan: &Plan) -> Vec<Step> {
+    if let Some(ladder) = &plan.ladder {
+        // Each of its cells has a rate of its own, and as many statements as are due.
+        let step = Step::new("taking latency at a rate", plan, ladder.statements(LOWEST_RATE));
+        let cost = Cost { seconds: ladder.lasts_ms as f64 / 1e3, factor: 1.0 };
+        return vec![Step { load: Load { shape: Shape::AtRate(LOWEST_RATE), ..step.load }, cost, ..step }];
+    }
     let rate = plan.rate.unwrap_or(GUESS);
     let at_rate = Step::new("taking latency at the rate", plan, at_rate(plan, rate));
     let lasts = at_rate.load.count as f64 / rate.max(1) as f64;

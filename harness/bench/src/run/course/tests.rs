@@ -1,5 +1,6 @@
 //! The order of a run: which generations and cells are run, run again and left out.
 
+mod ladder;
 mod until;
 
 use super::*;
@@ -8,7 +9,7 @@ use crate::plan::plan;
 use crate::plan::schedule::Group;
 use crate::plan::topology::Topology;
 use crate::record::sample_run;
-use cqldyno_reports::{Analysis, Measure, RoundCores, TurnsInfo, Unit, measure};
+use cqldyno_reports::{Analysis, Ladder, Measure, RoundCores, TurnsInfo, Unit, measure};
 
 /// A clock that stands still until somebody moves it.
 #[derive(Default)]
@@ -83,6 +84,7 @@ impl Executed<'_> {
         let measures = [(measure::WALL, Measure::value(1.0, Unit::Seconds))];
         let cpu = (self.cpu)(cell.contender, cell.block)
             .map(|cpu| (measure::CPU_PER_STATEMENT, Measure::value(cpu, Unit::Microseconds)));
+        let step = cell.rate.map(|rate| ladder::answered_at(rate, cell)).into_iter().flatten();
         let failed = (cell.contender == self.failing).then(|| "It crashed.".to_owned());
         Cell {
             contender: self.run.contenders[cell.contender].id.clone(),
@@ -93,8 +95,9 @@ impl Executed<'_> {
             more: failed.is_none() && cell.rounds.is_some_and(|(_, last)| round < last),
             pass: cell.pass,
             attempt: cell.attempt,
-            measures: measures.into_iter().chain(cpu).map(|(id, value)| (id.to_owned(), value)).collect(),
+            measures: measures.into_iter().chain(cpu).chain(step).map(|(id, value)| (id.to_owned(), value)).collect(),
             failed,
+            step: cell.rate.map(Ladder::step_name),
             ..Cell::default()
         }
     }
@@ -124,7 +127,9 @@ impl Observer for Heard {
         self.ended += 1;
     }
     fn says(&mut self, sentence: &str) {
-        let is_cut = ["The rest of the pass", "There was time"].iter().any(|words| sentence.starts_with(words));
+        let is_cut = ["The rest of the pass", "There was time", "There was no time"]
+            .iter()
+            .any(|words| sentence.starts_with(words));
         if is_cut { &mut self.cut_short } else { &mut self.too_few }.push(sentence.to_owned());
     }
 }

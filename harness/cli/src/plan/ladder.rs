@@ -1,0 +1,97 @@
+//! What `--ladder` takes, and what makes no sense with it.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use cqldyno_reports::{LOWEST_RATE, LadderInfo, PERCENTILES, least_for};
+
+use crate::count::{DAY, duration};
+use crate::outcome::usage;
+
+/// The time limit of a run of ladders.
+pub const WITHIN: Duration = Duration::from_secs(30 * 60);
+/// The scenario of ladders unless others are named.
+pub const SCENARIO: &str = "mixed";
+/// A bound above this is a slip of the hand.
+const MOST: Duration = Duration::from_secs(60);
+const HOW: &str = "write a percentile, `<` and a time, such as p99<5ms, p50<300us or max<1s";
+
+/// The bound of a ladder: a percentile and the time that it must stay below.
+pub fn bound(text: &str) -> Result<LadderInfo, String> {
+    let (name, time) = text.split_once('<').ok_or_else(|| HOW.to_owned())?;
+    let names = PERCENTILES.map(|(name, ..)| name).join(", ");
+    let known = PERCENTILES.iter().find(|(known, ..)| *known == name.trim());
+    let (_, meter, _) = known.ok_or_else(|| format!("{:?} is none of the percentiles {names}; {HOW}", name.trim()))?;
+    let time = duration(time.trim()).map_err(|_| format!("{:?} is no time; {HOW}", time.trim()))?;
+    if time.is_zero() || time > MOST {
+        return Err(format!("a bound of {time:?} is none; write a time above 0, up to 60s"));
+    }
+    let below_us = time.as_nanos() as f64 / 1e3;
+    Ok(LadderInfo { meter: (*meter).to_owned(), below_us, lasts_ms: 0 })
+}
+
+/// How long a step lasts.
+pub fn lasts(text: &str) -> Result<Duration, String> {
+    let time = duration(text).ok().filter(|time| (Duration::from_millis(100)..=DAY).contains(time));
+    time.ok_or_else(|| "write a time from 100ms on, such as 3s".to_owned())
+}
+
+/// The ladder with steps of that length.
+///
+/// # Errors
+/// When the lowest rate would start too few statements in a step for the percentile.
+pub fn with_steps(bound: &LadderInfo, lasts: Duration) -> Result<LadderInfo> {
+    let lasts_ms = u64::try_from(lasts.as_millis()).unwrap_or(u64::MAX);
+    let ladder = LadderInfo { lasts_ms, ..bound.clone() };
+    let share = PERCENTILES.iter().find(|(_, meter, _)| *meter == ladder.meter).and_then(|(.., share)| *share);
+    let (least, there) = (share.map_or(1, least_for), ladder.statements(LOWEST_RATE));
+    if there < least {
+        return Err(usage(format!(
+            "a step of {lasts:?} starts {there} statements at the lowest rate of a ladder, {LOWEST_RATE} per second, and {} needs {least}; give \
+             --lasts {}ms or more",
+            ladder.percentile(),
+            (least * 1_000).div_ceil(LOWEST_RATE)
+        )));
+    }
+    Ok(ladder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bound_is_a_percentile_and_a_time() {
+        for (text, meter, below_us) in [
+            ("p99<5ms", "response_p99", 5_000.0),
+            ("p99.9 < 2ms", "response_p999", 2_000.0),
+            ("p50<300us", "response_p50", 300.0),
+            ("max<1s", "response_max", 1e6),
+        ] {
+            let found = bound(text).unwrap();
+            assert_eq!((found.meter.as_str(), found.below_us), (meter, below_us), "{text}");
+        }
+        for (text, why) in [
+            ("p99", "write a percentile, `<` and a time, such as p99<5ms"),
+            ("p98<5ms", "\"p98\" is none of the percentiles p50, p90, p99, p99.9, max; write"),
+            ("p99<0", "a bound of 0ns is none; write a time above 0, up to 60s"),
+            ("p99<5", "\"5\" is no time; write a percentile"),
+            ("p99<2min", "a bound of 120s is none"),
+        ] {
+            let error = bound(text).unwrap_err();
+            assert!(error.starts_with(why), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_step_is_long_enough_for_its_percentile() {
+        let step =
+            |text: &str, ms| with_steps(&bound(text).unwrap(), Duration::from_millis(ms)).map(|one| one.lasts_ms);
+        assert_eq!((step("p99<5ms", 200).unwrap(), step("max<5ms", 100).unwrap()), (200, 100));
+        assert_eq!(
+            step("p99.9<5ms", 1_500).unwrap_err().to_string(),
+            "a step of 1.5s starts 750 statements at the lowest rate of a ladder, 500 per second, and p99.9 needs 1000; give --lasts 2000ms or \
+             more"
+        );
+    }
+}

@@ -1,0 +1,40 @@
+//! The highest rate that each contender holds, over distances.
+
+use super::growth::{LogLine, on_axes};
+use super::view::Faces;
+use super::{Chart, Kind};
+use crate::ladder::distance;
+use crate::text::unique;
+use crate::{Climbed, Run};
+
+/// A line per contender over the distances of one scenario in one arrangement.
+pub fn ladder(run: &Run, climbed: &[&Climbed], faces: &Faces, with_titles: bool) -> Chart {
+    let distances = unique(climbed.iter().map(|one| distance(run, one.place.scenario)));
+    let at = |one: &Climbed| {
+        let here = distance(run, one.place.scenario);
+        distances.iter().position(|known| *known == here).unwrap_or_default() as f64 + 1.0
+    };
+    let ids = unique(climbed.iter().map(|one| one.contender.id.as_str()));
+    let line = |id: &&str| {
+        let place = faces.place(id);
+        let mine = || climbed.iter().filter(|one| one.contender.id == *id);
+        LogLine {
+            class: faces.classes[place].clone(),
+            label: faces.labels[place].clone(),
+            points: mine().filter_map(|one| Some((at(one), one.ladder.held()? as f64))).collect(),
+            missing: Vec::new(),
+            width: 4.0,
+            large_at: None,
+        }
+    };
+    let lines: Vec<LogLine> = ids.iter().map(line).collect();
+    let title = "Highest rate held, over the delay of answers".to_owned();
+    match on_axes(&lines, Some(&distances), with_titles) {
+        None => Chart::none(Kind::Throughput, title, "Nobody held a rate."),
+        Some(picture) => {
+            let picture = picture.finished(&format!("{title}. The table above has all figures."));
+            let about = "Statements per second; the axis is logarithmic, and higher is better.";
+            Chart { legend: faces.legend(ids.into_iter()), ..Chart::of(Kind::Throughput, title, about, picture) }
+        }
+    }
+}
