@@ -24,7 +24,6 @@ mod run;
 
 pub use cell::Stage;
 pub use conform::{Check, Conformity, Found, Tried, conform};
-pub use judge::bad_day::PATIENCE;
 pub use plan::arrangement::Arrangement;
 pub use plan::contender::{BUILDER_KEYS, COMMON_KEYS, Contender, common_keys};
 pub use plan::open_files;
@@ -33,7 +32,7 @@ pub use plan::placement::Pin;
 pub use plan::target::{Access, Target, credentials};
 pub use plan::topology::Topology;
 pub use plan::turns::BLOCKS;
-pub use plan::{CONCURRENCY, Deadlines, PAGE_SIZE, Plan};
+pub use plan::{CONCURRENCY, Deadlines, PAGE_SIZE, PATIENCE, Plan};
 pub use process::cancel::Cancel;
 pub use process::failure::CellFailure;
 pub use process::gate;

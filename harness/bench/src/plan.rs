@@ -26,7 +26,6 @@ use cqldyno_reports::{Pass, PlanInfo, Role, count, whole};
 use cqldyno_scenarios::{Operation, Scenario, ScenarioError, Statement, Submit, Workload, WorkloadError};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-use crate::judge::bad_day::PATIENCE;
 use crate::plan::arrangement::Arrangement;
 use crate::plan::contender::{Contender, ContenderError};
 use crate::plan::estimate::{argument, delay};
@@ -227,6 +226,9 @@ pub enum PlanError {
     #[error(transparent)]
     Placement(#[from] PlacementError),
 }
+
+/// How long after its last statement's start a bad day waits for answers.
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Why single statements of the scenario cannot be tracked, as a clause with what to do, if so.
 fn untraceable(scenario: &Scenario, count: u64, rate: u64) -> Option<String> {

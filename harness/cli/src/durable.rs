@@ -78,7 +78,7 @@ pub fn disk(folder: &Path) -> Result<Disk> {
 
 /// All sides as one run without a reference, with what the disk did before each of them; `None` if no side has figures.
 pub fn together(sides: &[Side], disks: &[Disk]) -> Option<(Run, Vec<Cell>)> {
-    let mut found = sides.iter().filter_map(|side| side.found.as_ref().ok());
+    let found = sides.iter().filter_map(|side| side.found.as_ref().ok());
     let mut run = found.clone().next()?.run.clone();
     let (mut contenders, mut cells) = (Vec::new(), Vec::new());
     for scenario in &mut run.scenarios {
@@ -105,9 +105,10 @@ pub fn together(sides: &[Side], disks: &[Disk]) -> Option<(Run, Vec<Cell>)> {
     let last = found.clone().next_back()?;
     (run.ended, run.interrupted) = (last.run.ended, found.clone().any(|one| one.run.interrupted));
     run.environment.more.extend(found.clone().flat_map(|one| one.run.environment.more.clone()));
-    let abouts: Vec<String> = found.by_ref().map(|one| one.run.plan.target.about.clone()).collect();
-    let id = format!("{} servers, one after the other", abouts.len());
-    run.plan.target = TargetInfo { id, about: abouts.join("; "), embedded: false };
+    let names = sides.iter().filter(|side| side.found.is_ok()).map(|side| side.name.clone());
+    let id = format!("{} servers, one after the other", found.clone().count());
+    let about = format!("{id}: {}", list(&names.collect::<Vec<_>>()));
+    run.plan.target = TargetInfo { id, about, embedded: false };
     contenders.push(row(DISK));
     let arrangement = run.plan.arrangements.first().map(|one| one.id.clone()).unwrap_or_default();
     // One line over all numbers in flight: the disk has one thread.

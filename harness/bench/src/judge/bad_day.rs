@@ -1,16 +1,11 @@
 //! What an application saw of a bad day: the worker's account of single statements beside what the server counted and what floor read.
 
-use std::time::Duration;
-
 use cqldyno_driver_api::ErrorKind;
 use cqldyno_meter::BadDay;
 use cqldyno_protocol::{Done, LONGEST_TRACE, Tickets, Traced};
 use cqldyno_scenarios::{Operation, Scenario, Statement, Workload};
 
 use crate::judge::agreement::{Counted, grouped, text};
-
-/// How long after its last statement's start a bad day waits for answers.
-pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The longest window that is traced, in tens of milliseconds.
 const MOST_TENS: usize = (LONGEST_TRACE.as_millis() / 10) as usize;

@@ -351,6 +351,8 @@ mod tests {
         assert_eq!(labels, ["0", "0.2ms", "1ms"].map(|delay| format!("mixed, 1024 in flight with delay {delay}")));
         let mut run = unusual();
         run.plan.ladder = Some(ladder.clone());
+        // The points have the delays.
+        run.plan.serve_arguments.truncate(2);
         let reads = run.scenarios[1].clone();
         run.scenarios = [0, 200_000].map(|ns| at(&reads, 77, 3, Some(ns))).into();
         let again = parsed(&run);

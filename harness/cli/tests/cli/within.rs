@@ -202,7 +202,7 @@ fn what_the_limits_of_a_scenario_drop_is_said_at_the_start_and_the_first_line_ha
     let said = words(&stderr(&output));
     let dropped = "The limits of the scenario connect leave 1,000 statements per generation instead of 100,000.";
     assert!(said.find(dropped).is_some_and(|at| Some(at) < said.find("This takes about")), "{said}");
-    assert!(words(&stdout(&output)).contains("1,000 statements, 64 in flight on multi:2"), "{}", stdout(&output));
+    assert!(words(&stdout(&output)).contains("1k statements, 64 in flight on multi:2"), "{}", stdout(&output));
 }
 
 #[test]
