@@ -26,6 +26,7 @@ use crate::names::drivers::{self, no_driver};
 use crate::names::scenarios;
 use crate::nodes::Nodes;
 use crate::outcome::usage;
+use crate::plan::ladder::AskedRate;
 use crate::plan::releases::{Named, is_all, named};
 
 /// Statements of a turn of `--quick`: three of all drivers and scenarios fit into its time on a busy machine, too.
@@ -55,8 +56,6 @@ const WITHIN: Duration = Duration::from_secs(5 * 60);
 const LONG: Duration = Duration::from_secs(20 * 60);
 /// The time limit of `--quick`.
 const QUICK: Duration = Duration::from_secs(30);
-/// How long a step of a ladder lasts.
-const STEP: Duration = Duration::from_secs(3);
 /// The most generations of a run, against a slip of the hand.
 const MOST_BLOCKS: u32 = 100_000;
 const TOO_MANY: &str = "a run has at most 100000 generations; ask for fewer, or for longer turns with --turn";
@@ -113,17 +112,13 @@ pub struct Asked {
     /// Name what a dearer driver has more of
     #[arg(long, conflicts_with = "quick", help_heading = WHAT)]
     explain: bool,
-    /// Statements per second of the latency pass, for 3 s [default: half of the slowest driver's]
-    #[arg(long, value_name = "N", value_parser = count, help_heading = WHAT, hide_short_help = true)]
-    rate: Option<u64>,
-    /// Highest rate with a percentile of response times below a bound, such as 'p99<5ms'
+    /// Statements per second of the latency pass, for 3 s, or a bound such as 'p99<5ms' [default: half of the slowest driver's]
     ///
-    /// p50, p90, p99, p99.9 or max. Bisects over steps at rates, for each driver. Several --delay make it a curve over distances.
-    #[arg(long, value_name = "PERCENTILE<TIME", value_parser = ladder::bound, help_heading = WHAT)]
-    ladder: Option<LadderInfo>,
-    /// How long a step of --ladder lasts [default: 3s]
-    #[arg(long, value_name = "TIME", value_parser = ladder::lasts, requires = "ladder", help_heading = WHAT, hide_short_help = true)]
-    lasts: Option<Duration>,
+    /// A bound searches the highest rate of each driver that keeps a percentile of response times below it: p50, p90, p99, p99.9 or max.
+    /// Several --delay make it a curve over distances. 'p99<5ms,step=1s' sets how long each step lasts, 3 s by default.
+    #[arg(long, visible_alias = "ladder", value_name = "N|BOUND", value_parser = ladder::rate, help_heading = WHAT)]
+    #[arg(hide_short_help = true)]
+    rate: Option<AskedRate>,
 
     /// About 30 s: figures, no verdicts
     #[arg(long, conflicts_with_all = ["blocks", "publish"], help_heading = SIZE)]
@@ -296,7 +291,7 @@ impl Asked {
         let found = each.iter().map(|text| contender(text, programs)).collect::<Result<_>>()?;
         let named = self.scenario.iter().map(|name| scenarios::find(name)).collect::<Result<Vec<_>>>()?;
         let scenarios: Vec<Scenario> = own.iter().cloned().chain(named.concat()).collect();
-        let mut scenarios = match (scenarios.is_empty(), &self.ladder) {
+        let mut scenarios = match (scenarios.is_empty(), self.ladder()) {
             (false, _) => scenarios,
             (true, None) => cqldyno_scenarios::defaults(),
             (true, Some(_)) => scenarios::find(ladder::SCENARIO)?,
@@ -304,8 +299,7 @@ impl Asked {
         if self.concurrency.is_some() {
             scenarios.iter_mut().for_each(|one| one.limits = one.limits.asked());
         }
-        let ladder =
-            self.ladder.as_ref().map(|bound| ladder::with_steps(bound, self.lasts.unwrap_or(STEP))).transpose()?;
+        let ladder = self.ladder().map(ladder::checked).transpose()?;
         let new = Plan::new(found, self.replicated(self.submitted(scenarios))?);
         let layouts = self.layouts.or((self.publish && is_open).then_some(PUBLISHED_LAYOUTS));
         let info = PlanInfo {
@@ -313,7 +307,7 @@ impl Asked {
             concurrency: most(in_flight),
             warmup: self.warmup,
             passes: self.passes(releases),
-            rate: self.rate,
+            rate: self.fixed_rate(),
             noise_share: self.limits.noise.filter(|_| !exact && ladder.is_none()),
             ladder,
             until: self.until,
@@ -338,7 +332,7 @@ impl Asked {
                 (asked, _) => asked.to_vec(),
             },
             pin: self.pin.clone(),
-            control: !self.quick && !exact && self.ladder.is_none(),
+            control: !self.quick && !exact && self.ladder().is_none(),
             consistency: self.consistency,
             settings: self.settings,
             target: target.clone(),
@@ -402,12 +396,11 @@ impl Asked {
 
     /// Refuses what makes no sense with ladders.
     fn check_ladder(&self, releases: bool) -> Result<()> {
-        if self.ladder.is_none() {
+        if self.ladder().is_none() {
             return Ok(());
         }
         let several = |numbers: &Option<Numbers>| numbers.as_ref().is_some_and(|numbers| numbers.0.len() > 1);
         let sizes = [
-            ("--rate", self.rate.is_some()),
             ("--pass", !self.pass.is_empty()),
             ("--explain", self.explain),
             ("--quick", self.quick),
@@ -443,9 +436,17 @@ impl Asked {
         self.delay.as_ref().map(Delays::ns).unwrap_or_default()
     }
 
+    fn ladder(&self) -> Option<&LadderInfo> {
+        self.rate.as_ref().and_then(AskedRate::bound)
+    }
+
+    fn fixed_rate(&self) -> Option<u64> {
+        self.rate.as_ref().and_then(AskedRate::fixed)
+    }
+
     /// Whether the highest rate of each driver is searched for.
     pub fn climbs(&self) -> bool {
-        self.ladder.is_some()
+        self.ladder().is_some()
     }
 
     /// Refuses a size without statements, and what belongs to time if releases are compared by counts.
@@ -459,7 +460,7 @@ impl Asked {
             ("--quick", self.quick),
             ("--publish", self.publish),
             ("--explain", self.explain),
-            ("--rate", self.rate.is_some()),
+            ("--rate", self.fixed_rate().is_some()),
             ("--layouts", self.layouts.is_some()),
         ];
         let of_time = first(of_time).or(self.of_open());
@@ -529,7 +530,7 @@ impl Asked {
             ("NAME@all, whose chart is over releases", releases),
             ("--publish", self.publish),
             ("--explain", self.explain),
-            ("--rate", self.rate.is_some()),
+            ("--rate", self.fixed_rate().is_some()),
             ("--pass latency", self.pass.iter().any(|name| ["latency", "all"].contains(&name.as_str()))),
             ("--answers cassandra", matches!(self.answers, Some(Writing::Cassandra))),
         ])
@@ -583,7 +584,7 @@ impl Asked {
         let is_asked = |pass: &Pass| match pass {
             // A sweep is long without them.
             Pass::Counting if !self.sweeps() => !names("none"),
-            Pass::Latency if self.rate.is_some() => true,
+            Pass::Latency if self.fixed_rate().is_some() => true,
             pass if (self.publish || releases) && PUBLISHED_PASSES.contains(pass) => true,
             pass if self.explain && EXPLAINING_PASSES.contains(pass) => true,
             pass => names("all") || names(pass.name()),

@@ -62,8 +62,7 @@ fn arguments(run: &Run) -> Vec<String> {
         plan.reference.as_deref().map(paged).filter(|_| run.contenders.len() > 1 && plan.ladder.is_none()),
     )];
     let flags = flags.into_iter().chain(names.into_iter().map(|name| ("scenario", Some(name)))).chain([
-        ("ladder", plan.ladder.as_ref().map(ToString::to_string)),
-        ("lasts", plan.ladder.as_ref().map(|ladder| format!("{}ms", ladder.lasts_ms))),
+        ("ladder", plan.ladder.as_ref().map(|ladder| format!("{ladder},step={}ms", ladder.lasts_ms))),
         ("delay", (!delays.is_empty()).then(|| delays.join(","))),
         ("count", number(count).filter(|_| sized)),
         ("turn", if plan.whole { Some("all".to_owned()) } else { number(turn.filter(|_| sized)) }),

@@ -5,20 +5,56 @@ use std::time::Duration;
 use anyhow::Result;
 use cqldyno_reports::{LOWEST_RATE, LadderInfo, PERCENTILES, least_for};
 
-use crate::count::{DAY, duration};
+use crate::count::{DAY, count, duration};
 use crate::outcome::usage;
 
 /// The time limit of a run of ladders.
 pub const WITHIN: Duration = Duration::from_secs(30 * 60);
+/// How long a step lasts unless it is said.
+const STEP: Duration = Duration::from_secs(3);
 /// The scenario of ladders unless others are named.
 pub const SCENARIO: &str = "mixed";
 /// A bound above this is a slip of the hand.
 const MOST: Duration = Duration::from_secs(60);
 const HOW: &str = "write a percentile, `<` and a time, such as p99<5ms, p50<300us or max<1s";
 
-/// The bound of a ladder: a percentile and the time that it must stay below.
-pub fn bound(text: &str) -> Result<LadderInfo, String> {
-    let (name, time) = text.split_once('<').ok_or_else(|| HOW.to_owned())?;
+/// What `--rate` takes, which is `--ladder`, too.
+#[derive(Clone, Debug)]
+pub enum AskedRate {
+    /// So many statements per second.
+    Fixed(u64),
+    /// The highest rate below a bound.
+    Below(LadderInfo),
+}
+
+impl AskedRate {
+    pub fn fixed(&self) -> Option<u64> {
+        match self {
+            AskedRate::Fixed(rate) => Some(*rate),
+            AskedRate::Below(_) => None,
+        }
+    }
+
+    pub fn bound(&self) -> Option<&LadderInfo> {
+        match self {
+            AskedRate::Fixed(_) => None,
+            AskedRate::Below(ladder) => Some(ladder),
+        }
+    }
+}
+
+/// A number of statements per second, or a bound.
+pub fn rate(text: &str) -> Result<AskedRate, String> {
+    match text.starts_with(|first: char| first.is_ascii_digit()) {
+        true => count(text).map(AskedRate::Fixed),
+        false => bound(text).map(AskedRate::Below),
+    }
+}
+
+/// The bound of a ladder: a percentile and the time that it must stay below, and how long a step lasts.
+fn bound(text: &str) -> Result<LadderInfo, String> {
+    let (bound, step) = text.split_once(',').map_or((text, None), |(bound, step)| (bound, Some(step)));
+    let (name, time) = bound.split_once('<').ok_or_else(|| HOW.to_owned())?;
     let names = PERCENTILES.map(|(name, ..)| name).join(", ");
     let known = PERCENTILES.iter().find(|(known, ..)| *known == name.trim());
     let (_, meter, _) = known.ok_or_else(|| format!("{:?} is none of the percentiles {names}; {HOW}", name.trim()))?;
@@ -26,34 +62,34 @@ pub fn bound(text: &str) -> Result<LadderInfo, String> {
     if time.is_zero() || time > MOST {
         return Err(format!("a bound of {time:?} is none; write a time above 0, up to 60s"));
     }
-    let below_us = time.as_nanos() as f64 / 1e3;
-    Ok(LadderInfo { meter: (*meter).to_owned(), below_us, lasts_ms: 0 })
+    let lasts = step.map_or(Ok(STEP), |step| {
+        let time = step.trim().strip_prefix("step=").and_then(|time| duration(time).ok());
+        let time = time.filter(|time| (Duration::from_millis(100)..=DAY).contains(time));
+        time.ok_or_else(|| {
+            format!("{:?} is no step; write step= and a time from 100ms on, such as step=3s", step.trim())
+        })
+    })?;
+    let lasts_ms = u64::try_from(lasts.as_millis()).unwrap_or(u64::MAX);
+    Ok(LadderInfo { meter: (*meter).to_owned(), below_us: time.as_nanos() as f64 / 1e3, lasts_ms })
 }
 
-/// How long a step lasts.
-pub fn lasts(text: &str) -> Result<Duration, String> {
-    let time = duration(text).ok().filter(|time| (Duration::from_millis(100)..=DAY).contains(time));
-    time.ok_or_else(|| "write a time from 100ms on, such as 3s".to_owned())
-}
-
-/// The ladder with steps of that length.
+/// The ladder, if its steps are long enough.
 ///
 /// # Errors
 /// When the lowest rate would start too few statements in a step for the percentile.
-pub fn with_steps(bound: &LadderInfo, lasts: Duration) -> Result<LadderInfo> {
-    let lasts_ms = u64::try_from(lasts.as_millis()).unwrap_or(u64::MAX);
-    let ladder = LadderInfo { lasts_ms, ..bound.clone() };
+pub fn checked(ladder: &LadderInfo) -> Result<LadderInfo> {
     let share = PERCENTILES.iter().find(|(_, meter, _)| *meter == ladder.meter).and_then(|(.., share)| *share);
     let (least, there) = (share.map_or(1, least_for), ladder.statements(LOWEST_RATE));
     if there < least {
         return Err(usage(format!(
-            "a step of {lasts:?} starts {there} statements at the lowest rate of a ladder, {LOWEST_RATE} per second, and {} needs {least}; give \
-             --lasts {}ms or more",
+            "a step of {:?} starts {there} statements at the lowest rate of a ladder, {LOWEST_RATE} per second, and {} needs {least}; give \
+             step={}ms or more",
+            Duration::from_millis(ladder.lasts_ms),
             ladder.percentile(),
             (least * 1_000).div_ceil(LOWEST_RATE)
         )));
     }
-    Ok(ladder)
+    Ok(ladder.clone())
 }
 
 #[cfg(test)]
@@ -86,11 +122,11 @@ mod tests {
     #[test]
     fn a_step_is_long_enough_for_its_percentile() {
         let step =
-            |text: &str, ms| with_steps(&bound(text).unwrap(), Duration::from_millis(ms)).map(|one| one.lasts_ms);
+            |text: &str, ms: u64| checked(&bound(&format!("{text},step={ms}ms")).unwrap()).map(|one| one.lasts_ms);
         assert_eq!((step("p99<5ms", 200).unwrap(), step("max<5ms", 100).unwrap()), (200, 100));
         assert_eq!(
             step("p99.9<5ms", 1_500).unwrap_err().to_string(),
-            "a step of 1.5s starts 750 statements at the lowest rate of a ladder, 500 per second, and p99.9 needs 1000; give --lasts 2000ms or \
+            "a step of 1.5s starts 750 statements at the lowest rate of a ladder, 500 per second, and p99.9 needs 1000; give step=2000ms or \
              more"
         );
     }

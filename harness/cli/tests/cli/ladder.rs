@@ -13,7 +13,7 @@ fn a_search_ends_at_neighbours_that_hold_and_fail_and_goes_on_after_its_time_was
         assert_eq!(output.status.code(), Some(0), "{}\n{}", stderr(&output), stdout(&output));
         output
     };
-    let asked = ["floor", "scylla", "--ladder", "p50<15ms", "--delay", "0,20ms", "--lasts", "200ms", "--warmup", "100"];
+    let asked = ["floor", "scylla", "--ladder", "p50<15ms,step=200ms", "--delay", "0,20ms", "--warmup", "100"];
     let first = run(&[&asked[..], &["--within", "2s", "--out", "kept", "--format", "json"]].concat());
     let said = words(&stderr(&first));
     assert!(said.contains("There was no time for another step within 2 s"), "{said}");
@@ -51,7 +51,7 @@ fn a_search_ends_at_neighbours_that_hold_and_fail_and_goes_on_after_its_time_was
     let kept = std::fs::read_to_string(folder.path().join("kept/run.json")).unwrap();
     let kept: Value = serde_json::from_str(&kept).unwrap();
     let command = kept["command"].as_str().unwrap();
-    assert!(command.contains(" --ladder 'p50<15ms' --lasts 200ms --delay 0,20000us "), "{command}");
+    assert!(command.contains(" --ladder 'p50<15ms,step=200ms' --delay 0,20000us "), "{command}");
     let table = stdout(&cqldyno(folder.path(), &["report", "kept", "--wide"]).output().unwrap());
     assert!(table.contains("mixed, statements/s with p50 below 15ms: highest held / lowest failed:"), "{table}");
     assert!(table.contains("none / 500") && table.contains("every step"), "{table}");
@@ -62,7 +62,7 @@ fn a_search_ends_at_neighbours_that_hold_and_fail_and_goes_on_after_its_time_was
 #[test]
 fn what_makes_no_sense_with_a_ladder_is_refused() {
     let ladder = |further: &[&str]| words(&refused(&[&["compare", "floor", "--ladder", "p99<5ms"], further].concat()));
-    for flag in [&["--rate", "1k"][..], &["--count", "1k"], &["--quick"], &["--blocks", "8"], &["--pass", "latency"]] {
+    for flag in [&["--count", "1k"][..], &["--quick"], &["--blocks", "8"], &["--pass", "latency"]] {
         let error = ladder(flag);
         let sentence = format!("{} was given together with --ladder, which chooses rates itself", flag[0]);
         assert!(error.contains(&sentence), "{error}");
@@ -76,7 +76,6 @@ fn what_makes_no_sense_with_a_ladder_is_refused() {
             &["--delay", "0,1ms", "--target", "127.0.0.1"],
             "several times of --delay were given with the target 127.0.0.1",
         ),
-        (&["--lasts", "1ms"], "write a time from 100ms on, such as 3s"),
         (&["--scenario", "connect"], "the scenario connect has no ladder: each of its statements opens a session"),
         (&["--scenario", "reads+stream"], "the way of submitting stream of reads+stream keeps none"),
     ] {
@@ -87,6 +86,7 @@ fn what_makes_no_sense_with_a_ladder_is_refused() {
         ("p99", "write a percentile, `<` and a time, such as p99<5ms"),
         ("p98<5ms", "\"p98\" is none of the percentiles p50, p90, p99, p99.9, max"),
         ("p99<0", "write a time above 0, up to 60s"),
+        ("p99<5ms,step=1ms", "write step= and a time from 100ms on, such as step=3s"),
     ] {
         let error = words(&refused(&["compare", "floor", "--ladder", bound]));
         assert!(error.contains(sentence), "{error}");
@@ -98,8 +98,8 @@ fn what_makes_no_sense_with_a_ladder_is_refused() {
     let asked = ["compare", "floor", "--ladder", "p99<5ms", "--scenario", "./day.toml"];
     let error = words(&stderr(&cqldyno(folder.path(), &asked).output().unwrap()));
     assert!(error.contains("has no ladder: its script disturbs statements on purpose"), "{error}");
-    let error = words(&refused(&["compare", "floor", "--lasts", "3s"]));
-    assert!(error.contains("--ladder"), "{error}");
+    let error = words(&refused(&["compare", "floor", "--ladder", "p99<5ms", "--rate", "1k"]));
+    assert!(error.contains("--rate was given more than once; give it once"), "{error}");
     let error = words(&refused(&["compare", "floor", "--delay", "0,1ms", "--publish"]));
     assert!(error.contains("several times of --delay were given together with --publish"), "{error}");
 }
