@@ -205,14 +205,14 @@ pub enum PlanError {
     OtherProtocol(String, Target, &'static str),
     /// A scenario that has no counterpart in SQL, and its statement.
     #[error(
-        "the scenario {0} was asked for on PostgreSQL, and its statement {1} is no INSERT or SELECT that is executed; leave --target \
-         postgres out, or name a scenario such as writes"
+        "PostgreSQL cannot run the scenario {0}: its statement {1} is not a prepared INSERT or SELECT; leave --target postgres out, or name \
+         a scenario such as writes"
     )]
     NotInSql(String, String),
     /// What was asked for in flight, with the number of contenders.
     #[error(
-        "--concurrency {0} was asked for with {1} contenders on PostgreSQL, where each statement in flight has a connection of its own, and \
-         at most {2} are possible together; ask for fewer"
+        "PostgreSQL takes at most {2} connections, and each statement in flight has a connection of its own; lower --concurrency from {0} \
+         ({1} x {0} were asked for)"
     )]
     Backends(usize, usize, usize),
     /// A contender that encrypts, and a target that is reached without TLS.
@@ -495,7 +495,8 @@ impl Plan {
             Target::Embedded => {}
             _ => {
                 return Err(format!(
-                    "only the embedded cluster plays scripts; leave --target {} out, or [[script]] in the scenario",
+                    "`compare` plays scripts on the embedded cluster only; leave --target {} out, or [[script]] in the scenario, or run \
+                     `cqldyno faults --target cassandra`",
                     self.target
                 ));
             }
@@ -680,9 +681,9 @@ mod tests {
         );
         assert!(asked("postgres", "writes", "embedded", 8).unwrap_err().ends_with("; add --target postgres"));
         let error = asked("postgres", "batch", "postgres", 8).unwrap_err();
-        assert!(error.starts_with("the scenario batch was asked for on PostgreSQL, and its statement"), "{error}");
+        assert!(error.starts_with("PostgreSQL cannot run the scenario batch: its statement"), "{error}");
         let error = asked("postgres", "writes", "postgres", 1_001).unwrap_err();
-        assert!(error.contains("--concurrency 1001 was asked for with 1 contenders on PostgreSQL"), "{error}");
+        assert!(error.contains("lower --concurrency from 1001 (1 x 1001 were asked for)"), "{error}");
     }
 
     #[test]

@@ -212,8 +212,9 @@ impl Cluster {
         let Live { state, children, play } = &mut *live;
         let Some(play) = play else { return Ok(()) };
         while let Some((deed, number)) = play.next() {
-            self.act(state, children, (deed, number), gate)?;
-            play.note(deed, number);
+            if self.act(state, children, (deed, number), gate)? {
+                play.note(deed, number);
+            }
         }
         let started = play.away.iter().filter(|(_, deed)| **deed == Deed::Start).map(|(number, _)| *number);
         let listens = |number: &usize| TcpStream::connect_timeout(&self.addresses[*number], LISTENS_WITHIN).is_ok();
@@ -222,28 +223,34 @@ impl Cluster {
         Ok(())
     }
 
+    /// Does something to a node, if it is in the state for it; whether that is so.
     fn act(
         &self,
         state: &mut State,
         children: &mut [Child],
         (deed, number): (Deed, usize),
         gate: Gate<'_>,
-    ) -> Result<()> {
-        let (Some(node), Some(child)) = (state.nodes.get_mut(number), children.get_mut(number)) else { return Ok(()) };
+    ) -> Result<bool> {
+        let (Some(node), Some(child)) = (state.nodes.get_mut(number), children.get_mut(number)) else {
+            return Ok(false);
+        };
+        if node.process.is_alive() == (deed == Deed::Start) {
+            return Ok(false);
+        }
         match deed {
-            Deed::Kill => node.process.kill(),
+            Deed::Kill => {
+                node.process.kill();
+                let _ = child.wait();
+            }
             Deed::Freeze => node.process.signal(Signal::SIGSTOP),
             Deed::Thaw => node.process.signal(Signal::SIGCONT),
-            Deed::Start if node.process.is_alive() => {}
             Deed::Start => {
-                let _ = child.wait();
-                let number = u8::try_from(number).unwrap_or(u8::MAX);
-                (*child, _) = self.node(number, &node.log, (!self.kept).then_some(gate))?;
+                (*child, _) = self.node(u8::try_from(number).unwrap_or(u8::MAX), &node.log, Some(gate))?;
                 node.process = Process::of(child.id().cast_signed());
                 state.write(&self.folder)?;
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Ends the script, if one is under way: all nodes go on or are started, and see each other. Says what was done to which node.
@@ -253,14 +260,17 @@ impl Cluster {
     pub fn end_play(&self, gate: Gate<'_>, cancelled: &dyn Fn() -> bool) -> Result<Vec<String>> {
         let mut live = self.live();
         let Live { state, children, play } = &mut *live;
-        let Some(play) = play.take() else { return Ok(Vec::new()) };
-        for (number, deed) in &play.away {
-            let remedy = if *deed == Deed::Freeze { Deed::Thaw } else { Deed::Start };
-            self.act(state, children, (remedy, *number), gate)?;
+        let Some(play) = play else { return Ok(Vec::new()) };
+        for (number, deed) in play.away.clone() {
+            let remedy = if deed == Deed::Freeze { Deed::Thaw } else { Deed::Start };
+            if self.act(state, children, (remedy, number), gate)? {
+                play.note(remedy, number);
+            }
         }
         drop(live);
         self.wait(cancelled)?;
-        Ok(play.told())
+        // As long as the cluster is not whole, the next cell tries again.
+        Ok(self.live().play.take().map(|play| play.told()).unwrap_or_default())
     }
 
     /// Why it no longer answers, as a full sentence: a node that ended otherwise than by a script, with the end of its log.

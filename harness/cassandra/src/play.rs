@@ -66,7 +66,7 @@ impl Play {
     pub fn note(&mut self, deed: Deed, node: usize) {
         match deed {
             Deed::Thaw => drop(self.away.remove(&node)),
-            _ => drop(self.away.insert(node, deed)),
+            Deed::Kill | Deed::Start | Deed::Freeze => drop(self.away.insert(node, deed)),
         }
         let word = match deed {
             Deed::Kill => "was killed",

@@ -8,12 +8,14 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use cqldyno_bench::Target;
-use cqldyno_reports::measure::{STATEMENTS, THROUGHPUT};
+use cqldyno_bench::{Cancel, Target};
+use cqldyno_reports::measure::{STATEMENTS, THROUGHPUT, VERIFIED};
 use cqldyno_reports::{
     Analysis, Axis, Cell, Contender, Field, Latency, Measure, Notes, Part, Pass, Recorded, Role, Run, Sheet, Sweep,
     Swept, SweptFigures, TableRow, TargetInfo, Unit, list, plain, rate, three_digits, whole,
 };
+
+use crate::outcome::usage;
 
 /// The contender that is no server.
 pub const DISK: &str = "disk, one write and fdatasync at a time";
@@ -28,39 +30,46 @@ const FILE: usize = 8 << 20;
 /// How long the disk is measured before each server.
 const LASTS: Duration = Duration::from_secs(3);
 const NONE: &str = "-";
+/// When the answer comes.
+const KINDS: [(Option<bool>, &str); 3] = [
+    (Some(true), "On the disk before the answer"),
+    (Some(false), "Answered before it is on the disk"),
+    (None, "It is not known when a row is on the disk (see commitlog_sync in cassandra.yaml)"),
+];
 
 /// One server under the load.
 pub struct Side {
     /// As it was asked for.
     pub name: String,
-    /// Whether an insert is on the disk before it is answered.
-    pub is_durable: bool,
+    /// As [`is_durable`] says of its target.
+    pub is_durable: Option<bool>,
     /// What was measured, or why nothing was, as a full sentence.
     pub found: Result<Recorded, String>,
 }
 
-/// Whether an insert is on the disk before the target answers it, as far as it is known.
-pub fn is_durable(target: &Target) -> bool {
+/// Whether an insert is on the disk before the target answers it; `None` if that is not known.
+pub fn is_durable(target: &Target) -> Option<bool> {
     match target {
-        Target::Embedded => false,
-        Target::Cassandra(order) => order.commitlog.is_durable(),
-        Target::Postgres(order) => order.synchronous_commit,
-        Target::Addresses { .. } => false,
+        Target::Embedded => Some(false),
+        Target::Cassandra(order) => Some(order.commitlog.is_durable()),
+        Target::Postgres(order) => Some(order.synchronous_commit),
+        Target::Addresses { .. } => None,
     }
 }
 
 /// Latencies of the disk in microseconds, in order, and the time that they took together.
 pub type Disk = (Vec<f64>, Duration);
 
-/// Measures the disk that has this folder.
-pub fn disk(folder: &Path) -> Result<Disk> {
+/// Measures the disk that has this folder, until `cancel` ends it.
+pub fn disk(folder: &Path, cancel: &Cancel) -> Result<Disk> {
+    cqldyno_postgres::on_disk(folder).map_err(usage)?;
     let path = folder.join("disk");
     let measured = || -> std::io::Result<Disk> {
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&path)?;
         file.write_all_at(&vec![0; FILE], 0)?;
         file.sync_all()?;
         let (began, mut latencies, mut at) = (Instant::now(), Vec::new(), 0);
-        while began.elapsed() < LASTS {
+        while began.elapsed() < LASTS && !cancel.is_cancelled() {
             let before = Instant::now();
             file.write_all_at(&[b'x'; RECORD], at as u64)?;
             file.sync_data()?;
@@ -104,25 +113,32 @@ pub fn together(sides: &[Side], disks: &[Disk]) -> Option<(Run, Vec<Cell>)> {
     }
     let last = found.clone().next_back()?;
     (run.ended, run.interrupted) = (last.run.ended, found.clone().any(|one| one.run.interrupted));
-    run.environment.more.extend(found.clone().flat_map(|one| one.run.environment.more.clone()));
+    for side in sides {
+        let more = side.found.iter().flat_map(|one| &one.run.environment.more);
+        let own = more.filter(|(key, value)| run.environment.more.get(*key) != Some(value));
+        let own: Vec<_> = own.map(|(key, value)| (format!("{key}, {}", side.name), value.clone())).collect();
+        run.environment.more.extend(own);
+    }
     let names = sides.iter().filter(|side| side.found.is_ok()).map(|side| side.name.clone());
     let id = format!("{} servers, one after the other", found.clone().count());
     let about = format!("{id}: {}", list(&names.collect::<Vec<_>>()));
     run.plan.target = TargetInfo { id, about, embedded: false };
-    contenders.push(row(DISK));
+    // cqldyno itself measured it.
+    let (version, compiler) = (run.cqldyno.clone(), run.environment.compiler.clone());
+    contenders.push(Contender { version, compiler, ..row(DISK) });
     let arrangement = run.plan.arrangements.first().map(|one| one.id.clone()).unwrap_or_default();
     // One line over all numbers in flight: the disk has one thread.
-    let numbers = run.scenarios.iter();
-    let each = numbers.flat_map(|scenario| disks.iter().zip(1..).map(move |(disk, block)| (scenario, disk, block)));
-    for (scenario, (latencies, lasted), block) in each {
+    let mut latencies: Vec<f64> = disks.iter().flat_map(|(latencies, _)| latencies.iter().copied()).collect();
+    latencies.sort_by(f64::total_cmp);
+    let lasted = disks.iter().map(|(_, lasted)| *lasted).sum();
+    for scenario in &run.scenarios {
         cells.push(Cell {
-            block,
             contender: DISK.to_owned(),
             label: DISK.to_owned(),
             scenario: scenario.name.clone(),
             scenario_hash: scenario.hash.clone(),
             arrangement: arrangement.clone(),
-            ..of_disk(latencies, *lasted)
+            ..of_disk(&latencies, lasted)
         });
     }
     (run.plan.reference, run.checksum, run.contenders) = (Some(NO_REFERENCE.to_owned()), None, contenders);
@@ -160,16 +176,19 @@ fn of_disk(latencies: &[f64], lasted: Duration) -> Cell {
         latencies.get(nth - 1).copied().unwrap_or_default()
     };
     let number = latencies.len() as f64;
-    let mut cell = Cell { attempt: 1, round: Some(1), pass: Pass::Timing, ..Cell::default() };
+    let mut cell = Cell { block: 1, attempt: 1, round: Some(1), pass: Pass::Timing, ..Cell::default() };
     cell.measures.insert(THROUGHPUT.to_owned(), Measure::value(number / lasted.as_secs_f64(), Unit::PerSecond));
-    cell.measures.insert(STATEMENTS.to_owned(), Measure::value(number, Unit::Count));
+    // Each fdatasync returned.
+    for meter in [STATEMENTS, VERIFIED] {
+        cell.measures.insert(meter.to_owned(), Measure::value(number, Unit::Count));
+    }
     cell.latency =
         Some(Latency { p50_us: at(0.5), p90_us: at(0.9), p99_us: at(0.99), p999_us: at(0.999), max_us: at(1.0) });
     cell
 }
 
 /// The tables: rows per second and response times, by server and number in flight.
-pub fn tables(analysis: &Analysis, sides: &[Side]) -> Vec<Part> {
+pub fn tables(analysis: &Analysis, sides: &[Side], disks: &[Disk]) -> Vec<Part> {
     let sweeps = Sweep::all(analysis);
     let in_flight: Vec<&Sweep> = sweeps.iter().filter(|one| one.axis == Axis::InFlight).collect();
     let mut notes = Notes::default();
@@ -192,9 +211,12 @@ pub fn tables(analysis: &Analysis, sides: &[Side]) -> Vec<Part> {
             let mut rows = |is_wanted: &dyn Fn(&str) -> bool| -> Vec<TableRow> {
                 sweep.curves.iter().filter(|curve| is_wanted(&curve.contender.id)).map(&mut row).collect()
             };
-            let of =
-                |durable: bool| move |id: &str| sides.iter().any(|one| one.name == id && one.is_durable == durable);
-            let groups = vec![rows(&of(true)), rows(&of(false)), rows(&|id| id == DISK)];
+            let of = |durable: Option<bool>| {
+                move |id: &str| sides.iter().any(|one| one.name == id && one.is_durable == durable)
+            };
+            let mut groups: Vec<_> = KINDS.iter().map(|(durable, _)| rows(&of(*durable))).collect();
+            groups.push(rows(&|id| id == DISK));
+            groups.retain(|rows| !rows.is_empty());
             Sheet::of(title, "in flight", numbers.iter().map(|at| whole(*at as f64)), groups)
         };
         let ms = |us: Option<[f64; 2]>, at: usize| us.map_or(NONE.to_owned(), |both| three_digits(both[at] / 1e3));
@@ -203,19 +225,18 @@ pub fn tables(analysis: &Analysis, sides: &[Side]) -> Vec<Part> {
         parts.push(Part::Sheet(table("Response time, 99th percentile, ms", &|all| ms(all.latency_us, 1))));
     }
     parts.extend((!notes.0.is_empty()).then_some(Part::Notes(notes.0)));
-    let disks = analysis.cells.iter().filter(|cell| cell.contender == DISK).filter_map(|cell| cell.get(THROUGHPUT));
-    let [low, high] = disks.fold([f64::INFINITY, 0.0_f64], |[low, high], one| [low.min(one), high.max(one)]);
+    let rates = disks.iter().map(|(latencies, lasted)| latencies.len() as f64 / lasted.as_secs_f64());
+    let [low, high] = rates.fold([f64::INFINITY, 0.0_f64], |[low, high], one| [low.min(one), high.max(one)]);
     parts.extend(told(sides, [low, high]).into_iter().map(Part::Text));
     parts
 }
 
 /// What each row is, and how the table is read.
 fn told(sides: &[Side], [low, high]: [f64; 2]) -> Vec<String> {
-    let names = |durable: bool| {
+    let names = |durable: Option<bool>| {
         let named = sides.iter().filter(|side| side.is_durable == durable && side.found.is_ok());
         list(&named.map(|side| plain(&side.name)).collect::<Vec<_>>())
     };
-    let [durable, others] = [true, false].map(names);
     let of = |side: &Side| match &side.found {
         Ok(one) => {
             let drivers: Vec<String> = one.run.contenders.iter().map(|one| plain(&one.label)).collect();
@@ -224,8 +245,8 @@ fn told(sides: &[Side], [low, high]: [f64; 2]) -> Vec<String> {
         Err(why) => format!("{} is missing: {}", plain(&side.name), plain(why)),
     };
     let mut said: Vec<String> = sides.iter().map(of).collect();
-    said.extend((!durable.is_empty()).then(|| format!("On the disk before the answer: {durable}.")));
-    said.extend((!others.is_empty()).then(|| format!("Answered before it is on the disk: {others}.")));
+    let kinds = KINDS.iter().map(|(durable, what)| (names(*durable), what)).filter(|(names, _)| !names.is_empty());
+    said.extend(kinds.map(|(names, what)| format!("{what}: {names}.")));
     said.push(format!(
         "The disk row is {RECORD} bytes written in a file that is there, and one fdatasync after each, in one thread, on the file system of \
          the servers' data, right before each server: {} to {} per second. It is no limit: one fdatasync can make the rows of many statements durable.",
@@ -246,13 +267,13 @@ mod tests {
         let (run, cells) = sample::run();
         let recorded = || Ok(Recorded { run: run.clone(), cells: cells.clone(), notes: Vec::new() });
         let absent = Err("No PostgreSQL.".to_owned());
-        let side = |name: &str, found| Side { name: name.to_owned(), is_durable: true, found };
+        let side = |name: &str, found| Side { name: name.to_owned(), is_durable: Some(true), found };
         let sides = [side("a", recorded()), side("b", recorded()), side("c", absent)];
         let disk = || (vec![100.0, 200.0, 300.0, 400.0], Duration::from_secs(2));
         let disks = [disk(), disk()];
         let (all, found) = together(&sides, &disks).unwrap();
         assert!(Analysis::new(&all, &found).reference.is_none());
-        assert_eq!(found.len(), 2 * cells.len() + 2 * run.scenarios.len());
+        assert_eq!(found.len(), 2 * cells.len() + run.scenarios.len());
         assert!(all.contenders.iter().any(|one| one.unavailable.as_deref() == Some("No PostgreSQL.")));
         let of_disk = found.iter().find(|cell| cell.contender == DISK).unwrap();
         assert_eq!(of_disk.get(THROUGHPUT), Some(2.0));
@@ -266,9 +287,12 @@ mod tests {
     #[test]
     fn the_disk_is_measured_and_leaves_no_file() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(!disk(folder.path()).unwrap().0.is_empty());
+        match disk(folder.path(), &Cancel::new()) {
+            Ok((latencies, _)) => assert!(!latencies.is_empty()),
+            Err(error) => assert!(error.to_string().contains("which is in memory"), "{error}"),
+        }
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
-        let error = disk(&folder.path().join("nowhere")).unwrap_err().to_string();
+        let error = disk(&folder.path().join("nowhere"), &Cancel::new()).unwrap_err().to_string();
         assert!(error.starts_with("the disk cannot be measured with the file"), "{error}");
     }
 }

@@ -9,7 +9,7 @@ use crate::outcome::usage;
 /// The ring of the embedded cluster.
 #[derive(clap::Args)]
 pub struct Nodes {
-    /// Embedded nodes, on 127.0.0.1, 127.0.0.2, ... [default: 1]
+    /// Embedded nodes, on 127.0.0.1, 127.0.0.2, ... [default: 1, on bad days 3]
     ///
     /// Options follow: 24,tokens=256,racks=3. `tokens` are those of each node on the Murmur3 ring, up to 256; `racks` are for
     /// NetworkTopologyStrategy.

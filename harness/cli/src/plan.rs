@@ -112,10 +112,11 @@ pub struct Asked {
     /// Name what a dearer driver has more of
     #[arg(long, conflicts_with = "quick", help_heading = WHAT)]
     explain: bool,
-    /// Statements per second of the latency pass, for 3 s, or a bound such as 'p99<5ms' [default: half of the slowest driver's]
+    /// Statements per second of the latency pass, for 3 s [default: half of the slowest driver's]
     ///
-    /// A bound searches the highest rate of each driver that keeps a percentile of response times below it: p50, p90, p99, p99.9 or max.
-    /// Several --delay make it a curve over distances. 'p99<5ms,step=1s' sets how long each step lasts, 3 s by default.
+    /// With a bound instead, such as --ladder 'p99<5ms', each driver's highest rate that keeps a percentile of its response times below a
+    /// time: p50, p90, p99, p99.9 or max. Several --delay make it a curve over distances. 'p99<5ms,step=1s' sets how long each step lasts,
+    /// 3 s by default.
     #[arg(long, visible_alias = "ladder", value_name = "N|BOUND", value_parser = ladder::rate, help_heading = WHAT)]
     #[arg(hide_short_help = true)]
     rate: Option<AskedRate>,
@@ -260,8 +261,8 @@ impl Asked {
         let serve_arguments = self.serve_arguments(conditions.access.tls == Some(AskedTls::Own));
         if let (false, [_, _, ..]) = (target.is_embedded(), away.as_slice()) {
             return Err(usage(format!(
-                "several times of --delay were given with the target {target}, and only the embedded cluster is started for each; leave --delay \
-                 out"
+                "several times of --delay were given with the target {target}, and only the embedded cluster delays answers; leave --delay or \
+                 --target out"
             )));
         }
         if let (false, Some(flag)) = (target.is_embedded(), serve_arguments.first()) {

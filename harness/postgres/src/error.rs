@@ -23,14 +23,14 @@ pub enum PostgresError {
     AsRoot(&'static str),
     /// The folder of the data.
     #[error(
-        "PostgreSQL was asked for with its data in {0}, which is in memory, so nothing would be on a disk; name a folder on a disk with --out"
+        "the server's data would be in {0}, which is in memory, so nothing would be on a disk; name a folder on a disk with --out"
     )]
     InMemory(PathBuf),
     /// What was done, how it ended, and the log.
     #[error("PostgreSQL was started and {0} ({1}); its log is {2}")]
     NotReady(&'static str, String, PathBuf),
     /// A query of ours, and what was said.
-    #[error("PostgreSQL was asked what it committed, and {0}")]
+    #[error("PostgreSQL's commits cannot be read: {0}")]
     NoAnswer(String),
     /// A file or a process of ours, and what the system said.
     #[error("{0} cannot be used: {1}")]

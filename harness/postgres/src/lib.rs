@@ -13,6 +13,6 @@ mod server;
 
 pub use error::PostgresError;
 pub use log::{Committed, Position};
-pub use machine::check;
+pub use machine::{check, on_disk};
 pub use order::{Order, PASSWORD_LENGTH, USER};
 pub use server::{MOST_CONNECTIONS, Server, Start};

@@ -2,6 +2,7 @@
 //!
 //! The statistics views would say the same up to ten seconds later, because each backend keeps its counts to itself while it waits.
 
+use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -10,6 +11,8 @@ use crate::server::Server;
 
 /// How long the log may take to be written without a commit that waits for it; the log writer sleeps 0.2 s at a time.
 const WRITTEN_WITHIN: Duration = Duration::from_secs(10);
+/// Bytes of the longer header of a page of the log.
+const PAGE_HEADER: u32 = 40;
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// A position in the log, as PostgreSQL writes it.
@@ -21,7 +24,7 @@ pub struct Position(String);
 pub struct Committed {
     /// Transactions.
     pub transactions: u64,
-    /// Rows that were inserted in any table.
+    /// Rows that were inserted in any table; a long value is stored as further rows of a table of its own.
     pub rows: u64,
 }
 
@@ -39,8 +42,12 @@ impl Server {
     /// # Errors
     /// When the server does not answer, or the log cannot be read.
     pub fn committed(&self, from: &Position, to: &Position) -> Result<Committed> {
+        if from == to {
+            return Ok(Committed::default());
+        }
         let began = Instant::now();
-        let written = format!("SELECT pg_current_wal_flush_lsn() >= '{}'", to.0);
+        // Behind the last record of a page the next one goes after that page's header, which is not written before it.
+        let written = format!("SELECT pg_wal_lsn_diff('{}', pg_current_wal_flush_lsn()) <= {PAGE_HEADER}", to.0);
         while self.query(&written)? != "t" {
             if began.elapsed() > WRITTEN_WITHIN {
                 return Err(PostgresError::NoAnswer("it had not written its log".to_owned()));
@@ -50,7 +57,7 @@ impl Server {
         let words = self.machine.words("pg_waldump")?;
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).arg("--path").arg(self.data().join("pg_wal")).arg("--stats=record");
-        let output = command.args(["--start", &from.0, "--end", &to.0]).output();
+        let output = command.args(["--start", &from.0, "--end", &to.0]).process_group(0).output();
         let output = output.map_err(|error| no_answer(&error.to_string()))?;
         if !output.status.success() {
             return Err(no_answer(&String::from_utf8_lossy(&output.stderr)));

@@ -12,7 +12,7 @@ use crate::error::{PostgresError, Result};
 
 /// Where Debian has a folder for each major version.
 const INSTALLED: &str = "/usr/lib/postgresql";
-/// What is used of it.
+/// The programs that are run.
 const PROGRAMS: [&str; 4] = ["initdb", "postgres", "psql", "pg_waldump"];
 /// As whom it runs if we are root: the first one that there is.
 const USERS: [&str; 2] = ["postgres", "nobody"];
@@ -21,7 +21,7 @@ const USERS: [&str; 2] = ["postgres", "nobody"];
 #[derive(Clone, Debug)]
 pub(crate) struct Machine {
     folder: Option<PathBuf>,
-    /// Somebody else than we are.
+    /// The user to run them as, if it is not ours.
     pub user: Option<(Uid, Gid)>,
     setpriv: Option<PathBuf>,
 }
@@ -82,7 +82,10 @@ impl Machine {
 }
 
 /// Refuses a folder that no disk has.
-pub(crate) fn on_disk(folder: &Path) -> Result<()> {
+///
+/// # Errors
+/// When it is in memory.
+pub fn on_disk(folder: &Path) -> Result<()> {
     match statfs(folder) {
         Ok(found) if found.filesystem_type() == TMPFS_MAGIC => Err(PostgresError::InMemory(folder.to_path_buf())),
         _ => Ok(()),

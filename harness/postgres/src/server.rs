@@ -59,10 +59,14 @@ impl Server {
     /// # Errors
     /// When something is missing, a step fails, or the user ends it. Nothing is left running then.
     pub fn start(start: Start<'_>) -> Result<Server> {
-        let Start { order, folder, log, gate, says, cancelled } = start;
-        let machine = Machine::here()?;
-        let folder = std::path::absolute(folder).map_err(of(folder))?;
+        let folder = std::path::absolute(start.folder).map_err(of(start.folder))?;
         let _ = fs::remove_dir_all(&folder);
+        Server::begin(start, folder.clone()).inspect_err(|_| drop(fs::remove_dir_all(&folder)))
+    }
+
+    fn begin(start: Start<'_>, folder: PathBuf) -> Result<Server> {
+        let Start { order, log, gate, says, cancelled, .. } = start;
+        let machine = Machine::here()?;
         fs::create_dir_all(&folder).map_err(of(&folder))?;
         on_disk(&folder)?;
         says(&format!("Starting {} ...", order.about()));
@@ -82,11 +86,11 @@ impl Server {
         command.args(&words[1..]).arg("--pgdata").arg(folder.join("data")).arg("--pwfile").arg(&file);
         // A log-in costs little then, and the password is worth nothing after the run.
         command.args(["--username", USER, "--auth=md5", "--encoding=UTF8", "--no-locale"]).current_dir(&folder);
-        command.stdin(Stdio::null()).stdout(quiet()?).stderr(quiet()?);
+        // Ctrl-C is for cqldyno, which ends what it started.
+        command.process_group(0).stdin(Stdio::null()).stdout(quiet()?).stderr(quiet()?);
         let made = command.status().map_err(of(Path::new(&words[0])))?;
         let _ = fs::remove_file(&file);
         if !made.success() {
-            let _ = fs::remove_dir_all(&folder);
             return Err(PostgresError::NotReady("its data could not be made", last_words(log), log.to_path_buf()));
         }
         let address = free_port()?;
@@ -160,7 +164,7 @@ impl Server {
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).args(["-X", "-A", "-t", "-q", "-h", "127.0.0.1", "-U", USER, "-d", "postgres", "-w"]);
         command.args(["-p", &self.address.port().to_string(), "-c", sql]).env("PGPASSWORD", &self.password);
-        command.env("PGCONNECT_TIMEOUT", "10").stdin(Stdio::null()).current_dir(&self.folder);
+        command.env("PGCONNECT_TIMEOUT", "10").process_group(0).stdin(Stdio::null()).current_dir(&self.folder);
         let output = command.output().map_err(|error| said(&error.to_string()))?;
         match output.status.success() {
             true => Ok(String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or_default().to_owned()),

@@ -27,6 +27,8 @@ const HIGHEST: i32 = 10 * PLACES;
 const DECIDE: u32 = 2;
 /// A driver that issues this share of the rate, apart from the time that the last answer may take, issued at the rate.
 const ISSUED: f64 = 0.99;
+/// The wait for the last answer is left out up to this share of the step.
+const LAST_ANSWER: f64 = 0.1;
 /// Ends the name of a step, after its rate.
 const PER_SECOND: &str = "/s";
 
@@ -156,9 +158,9 @@ impl Step {
             [bound.meter.as_str(), "rate_held", CPU_PER_STATEMENT].map(|id| cell.get(id));
         let reason = || cell.measures.get(&bound.meter).and_then(|measure| measure.reason()).unwrap_or(NOT_MEASURED);
         let seconds = cell.get(crate::measure::STATEMENTS).unwrap_or_default() / rate as f64;
-        // The last answer may come after the last start by the bound, or by as much as most do.
+        // The last answer may come after the last start by the bound, or by as much as most do, if that is short beside the step.
         let late_us = cell.get("response_p50").unwrap_or_default().max(bound.below_us);
-        let allowed = seconds + late_us / 1e6;
+        let allowed = seconds + (late_us / 1e6).min(seconds * LAST_ANSWER);
         let is_issued = |held: f64| seconds * 100.0 / held * ISSUED <= allowed;
         let limit = match (cell.failed.as_ref().or(cell.void.as_ref()), rate_held, percentile_us) {
             (Some(why), ..) => Some(Limit::failure(why)),
@@ -275,6 +277,10 @@ pub(crate) fn findings(analysis: &Analysis) -> Vec<String> {
     let drivers: Vec<&Climbed> = all.iter().filter(|one| one.contender.role == Role::Driver).collect();
     let mut findings = Vec::new();
     for (kind, here) in grouped(drivers.iter().map(|one| (one.place.scenario.kind(), *one))) {
+        // One step that held decides nothing yet.
+        if here.iter().any(|one| one.ladder.next().is_some()) {
+            continue;
+        }
         findings.extend(run.plan.ladder.as_ref().and_then(|bound| most(run, bound, kind, &here)));
         let lowest = here.iter().map(|one| one.ladder.held()).collect::<Option<Vec<u64>>>();
         let lowest = lowest.and_then(|all| all.into_iter().min());
@@ -282,27 +288,28 @@ pub(crate) fn findings(analysis: &Analysis) -> Vec<String> {
     }
     let holds_none = |one: &&&Climbed| one.ladder.held().is_none() && one.ladder.next().is_none();
     for one in drivers.iter().filter(holds_none) {
+        let why = one.ladder.steps.last().and_then(|step| step.limit.as_ref()?.why.clone());
         findings.push(format!(
-            "{} holds no rate of {} with a delay of {}, down to {LOWEST_RATE} statements per second.",
+            "{} holds no rate of {} with a delay of {}, down to {LOWEST_RATE} statements per second.{}",
             short(run, one.contender),
             plain(one.place.scenario.kind()),
-            distance(run, one.place.scenario)
+            distance(run, one.place.scenario),
+            why.map(|why| format!(" {why}")).unwrap_or_default()
         ));
     }
     let steps = || all.iter().flat_map(|one| &one.ladder.steps);
     let disturbed = steps().filter(|step| step.disturbed).count();
     let all_steps = count(steps().count() as u64, "step");
     findings.push(match disturbed {
-        0 => format!("None of {all_steps} was disturbed: no other step at the same rate decided otherwise."),
-        some => {
-            format!("{some} of {all_steps} {} disturbed: other steps at the same rate decided otherwise.", was(some))
-        }
+        0 => format!("None of {all_steps} disagreed with another one at the same rate."),
+        some => format!("{some} of {all_steps} disagreed with others at the same rate, so the machine disturbed some."),
     });
     let open = all.iter().filter(|one| one.ladder.next().is_some()).count();
-    let searches = count(all.len() as u64, "search");
     findings.extend((open > 0).then(|| {
-        let searches = searches.replace("searchs", "searches");
-        format!("There was no time to finish {open} of {searches}, so their rates are apart: `cqldyno compare --resume DIR` goes on.")
+        format!(
+            "{open} of {} searches did not finish, so the gap between held and failed is wider there; `cqldyno compare --resume DIR` goes on.",
+            all.len()
+        )
     }));
     let missing = run
         .contenders
@@ -317,8 +324,13 @@ fn most(run: &Run, bound: &LadderInfo, kind: &str, here: &[&Climbed]) -> Option<
     let at = |(away, all): (String, Vec<&Climbed>)| {
         let place = |one: &&Climbed| one.ladder.search.held();
         let best = all.iter().filter_map(place).max()?;
-        let names = all.iter().filter(|one| place(one) >= Some(best - 1)).map(|one| short(run, one.contender));
-        Some(format!("{} {} with delay {away}", list(&names.collect::<Vec<_>>()), rate(rate_at(best) as f64)))
+        let held =
+            |one: &&Climbed| place(one).filter(|held| *held >= best - 1).map(|held| (held, short(run, one.contender)));
+        let mut first: Vec<(i32, String)> = all.iter().filter_map(held).collect();
+        first.sort_by_key(|(held, _)| -held);
+        let names = first.iter().map(|(held, name)| format!("{name} {}", rate(rate_at(*held) as f64)));
+        let close = if first.len() > 1 { " (too close to call)" } else { "" };
+        Some(format!("{}{close} with delay {away}", list(&names.collect::<Vec<_>>())))
     };
     let by_distance = grouped(here.iter().map(|one| (distance(run, one.place.scenario), *one)));
     let all: Vec<String> = by_distance.into_iter().filter_map(at).collect();
@@ -327,33 +339,14 @@ fn most(run: &Run, bound: &LadderInfo, kind: &str, here: &[&Climbed]) -> Option<
     (!all.is_empty()).then(|| format!("Most statements per second of {kind} with {bound}: {}.", all.join("; ")))
 }
 
-fn was(number: usize) -> &'static str {
-    if number == 1 { "was" } else { "were" }
-}
-
-/// The rate that everybody holds, and the command that compares response times there.
+/// The rate that everybody holds, and what compares response times there.
 fn all_hold(run: &Run, kind: &str, here: &[&Climbed], rate: u64) -> String {
-    let plan = &run.plan;
-    let names = unique(here.iter().map(|one| one.contender.id.as_str()));
     let distances = unique(here.iter().map(|one| distance(run, one.place.scenario)));
     let at = if distances.len() > 1 { " at every distance" } else { "" };
-    let who = match names.as_slice() {
-        [only] => format!("{only} holds"),
-        _ => "All drivers hold".to_owned(),
-    };
-    let mut words = vec![format!("--rate {rate} --blocks 8 --scenario {}", plain(kind))];
-    words.extend((distances.len() > 1).then(|| format!("--delay {}", distances.join(","))));
-    words.extend(plan.serve_arguments.iter().map(|word| plain(word)));
-    words.push(format!("-c {}", plan.concurrency));
-    let arrangements: Vec<String> = plan.arrangements.iter().map(|one| plain(&one.id)).collect();
-    words.push(format!("--arrangement {}", arrangements.join(",")));
-    words.extend((plan.settings == "default").then(|| "--settings default".to_owned()));
-    words.extend(names.iter().map(|name| plain(name)));
     format!(
-        "{who} {} statements per second of {}{at}. `cqldyno compare {}` compares response times there.",
+        "All hold {} statements per second of {}{at}. To compare response times there, give --rate {rate} --blocks 8 instead of --ladder.",
         whole(rate as f64),
         plain(kind),
-        words.join(" ")
     )
 }
 

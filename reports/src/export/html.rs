@@ -304,9 +304,13 @@ impl<'a> Page<'a> {
             );
         }
         format!(
-            "cqldyno put {} for Apache Cassandra and ScyllaDB under the same load: {} prepared statements per turn ({}), {}, \
+            "cqldyno put {} under the same load: {} prepared statements per turn ({}), {}, \
              {} of {}, against {target}, on {}.",
-            count(drivers as u64, "client driver"),
+            match self.analysis.reference {
+                // Contenders that are not compared have servers of their own.
+                None if drivers > 1 => "several servers, each through one driver,".to_owned(),
+                _ => format!("{} for Apache Cassandra and ScyllaDB", count(drivers as u64, "client driver")),
+            },
             match self.has_curves() {
                 true => format!("up to {}", whole(plan.statements() as f64)),
                 false => self.run.statements(|number| whole(number as f64)),

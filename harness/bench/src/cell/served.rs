@@ -150,7 +150,7 @@ impl<'a> Served<'a> {
     pub(super) fn play(&mut self, scenario: &Scenario, cancel: &Cancel) -> Result<(), CellFailure> {
         match self {
             Served::Node(server) if !scenario.script.is_empty() => server.play(cancel),
-            Served::Cassandra(cluster, _) => {
+            Served::Cassandra(cluster, _) if !scenario.script.is_empty() => {
                 cluster.play(&scenario.script);
                 Ok(())
             }
@@ -222,10 +222,10 @@ fn ended(told: Result<Vec<String>, CassandraError>) -> Result<Vec<String>, CellF
     })
 }
 
-/// A sentence if PostgreSQL's log has another number of commits or rows than were `inserted`.
+/// A sentence if PostgreSQL's log has another number of commits, or fewer rows, than were `inserted`.
 fn differ(committed: Committed, inserted: u64) -> Option<String> {
     let [transactions, rows] = [committed.transactions, committed.rows];
-    (transactions != inserted || rows != inserted).then(|| {
+    (transactions != inserted || rows < inserted).then(|| {
         format!(
             "PostgreSQL's log has {} commits and {} inserted rows in the window, and the worker says that it issued {} inserts.",
             grouped(transactions),
@@ -276,6 +276,7 @@ mod tests {
         let expected = "PostgreSQL's log has 999 commits and 1,000 inserted rows in the window, and the worker says that it issued 1,000 \
                         inserts.";
         assert_eq!(of(999, 1_000).unwrap(), expected);
-        assert!(of(1_000, 1_001).is_some() && of(0, 0).is_some());
+        assert!(of(1_000, 999).is_some() && of(0, 0).is_some());
+        assert_eq!(of(1_000, 1_001), None, "a row may be logged that another one replaces");
     }
 }

@@ -299,7 +299,7 @@ impl Waiting<'_> {
             open = self.served.edge(pid, cancel)?.open_connections();
         }
         let tail_ns = process_cpu_ns(pid).ok();
-        let held = Held { tail_ns, open, last_ns: process_cpu_ns(pid).ok(), ..Held::default() };
+        let held = Held { tail_ns, open, last_ns: tail_ns, ..Held::default() };
         let Some(span) = idle else { return Ok(held) };
         self.idle_attachments.iter_mut().rev().for_each(|attachment| attachment.at_go());
         let (was, began) = (process_cpu_ns(pid).ok(), Instant::now());

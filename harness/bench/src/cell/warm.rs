@@ -15,6 +15,7 @@ use cqldyno_scenarios::Scenario;
 
 use super::CellBench;
 use super::setup::Setup;
+use crate::judge::redaction::Redaction;
 use crate::plan::pass::{Load, Shape};
 use crate::plan::target::{Target, TargetError};
 use crate::plan::{POSTGRES, Plan, PlannedCell};
@@ -110,6 +111,7 @@ impl CellBench<'_> {
             cancelled: &|| self.context.cancel.is_cancelled(),
         })?;
         self.prepared = Some(server.version().to_owned());
+        self.redaction = Redaction::of(Some(server.password()));
         self.postgres = Some(server);
         Ok(())
     }
@@ -161,7 +163,8 @@ impl CellBench<'_> {
         let (run, schedule) = (self.context.run, self.context.schedule);
         let is_fit = |cell: &PlannedCell| {
             let row = &run.contenders[cell.contender];
-            cell.pass == Pass::Timing && row.role != Role::Noop && row.unavailable.is_none()
+            let is_timed = cell.pass == Pass::Timing || self.context.plan.ladder.is_some();
+            is_timed && row.role != Role::Noop && row.unavailable.is_none()
         };
         let of = |scenario: usize| {
             schedule.first_attempts(schedule.blocks()).find(|cell| cell.scenario == scenario && is_fit(cell))

@@ -282,7 +282,7 @@ impl Counted {
     pub fn plain_void(&self) -> Option<String> {
         self.ciphers.get(&None).map(|plain| {
             let connections = count(self.connections, "connection");
-            format!("Of {connections} that carried the statements {} were not encrypted as was asked.", grouped(*plain))
+            format!("{} of {connections} with statements had no TLS, which was asked for.", grouped(*plain))
         })
     }
 

@@ -128,8 +128,7 @@ impl Target {
         Ok(Target::Addresses { text: text.to_owned(), nodes })
     }
 
-    /// Looks for up to five seconds whether every node of an existing cluster accepts a connection, and for a Cassandra
-    /// or PostgreSQL of ours whether this machine has what it needs.
+    /// Checks that the target can be used: nodes accept connections within five seconds, or this machine has the programs to start it.
     ///
     /// # Errors
     /// When one does not, or something is missing.

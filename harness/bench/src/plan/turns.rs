@@ -38,7 +38,7 @@ const SLOWER: f64 = 2.0;
 const ROW_BYTES: u64 = 32;
 const CONTENDER_BYTES: u64 = 64 << 20;
 /// Why contenders live one after the other on bad days.
-const BAD_DAYS: &str = "On bad days drivers run one after another, each on nodes of its own.";
+const BAD_DAYS: &str = "On bad days drivers run one after another.";
 
 impl Plan {
     /// As many generations as there is time for, with turns of `count` statements, or of as many as a round has time for.

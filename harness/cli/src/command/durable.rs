@@ -18,9 +18,9 @@ use crate::names::drivers;
 use crate::outcome::{Outcome, usage};
 use crate::plan::contender;
 use crate::terminal::{self, look};
-use crate::trial::{carried_out, keep, outcome, show, stamp};
+use crate::trial::{carried_out, keep, outcome, show, stamp, supervised};
 
-/// Who is asked if nobody is named.
+/// The default targets.
 const TARGETS: [&str; 5] = [
     "cassandra,commitlog=batch",
     "cassandra,commitlog=group",
@@ -52,13 +52,13 @@ driver has one connection. Servers are not compared: no verdict across rows.
 Exit codes: 0 done, 1 a server is missing, failed or is void, 2 wrong usage,
 130 Ctrl-C.";
 
-/// Show what an insert costs that is on the disk before it is answered
+/// Measure inserts that wait for the disk
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// Servers, each as `compare --target` takes it [default: all five]
     ///
-    /// cassandra,commitlog=batch, cassandra,commitlog=group, postgres, postgres,synchronous_commit=off, and cassandra.
+    /// Cassandra needs Java 11 or 17; PostgreSQL must be installed. The five: cassandra,commitlog=batch, cassandra,commitlog=group, postgres, postgres,synchronous_commit=off, and cassandra.
     #[arg(value_name = "TARGET")]
     target: Vec<String>,
     /// Driver for targets that speak CQL
@@ -68,7 +68,9 @@ pub struct Arguments {
     /// Statements in flight
     #[arg(short, long, value_name = "N,...", value_parser = numbers, default_value = "1,2,4,...,256", help_heading = SIZE)]
     concurrency: Numbers,
-    /// Statements per slot and number in flight, twenty times as many where no disk is waited for, and 60k together at most
+    /// Statements per slot
+    ///
+    /// 20 times as many if the answer does not wait for the disk. At most 60k for each number in flight.
     #[arg(short = 'n', long, value_name = "N", value_parser = count, default_value = "200", help_heading = SIZE)]
     count: u64,
     /// Folder of the runs and of the chart [default: cqldyno-runs/TIME-durable]
@@ -94,7 +96,14 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let (mut sides, mut disks) = (Vec::new(), Vec::new());
     for (name, plan) in plans {
         // The disk of another minute may be another one.
-        disks.push(disk(&folder)?);
+        let measured = supervised(arguments.quiet, "Ending: what is finished is kept.", |_, cancel| {
+            Ok((disk(&folder, cancel)?, cancel.is_cancelled()))
+        })?;
+        let (measured, is_cancelled) = measured;
+        if is_cancelled {
+            break;
+        }
+        disks.push(measured);
         let found = match carried_out(&plan, &programs, arguments.quiet, None) {
             Err(error) => match error.downcast::<BenchError>()? {
                 BenchError::Ended => return Ok(Outcome::Interrupted),
@@ -133,8 +142,10 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let is_odd = |found: &&String| !found.contains(" level off: ");
     let found = analysis.findings.iter().filter(is_odd).cloned().map(Part::Text);
     let last = Part::Text(format!("page with the chart: {}", page(&finished.folder).display()));
-    let parts =
-        std::iter::once(Part::Title(title.to_owned())).chain(tables(&analysis, &sides)).chain(found).chain([last]);
+    let parts = std::iter::once(Part::Title(title.to_owned()))
+        .chain(tables(&analysis, &sides, &disks))
+        .chain(found)
+        .chain([last]);
     terminal::print_parts(&parts.collect::<Vec<_>>())?;
     Ok(outcome(&analysis, true))
 }
@@ -163,7 +174,7 @@ fn plan(arguments: &Arguments, programs: &Programs, target: Target) -> Result<Pl
     let driver = if matches!(target, Target::Postgres(_)) { POSTGRES } else { &arguments.driver };
     let scenario = builtin(SCENARIO).context("there is no scenario of inserts")?;
     let in_flight = &arguments.concurrency.0;
-    let each = arguments.count.saturating_mul(if is_durable(&target) { 1 } else { QUICKER });
+    let each = arguments.count.saturating_mul(if is_durable(&target) == Some(false) { QUICKER } else { 1 });
     let statements = |number: u64| number.saturating_mul(each).min(MOST);
     let most = in_flight.iter().copied().map(statements).max().unwrap_or(1);
     let mut plan = Plan::new(vec![contender(driver, programs)?], vec![scenario]);

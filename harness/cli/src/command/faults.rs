@@ -34,7 +34,7 @@ const LASTS_ON_CASSANDRA: Duration = Duration::from_secs(30);
 
 const EXAMPLES: &str = "\
 Examples:
-  cqldyno faults                               all drivers, all days: about 6 minutes
+  cqldyno faults                               all drivers, all days: about 7 minutes
   cqldyno faults scylla --day node-stopped     one driver on one day
   cqldyno scenarios node-stopped >mine.toml    a day to start from
   cqldyno faults --day mine.toml --wide        your own, every figure

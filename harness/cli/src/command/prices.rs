@@ -27,7 +27,7 @@ const EXAMPLES: &str = "\
 Examples:
   cqldyno prices scylla
   cqldyno prices cdrs-tokio --scenario reads --arrangement current
-  cqldyno prices scylla --only routing=round-robin --only timeout=30s
+  cqldyno prices scylla --only tls=on --only timeout=30s
   cqldyno prices scylla --scenario rows --only page-size=10 --blocks 16 --count 10k
 
 The first row is the driver as it is compared. Every other row is what one changed

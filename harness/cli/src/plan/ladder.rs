@@ -14,9 +14,11 @@ pub const WITHIN: Duration = Duration::from_secs(30 * 60);
 const STEP: Duration = Duration::from_secs(3);
 /// The scenario of ladders unless others are named.
 pub const SCENARIO: &str = "mixed";
+/// A step lasts so many times its bound at least.
+const LEAST_BOUNDS: f64 = 10.0;
 /// A bound above this is a slip of the hand.
 const MOST: Duration = Duration::from_secs(60);
-const HOW: &str = "write a percentile, `<` and a time, such as p99<5ms, p50<300us or max<1s";
+const HOW: &str = "write a percentile, `<` and a time, such as p99<5ms, p50<300us or max<100ms";
 
 /// What `--rate` takes, which is `--ladder`, too.
 #[derive(Clone, Debug)]
@@ -60,7 +62,7 @@ fn bound(text: &str) -> Result<LadderInfo, String> {
     let (_, meter, _) = known.ok_or_else(|| format!("{:?} is none of the percentiles {names}; {HOW}", name.trim()))?;
     let time = duration(time.trim()).map_err(|_| format!("{:?} is no time; {HOW}", time.trim()))?;
     if time.is_zero() || time > MOST {
-        return Err(format!("a bound of {time:?} is none; write a time above 0, up to 60s"));
+        return Err(format!("the bound is {time:?}; write a time above 0, up to 60s"));
     }
     let lasts = step.map_or(Ok(STEP), |step| {
         let time = step.trim().strip_prefix("step=").and_then(|time| duration(time).ok());
@@ -89,6 +91,16 @@ pub fn checked(ladder: &LadderInfo) -> Result<LadderInfo> {
             (least * 1_000).div_ceil(LOWEST_RATE)
         )));
     }
+    // The wait for the last answer would hide that a driver falls behind.
+    let (lasts_us, least_us) = (ladder.lasts_ms as f64 * 1e3, ladder.below_us * LEAST_BOUNDS);
+    if lasts_us < least_us {
+        return Err(usage(format!(
+            "a step of {:?} is too short for a bound of {}; give step={}ms or more",
+            Duration::from_millis(ladder.lasts_ms),
+            ladder.bound(),
+            (least_us / 1e3).ceil()
+        )));
+    }
     Ok(ladder.clone())
 }
 
@@ -110,9 +122,9 @@ mod tests {
         for (text, why) in [
             ("p99", "write a percentile, `<` and a time, such as p99<5ms"),
             ("p98<5ms", "\"p98\" is none of the percentiles p50, p90, p99, p99.9, max; write"),
-            ("p99<0", "a bound of 0ns is none; write a time above 0, up to 60s"),
+            ("p99<0", "the bound is 0ns; write a time above 0, up to 60s"),
             ("p99<5", "\"5\" is no time; write a percentile"),
-            ("p99<2min", "a bound of 120s is none"),
+            ("p99<2min", "the bound is 120s; write"),
         ] {
             let error = bound(text).unwrap_err();
             assert!(error.starts_with(why), "{text}: {error}");
@@ -124,6 +136,10 @@ mod tests {
         let step =
             |text: &str, ms: u64| checked(&bound(&format!("{text},step={ms}ms")).unwrap()).map(|one| one.lasts_ms);
         assert_eq!((step("p99<5ms", 200).unwrap(), step("max<5ms", 100).unwrap()), (200, 100));
+        assert_eq!(
+            step("max<1s", 3_000).unwrap_err().to_string(),
+            "a step of 3s is too short for a bound of 1s; give step=10000ms or more"
+        );
         assert_eq!(
             step("p99.9<5ms", 1_500).unwrap_err().to_string(),
             "a step of 1.5s starts 750 statements at the lowest rate of a ladder, 500 per second, and p99.9 needs 1000; give step=2000ms or \

@@ -192,7 +192,11 @@ fn a_script_that_cannot_be_played_is_refused_before_anything_runs() {
     let stop = "[[script]]\ndo = \"stop\"\nnode = 2\nafter = 600\n";
     for (script, more, expected) in [
         (stop, &[][..], "names node 2, and the embedded cluster has 1; ask for more with --nodes 2"),
-        (stop, &["--target", "127.0.0.1:1"], "only the embedded cluster plays scripts; leave --target 127.0.0.1:1 out"),
+        (
+            stop,
+            &["--target", "127.0.0.1:1"],
+            "plays scripts on the embedded cluster only; leave --target 127.0.0.1:1 out",
+        ),
         (
             "[[script]]\ndo = \"drop\"\nevery = 6\n",
             &[],

@@ -79,7 +79,7 @@ fn connections_that_were_not_encrypted_as_was_asked_are_told_and_others_by_their
     let mut after = snapshot(10, &[(INSERT, 1, 10), (SELECT, 2, 10), ("SELECT x FROM s", 3, 9)]);
     after.connections[0].cipher = Some("TLS13_AES_256_GCM_SHA384".to_owned());
     let counted = |after: &Snapshot| Counted::between(&Snapshot::default(), after, &mixed());
-    let void = "Of 2 connections that carried the statements 1 were not encrypted as was asked.";
+    let void = "1 of 2 connections with statements had no TLS, which was asked for.";
     assert_eq!(counted(&after).plain_void().as_deref(), Some(void));
     after.connections[1].cipher = after.connections[0].cipher.clone();
     assert_eq!(counted(&after).plain_void(), None, "the third one is the driver's own");
