@@ -101,7 +101,8 @@ impl Check<'_> {
         let (blocks, compares_drivers) = (run.plan.blocks, run.plan.releases.is_empty());
         self.contenders(compares_drivers && is_of_a_plan(&self.run.name));
         let is_control = |one: &Contender| self.analysis.is_control(one) && one.unavailable.is_none();
-        if compares_drivers && blocks >= CONTROL_BLOCKS && !run.contenders.iter().any(is_control) {
+        let takes_turns = run.scenarios.iter().any(|one| one.apart.is_none());
+        if compares_drivers && takes_turns && blocks >= CONTROL_BLOCKS && !run.contenders.iter().any(is_control) {
             let needed = format!("from {CONTROL_BLOCKS} blocks on a published run must have one.");
             self.say(RUN, format!(": it has {blocks} blocks and no control; {needed}"));
         }
@@ -334,6 +335,8 @@ fn of_cell(run: &Run, cell: &Cell, notes: &str) -> Option<String> {
 /// How many statements the plan asks for, within the scenario's limits; `None` if the pass has a count of its own.
 fn asked(run: &Run, cell: &Cell) -> Option<u64> {
     let count = match cell.pass {
+        // Several servers, each with as many as it takes some seconds for.
+        Pass::Timing if run.plan.reference.as_ref().is_some_and(|id| run.contender(id).is_none()) => return None,
         Pass::Timing => run.plan.issued_in(cell.block),
         Pass::Counting => run.plan.counting_count,
         _ => return None,

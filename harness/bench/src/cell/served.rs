@@ -1,6 +1,9 @@
 //! The first stage: who answers the statements of the cell.
 
+use std::fs;
 use std::net::SocketAddr;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use cqldyno_cassandra::{CassandraError, Cluster, Gate};
 use cqldyno_cluster::Snapshot;
@@ -22,6 +25,9 @@ use crate::process::child::Launch;
 use crate::process::failure::CellFailure;
 use crate::process::gate;
 use crate::process::server::Server;
+
+/// Linux keeps the port of a closed connection for a minute.
+const PORTS_WITHIN: Duration = Duration::from_secs(70);
 
 const NOBODY: &str = "This contender sends nothing, so no server took part.";
 const CASSANDRA: &str = "Apache Cassandra does not say what it did for these connections.";
@@ -64,6 +70,13 @@ impl Edge {
 impl<'a> Served<'a> {
     pub(super) fn start(setup: &Setup<'a>, stage: &mut dyn FnMut(Stage)) -> Result<Served<'a>, CellFailure> {
         let context = &setup.bench.context;
+        let begun = Instant::now();
+        while setup.opens_sessions() && are_ports_scarce() && begun.elapsed() < PORTS_WITHIN {
+            if context.cancel.is_cancelled() {
+                return Err(CellFailure::Cancelled);
+            }
+            sleep(Duration::from_millis(100));
+        }
         match &context.plan.target {
             _ if setup.is_noop() => Ok(Served::Nobody),
             Target::Addresses { nodes, .. } => Ok(Served::Cluster(nodes)),
@@ -220,6 +233,18 @@ fn ended(told: Result<Vec<String>, CassandraError>) -> Result<Vec<String>, CellF
         CassandraError::Cancelled => CellFailure::Cancelled,
         other => CellFailure::Server(other.to_string()),
     })
+}
+
+/// Whether closed connections still hold more than a third of the local ports. A driver that chooses its ports finds them busy, and so
+/// does every other after it.
+fn are_ports_scarce() -> bool {
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let numbers = |text: &str| text.split_whitespace().map_while(|number| number.parse().ok()).collect::<Vec<u64>>();
+    let held = read("/proc/net/sockstat").split_once(" tw ").map(|(_, rest)| numbers(rest));
+    match (held.as_deref(), &numbers(&read("/proc/sys/net/ipv4/ip_local_port_range"))[..]) {
+        (Some([held, ..]), [first, last]) => *held > last.saturating_sub(*first) / 3,
+        _ => false,
+    }
 }
 
 /// A sentence if PostgreSQL's log has another number of commits, or fewer rows, than were `inserted`.

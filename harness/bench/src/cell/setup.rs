@@ -33,8 +33,6 @@ const PROGRESS_MS: u64 = 500;
 const MAKERS: usize = 16;
 /// What is loaded shifts by less than this from cell to cell.
 const MOST_SHIFT: u64 = 1_000_000_000;
-/// Addresses of first nodes, of cells that follow each other and open many sessions.
-const ADDRESSES: usize = 254;
 
 pub(super) struct Setup<'a> {
     pub bench: &'a CellBench<'a>,
@@ -47,8 +45,6 @@ pub(super) struct Setup<'a> {
     pub scenario: Scenario,
     pub workload: Workload,
     pub placement: &'a Placement,
-    /// The cell's number among all of the run.
-    number: usize,
     /// What the names of the cell's files begin with.
     pub stem: String,
     /// Where the embedded cluster writes the certificate of its CA, if it encrypts.
@@ -90,16 +86,14 @@ impl<'a> Setup<'a> {
             CellFailure::Machine(format!("a file for the CA of the embedded cluster could not be made: {error}"))
         })?;
         let ca = ca.map(NamedTempFile::into_temp_path);
-        Ok(Setup { bench, introduced, planned, cell, load, scenario, workload, placement, number, stem, ca })
+        Ok(Setup { bench, introduced, planned, cell, load, scenario, workload, placement, stem, ca })
     }
 
     /// What the embedded cluster is started with: as it was asked, and where the certificate of its CA goes.
     pub(super) fn serve_arguments(&self) -> Vec<OsString> {
         let plans = self.bench.context.plan.served(Some(&self.scenario)).into_iter();
         let tls = self.ca.as_ref().map(|ca| [OsStr::new("--tls="), ca.as_os_str()].into_iter().collect());
-        // For a minute a port that led to an address leads nowhere else there, and thousands of sessions use them up.
-        let address = self.opens_sessions().then(|| format!("--address=127.0.{}.1", 1 + self.number % ADDRESSES));
-        plans.filter(|argument| argument != TLS).map(OsString::from).chain(tls).chain(address.map(Into::into)).collect()
+        plans.filter(|argument| argument != TLS).map(OsString::from).chain(tls).collect()
     }
 
     /// What clients take for TLS.
