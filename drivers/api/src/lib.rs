@@ -14,6 +14,7 @@ mod rows;
 pub mod token;
 mod value;
 pub mod varint;
+pub mod wire;
 mod words;
 
 pub use batch::BatchRows;

@@ -153,6 +153,11 @@ impl Rows {
         }
     }
 
+    /// The same for a value that lives as long as the process, of which nothing is copied.
+    pub fn push_static(&mut self, value: Value<'static>) {
+        self.buffer().cells.push(Cell::Plain(value));
+    }
+
     /// Appends a value with elements to the current row; `fill` puts them in, one by one.
     ///
     /// # Errors
@@ -377,6 +382,16 @@ mod tests {
         }
         let Some(Value::Udt(items)) = row.get(SCALARS.len()) else { panic!("{:?}", row.get(SCALARS.len())) };
         assert!(items.iter().map(|item| item.value()).eq(SCALARS));
+    }
+
+    #[test]
+    fn a_text_that_is_not_copied_is_the_same_one() {
+        let mut rows = Rows::new();
+        let text = "kept";
+        rows.push_static(Value::Text(text));
+        rows.end_row();
+        let Some(Value::Text(found)) = rows.get(0).unwrap().get(0) else { panic!("{rows:?}") };
+        assert_eq!((found, found.as_ptr()), (text, text.as_ptr()));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Response bodies: native_protocol_v4.spec sections 4.2 and 9.
 
+use cqldyno_driver_api::wire::{self, Body, ColumnType};
 use cqldyno_driver_api::{DriverError, ErrorKind, Nested, Rows};
 
 use crate::errors::{codec, malformed};
-use crate::values::{self, ColumnType};
 
 pub(crate) const ERROR: u8 = 0x00;
 pub(crate) const READY: u8 = 0x02;
@@ -36,7 +36,7 @@ impl<'a> Answer<'a> {
     fn into_body(self) -> Result<Body<'a>, DriverError> {
         let mut body = Body { rest: self.body };
         if self.flags != 0 {
-            body.skip_announced(self.flags)?;
+            skip_announced(&mut body, self.flags)?;
         }
         if self.opcode == ERROR {
             let code = body.int()?;
@@ -77,13 +77,13 @@ impl<'a> Answer<'a> {
         for _ in 0..body.count()? {
             body.short()?;
         }
-        let markers = body.column_types(flags, count)?;
+        let markers = column_types(&mut body, flags, count)?;
         let (flags, count) = (body.int()?, body.count()?);
         if flags & MORE_PAGES != 0 {
             body.bytes()?;
         }
         let columns = match flags & NO_METADATA {
-            0 => body.column_types(flags, count)?,
+            0 => column_types(&mut body, flags, count)?,
             _ => Box::default(),
         };
         Ok(Prepared { id, markers, columns })
@@ -103,10 +103,10 @@ impl<'a> Answer<'a> {
             _ => body.bytes()?,
         };
         if flags & NO_METADATA == 0 {
-            let sent = body.column_types(flags, count)?;
-            body.rows(&sent, rows)?;
+            let sent = column_types(&mut body, flags, count)?;
+            self::rows(&mut body, &sent, rows)?;
         } else if count == columns.len() {
-            body.rows(columns, rows)?;
+            self::rows(&mut body, columns, rows)?;
         } else {
             return Err(codec(format_args!(
                 "the answer has {count} columns where {} were prepared; was the table altered?",
@@ -126,161 +126,99 @@ pub(crate) struct Prepared {
     pub(crate) columns: Box<[ColumnType]>,
 }
 
-/// A body or a value, read from front to back.
-pub(crate) struct Body<'a> {
-    pub(crate) rest: &'a [u8],
+#[cold]
+fn skip_announced(body: &mut Body<'_>, flags: u8) -> Result<(), DriverError> {
+    if flags & TRACING != 0 {
+        body.take(16)?;
+    }
+    if flags & WARNINGS != 0 {
+        for _ in 0..body.short()? {
+            body.short_bytes()?;
+        }
+    }
+    if flags & CUSTOM_PAYLOAD != 0 {
+        for _ in 0..body.short()? {
+            body.short_bytes()?;
+            body.bytes()?;
+        }
+    }
+    Ok(())
 }
 
-impl<'a> Body<'a> {
-    #[inline]
-    pub(crate) fn take(&mut self, length: usize) -> Result<&'a [u8], DriverError> {
-        let Some((head, rest)) = self.rest.split_at_checked(length) else {
-            return Err(malformed(format_args!("{length} bytes are due where {} are left", self.rest.len())));
-        };
-        self.rest = rest;
-        Ok(head)
+/// The column specifications of a metadata with these flags: section 4.2.5.2.
+fn column_types(body: &mut Body<'_>, flags: i32, count: usize) -> Result<Box<[ColumnType]>, DriverError> {
+    if flags & GLOBAL_TABLE != 0 && count > 0 {
+        body.short_bytes()?;
+        body.short_bytes()?;
     }
-
-    #[inline]
-    fn chunk<const N: usize>(&mut self) -> Result<[u8; N], DriverError> {
-        let Some((head, rest)) = self.rest.split_first_chunk() else {
-            return Err(malformed("it ends within a number"));
-        };
-        self.rest = rest;
-        Ok(*head)
-    }
-
-    #[inline]
-    pub(crate) fn int(&mut self) -> Result<i32, DriverError> {
-        self.chunk().map(i32::from_be_bytes)
-    }
-
-    fn short(&mut self) -> Result<u16, DriverError> {
-        self.chunk().map(u16::from_be_bytes)
-    }
-
-    /// An `[int]` that counts something.
-    #[inline]
-    fn count(&mut self) -> Result<usize, DriverError> {
-        let count = self.int()?;
-        usize::try_from(count).map_err(|_| malformed(format_args!("a count is {count}")))
-    }
-
-    /// `[bytes]`: `None` for a negative length.
-    #[inline]
-    pub(crate) fn bytes(&mut self) -> Result<Option<&'a [u8]>, DriverError> {
-        match usize::try_from(self.int()?) {
-            Ok(length) => self.take(length).map(Some),
-            Err(_) => Ok(None),
+    // No capacity is taken from the wire, where the number is unchecked.
+    let mut types = Vec::new();
+    for _ in 0..count {
+        if flags & GLOBAL_TABLE == 0 {
+            body.short_bytes()?;
+            body.short_bytes()?;
         }
+        body.short_bytes()?;
+        types.push(column_type(body, 0)?);
     }
+    Ok(types.into())
+}
 
-    /// A `[vint]`, as [`crate::values`] writes it (native_protocol_v5.spec section 3).
-    pub(crate) fn vint(&mut self) -> Result<i64, DriverError> {
-        let [first] = self.chunk()?;
-        let more = first.leading_ones();
-        let first = u64::from(first & 0xff_u8.checked_shr(more).unwrap_or(0));
-        let zigzag = self.take(more as usize)?.iter().fold(first, |all, byte| (all << 8) | u64::from(*byte));
-        Ok((zigzag >> 1).cast_signed() ^ -((zigzag & 1).cast_signed()))
+/// An `[option]`, with the types nested in it.
+fn column_type(body: &mut Body<'_>, depth: usize) -> Result<ColumnType, DriverError> {
+    if depth > 32 {
+        return Err(malformed("a type is nested too deeply"));
     }
+    Ok(match body.short()? {
+        0x0000 => ColumnType::from_class(&body.string()?),
+        0x0020 => nested(body, Nested::List, 1, false, depth)?,
+        0x0021 => nested(body, Nested::Map, 2, false, depth)?,
+        0x0022 => nested(body, Nested::Set, 1, false, depth)?,
+        0x0030 => {
+            body.short_bytes()?;
+            body.short_bytes()?;
+            let fields = body.short()?;
+            nested(body, Nested::Udt, fields, true, depth)?
+        }
+        0x0031 => {
+            let fields = body.short()?;
+            nested(body, Nested::Tuple, fields, false, depth)?
+        }
+        id => ColumnType::from_option_id(id),
+    })
+}
 
-    fn short_bytes(&mut self) -> Result<&'a [u8], DriverError> {
-        let length = self.short()?;
-        self.take(usize::from(length))
+/// A type with so many others in it, each behind a name or not.
+fn nested(
+    body: &mut Body<'_>,
+    kind: Nested,
+    count: u16,
+    has_names: bool,
+    depth: usize,
+) -> Result<ColumnType, DriverError> {
+    let mut of = Vec::new();
+    for _ in 0..count {
+        if has_names {
+            body.short_bytes()?;
+        }
+        of.push(column_type(body, depth + 1)?);
     }
+    Ok(ColumnType::Nested(kind, of.into()))
+}
 
-    fn string(&mut self) -> Result<String, DriverError> {
-        self.short_bytes().map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+#[inline]
+fn rows(body: &mut Body<'_>, columns: &[ColumnType], rows: &mut Rows) -> Result<(), DriverError> {
+    let count = body.count()?;
+    if columns.is_empty() && count > 0 {
+        return Err(malformed(format_args!("there are {count} rows without columns")));
     }
-
-    #[cold]
-    fn skip_announced(&mut self, flags: u8) -> Result<(), DriverError> {
-        if flags & TRACING != 0 {
-            self.take(16)?;
+    for _ in 0..count {
+        for column in columns {
+            wire::decode(body.bytes()?, column, rows)?;
         }
-        if flags & WARNINGS != 0 {
-            for _ in 0..self.short()? {
-                self.short_bytes()?;
-            }
-        }
-        if flags & CUSTOM_PAYLOAD != 0 {
-            for _ in 0..self.short()? {
-                self.short_bytes()?;
-                self.bytes()?;
-            }
-        }
-        Ok(())
+        rows.end_row();
     }
-
-    /// The column specifications of a metadata with these flags: section 4.2.5.2.
-    fn column_types(&mut self, flags: i32, count: usize) -> Result<Box<[ColumnType]>, DriverError> {
-        if flags & GLOBAL_TABLE != 0 && count > 0 {
-            self.short_bytes()?;
-            self.short_bytes()?;
-        }
-        // No capacity is taken from the wire, where the number is unchecked.
-        let mut types = Vec::new();
-        for _ in 0..count {
-            if flags & GLOBAL_TABLE == 0 {
-                self.short_bytes()?;
-                self.short_bytes()?;
-            }
-            self.short_bytes()?;
-            types.push(self.column_type(0)?);
-        }
-        Ok(types.into())
-    }
-
-    /// An `[option]`, with the types nested in it.
-    fn column_type(&mut self, depth: usize) -> Result<ColumnType, DriverError> {
-        if depth > 32 {
-            return Err(malformed("a type is nested too deeply"));
-        }
-        Ok(match self.short()? {
-            0x0000 => ColumnType::from_class(&self.string()?),
-            0x0020 => self.nested(Nested::List, 1, false, depth)?,
-            0x0021 => self.nested(Nested::Map, 2, false, depth)?,
-            0x0022 => self.nested(Nested::Set, 1, false, depth)?,
-            0x0030 => {
-                self.short_bytes()?;
-                self.short_bytes()?;
-                let fields = self.short()?;
-                self.nested(Nested::Udt, fields, true, depth)?
-            }
-            0x0031 => {
-                let fields = self.short()?;
-                self.nested(Nested::Tuple, fields, false, depth)?
-            }
-            id => ColumnType::from_option_id(id),
-        })
-    }
-
-    /// A type with so many others in it, each behind a name or not.
-    fn nested(&mut self, kind: Nested, count: u16, has_names: bool, depth: usize) -> Result<ColumnType, DriverError> {
-        let mut of = Vec::new();
-        for _ in 0..count {
-            if has_names {
-                self.short_bytes()?;
-            }
-            of.push(self.column_type(depth + 1)?);
-        }
-        Ok(ColumnType::Nested(kind, of.into()))
-    }
-
-    #[inline]
-    fn rows(&mut self, columns: &[ColumnType], rows: &mut Rows) -> Result<(), DriverError> {
-        let count = self.count()?;
-        if columns.is_empty() && count > 0 {
-            return Err(malformed(format_args!("there are {count} rows without columns")));
-        }
-        for _ in 0..count {
-            for column in columns {
-                values::decode(self.bytes()?, column, rows)?;
-            }
-            rows.end_row();
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -4,17 +4,7 @@ use std::fmt::Display;
 
 use cqldyno_driver_api::{DriverError, ErrorKind};
 
-/// An answer that ended early or is not what the protocol says.
-#[cold]
-pub(crate) fn malformed(what: impl Display) -> DriverError {
-    DriverError::new(ErrorKind::Protocol, format!("the server's answer is malformed: {what}"))
-}
-
-/// A value or a column that cannot be encoded or decoded.
-#[cold]
-pub(crate) fn codec(what: impl Display) -> DriverError {
-    DriverError::new(ErrorKind::Codec, what)
-}
+pub(crate) use cqldyno_driver_api::wire::{codec, malformed};
 
 /// No connection, or one that broke.
 #[cold]

@@ -15,7 +15,6 @@ pub mod parts;
 mod requests;
 mod session;
 mod socket;
-mod values;
 
 use cqldyno_driver_api::{Capability, ConnectOptions, Driver, DriverError, DriverInfo, Setting};
 use cqldyno_worker::lock;

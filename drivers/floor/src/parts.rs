@@ -1,11 +1,11 @@
 //! The codec without a socket, for `benches/criterion`: each function calls what a session calls.
 
+use cqldyno_driver_api::wire::ColumnType;
 use cqldyno_driver_api::{Consistency, DriverError, Rows, Value};
 
 use crate::answers::Answer;
 use crate::errors::malformed;
 use crate::requests::{self, ExecuteTemplate, HEADER};
-use crate::values::ColumnType;
 
 /// The page size that is asked for.
 const PAGE_SIZE: i32 = 5_000;

@@ -1,9 +1,9 @@
 //! Request frames: native_protocol_v4.spec sections 2 and 4.1.
 
+use cqldyno_driver_api::wire::{self, ColumnType};
 use cqldyno_driver_api::{BatchRows, Consistency, Credentials, DriverError, Value};
 
 use crate::errors::codec;
-use crate::values::{self, ColumnType};
 
 /// Length of a frame's header.
 pub(crate) const HEADER: usize = 9;
@@ -80,13 +80,13 @@ pub(crate) fn startup(out: &mut Vec<u8>) -> Result<(), DriverError> {
 /// AUTH_RESPONSE with the token of SASL PLAIN, which Cassandra's PasswordAuthenticator takes: section 4.1.2.
 pub(crate) fn auth_response(credentials: &Credentials, out: &mut Vec<u8>) -> Result<(), DriverError> {
     let token = format!("\0{}\0{}", credentials.user, credentials.password);
-    frame(AUTH_RESPONSE, out, |out| values::bytes(token.as_bytes(), out))
+    frame(AUTH_RESPONSE, out, |out| wire::bytes(token.as_bytes(), out))
 }
 
 /// QUERY without values: section 4.1.4.
 pub(crate) fn query(cql: &str, consistency: Consistency, out: &mut Vec<u8>) -> Result<(), DriverError> {
     frame(QUERY, out, |out| {
-        values::bytes(cql.as_bytes(), out)?;
+        wire::bytes(cql.as_bytes(), out)?;
         out.extend_from_slice(&consistency_code(consistency).to_be_bytes());
         out.push(0);
         Ok(())
@@ -103,15 +103,15 @@ pub(crate) fn query_values(
     out: &mut Vec<u8>,
 ) -> Result<(), DriverError> {
     frame(QUERY, out, |out| {
-        values::bytes(cql.as_bytes(), out)?;
+        wire::bytes(cql.as_bytes(), out)?;
         out.extend_from_slice(&consistency_code(consistency).to_be_bytes());
         let with_state = if paging_state.is_some() { WITH_PAGING_STATE } else { 0 };
         out.push(WITH_VALUES | WITH_PAGE_SIZE | with_state);
         out.extend_from_slice(&short(values.len())?);
         // The markers' types are unknown: the server takes the bytes as its own types.
-        values.iter().try_for_each(|value| values::encode(value, &ColumnType::of(value), out))?;
+        values.iter().try_for_each(|value| wire::encode(value, &ColumnType::of(value), out))?;
         out.extend_from_slice(&page_size.to_be_bytes());
-        paging_state.map_or(Ok(()), |state| values::bytes(state, out))
+        paging_state.map_or(Ok(()), |state| wire::bytes(state, out))
     })
 }
 
@@ -141,7 +141,7 @@ pub(crate) fn batch(
 
 /// PREPARE: section 4.1.5.
 pub(crate) fn prepare(cql: &str, out: &mut Vec<u8>) -> Result<(), DriverError> {
-    frame(PREPARE, out, |out| values::bytes(cql.as_bytes(), out))
+    frame(PREPARE, out, |out| wire::bytes(cql.as_bytes(), out))
 }
 
 fn consistency_code(consistency: Consistency) -> u16 {
@@ -209,14 +209,14 @@ impl ExecuteTemplate {
         let start = out.len();
         out.extend_from_slice(&self.head);
         for (value, wanted) in values.iter().zip(&self.markers) {
-            values::encode(value, wanted, out)?;
+            wire::encode(value, wanted, out)?;
         }
         out.extend_from_slice(&self.tail);
         if let Some(state) = paging_state {
             if let Some(flags) = out.get_mut(start + self.flags_at) {
                 *flags |= WITH_PAGING_STATE;
             }
-            values::bytes(state, out)?;
+            wire::bytes(state, out)?;
         }
         close(out, start)
     }
@@ -226,7 +226,7 @@ impl ExecuteTemplate {
         if values.len() != self.markers.len() {
             return Err(self.wrong_number(values));
         }
-        values.iter().zip(&self.markers).try_for_each(|(value, wanted)| values::encode(value, wanted, out))
+        values.iter().zip(&self.markers).try_for_each(|(value, wanted)| wire::encode(value, wanted, out))
     }
 
     #[cold]

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use cqldyno_driver_api::wire::ColumnType;
 use cqldyno_driver_api::{BatchRows, ConnectOptions, Consistency, DriverError, ErrorKind, Rows, Session, Value};
 use tokio::task::JoinHandle;
 
@@ -14,7 +15,6 @@ use crate::connection::Connection;
 use crate::errors::malformed;
 use crate::requests::{self, ExecuteTemplate};
 use crate::socket::{Login, tend};
-use crate::values::ColumnType;
 
 const DATACENTER: &str = "SELECT data_center FROM system.local";
 const SCHEMA_VERSION: &str = "SELECT schema_version FROM system.local";

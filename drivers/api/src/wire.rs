@@ -1,16 +1,27 @@
-//! Values in and cells out: native_protocol_v4.spec section 6.
+//! Values as CQL version 4 has them on the wire: native_protocol_v4.spec section 6. The client `floor` and tapes use it.
 
-use std::fmt;
+use std::fmt::{self, Display};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::str::FromStr;
 
-use cqldyno_driver_api::{DriverError, Elements, Items, Nested, Rows, Scalar, Value, varint};
+use crate::{DriverError, Elements, ErrorKind, Items, Nested, Rows, Scalar, Value, varint};
 
-use crate::answers::Body;
-use crate::errors::{codec, malformed};
+/// Bytes that ended early or are not what the protocol says.
+#[cold]
+pub fn malformed(what: impl Display) -> DriverError {
+    DriverError::new(ErrorKind::Protocol, format!("what came is malformed: {what}"))
+}
+
+/// A value or a column that cannot be encoded or decoded.
+#[cold]
+pub fn codec(what: impl Display) -> DriverError {
+    DriverError::new(ErrorKind::Codec, what)
+}
 
 /// The type of a marker or a column.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) enum ColumnType {
+pub enum ColumnType {
+    /// One whose values have no elements.
     Scalar(Scalar),
     /// With the types of its elements, of its keys and values, or of its fields; without that of a vector, which has floats.
     Nested(Nested, Box<[ColumnType]>),
@@ -30,7 +41,7 @@ impl fmt::Debug for ColumnType {
 
 impl ColumnType {
     /// The type of a value; a null is of any.
-    pub(crate) fn of(value: &Value<'_>) -> ColumnType {
+    pub fn of(value: &Value<'_>) -> ColumnType {
         let Some((kind, items)) = value.nested() else {
             return value.scalar().map_or(ColumnType::Other(0), ColumnType::Scalar);
         };
@@ -43,12 +54,13 @@ impl ColumnType {
         ColumnType::Nested(kind, items.iter().take(first).map(|item| ColumnType::of(&item.value())).collect())
     }
 
-    pub(crate) fn from_option_id(id: u16) -> ColumnType {
+    /// The type with this option id, unless its values have elements.
+    pub fn from_option_id(id: u16) -> ColumnType {
         Scalar::of_option_id(id).map_or(ColumnType::Other(id), ColumnType::Scalar)
     }
 
     /// The type of a custom class: those that version 4 has no option id for.
-    pub(crate) fn from_class(class: &str) -> ColumnType {
+    pub fn from_class(class: &str) -> ColumnType {
         let class = class.trim_start_matches("org.apache.cassandra.db.marshal.");
         match class.split_once('(') {
             None if class == "DurationType" => ColumnType::Scalar(Scalar::Duration),
@@ -58,9 +70,48 @@ impl ColumnType {
     }
 }
 
+/// As CQL writes a type; a user-defined one is `udt<int, text>`, and the type of what is always null is `null`.
+impl FromStr for ColumnType {
+    type Err = DriverError;
+
+    fn from_str(text: &str) -> Result<ColumnType, DriverError> {
+        let unknown = || codec(format_args!("the type {text:?} is none that scenarios use"));
+        let text = text.trim();
+        let Some((name, of)) = text.split_once('<') else {
+            let scalar = Scalar::ALL.iter().find(|one| one.name() == text).copied();
+            return match text {
+                "ascii" => Ok(ColumnType::Scalar(Scalar::Text)),
+                "null" => Ok(ColumnType::Other(0)),
+                _ => scalar.map(ColumnType::Scalar).ok_or_else(unknown),
+            };
+        };
+        let kind = Nested::ALL.iter().find(|one| one.name() == name).copied().ok_or_else(unknown)?;
+        let of = of.strip_suffix('>').ok_or_else(unknown)?;
+        if kind == Nested::Vector {
+            return Ok(ColumnType::Nested(kind, Box::default()));
+        }
+        let (mut depth, mut start, mut parts) = (0usize, 0, Vec::new());
+        for (at, one) in of.char_indices().chain([(of.len(), ',')]) {
+            match one {
+                '<' => depth += 1,
+                '>' => depth = depth.saturating_sub(1),
+                ',' if depth == 0 => {
+                    parts.push(of.get(start..at).unwrap_or_default().parse()?);
+                    start = at + 1;
+                }
+                _ => {}
+            }
+        }
+        Ok(ColumnType::Nested(kind, parts.into()))
+    }
+}
+
 /// Appends `value` as a `[value]` for a marker of type `wanted`.
+///
+/// # Errors
+/// When it is of another type, or longer than the protocol allows.
 #[inline]
-pub(crate) fn encode(value: &Value<'_>, wanted: &ColumnType, out: &mut Vec<u8>) -> Result<(), DriverError> {
+pub fn encode(value: &Value<'_>, wanted: &ColumnType, out: &mut Vec<u8>) -> Result<(), DriverError> {
     match (*value, wanted) {
         (Value::Bigint(value), ColumnType::Scalar(Scalar::Bigint))
         | (Value::Timestamp(value), ColumnType::Scalar(Scalar::Timestamp)) => {
@@ -172,7 +223,11 @@ fn vint(value: i64, out: &mut Vec<u8>) {
 }
 
 /// Appends a `[bytes]`, or what is written like one: a `[long string]` (native_protocol_v4.spec section 3).
-pub(crate) fn bytes(value: &[u8], out: &mut Vec<u8>) -> Result<(), DriverError> {
+///
+/// # Errors
+/// When it is longer than the protocol allows.
+#[inline]
+pub fn bytes(value: &[u8], out: &mut Vec<u8>) -> Result<(), DriverError> {
     let length = i32::try_from(value.len())
         .map_err(|_| codec("a value or statement is longer than the 2 GiB that the protocol allows"))?;
     out.extend_from_slice(&length.to_be_bytes());
@@ -181,8 +236,11 @@ pub(crate) fn bytes(value: &[u8], out: &mut Vec<u8>) -> Result<(), DriverError> 
 }
 
 /// Decodes one cell of type `column` into the current row.
+///
+/// # Errors
+/// When its bytes are no value of that type.
 #[inline]
-pub(crate) fn decode(cell: Option<&[u8]>, column: &ColumnType, rows: &mut Rows) -> Result<(), DriverError> {
+pub fn decode(cell: Option<&[u8]>, column: &ColumnType, rows: &mut Rows) -> Result<(), DriverError> {
     let Some(cell) = cell else {
         rows.push_null();
         return Ok(());
@@ -273,7 +331,11 @@ fn element(cell: Option<&[u8]>, column: &ColumnType, out: &mut Elements<'_>) -> 
     Ok(())
 }
 
-fn text(cell: &[u8]) -> Result<&str, DriverError> {
+/// The text with these bytes.
+///
+/// # Errors
+/// When they are not UTF-8.
+pub fn text(cell: &[u8]) -> Result<&str, DriverError> {
     std::str::from_utf8(cell).map_err(|error| codec(format_args!("a text is not UTF-8: {error}")))
 }
 
@@ -287,9 +349,132 @@ fn other_length(cell: &[u8], due: usize) -> DriverError {
     malformed(format_args!("a value of {} bytes came where {due} were due", cell.len()))
 }
 
+/// A body or a value, read from front to back.
+#[derive(Clone, Debug)]
+pub struct Body<'a> {
+    /// What was not read.
+    pub rest: &'a [u8],
+}
+
+impl<'a> Body<'a> {
+    /// So many bytes.
+    ///
+    /// # Errors
+    /// When fewer are left.
+    #[inline]
+    pub fn take(&mut self, length: usize) -> Result<&'a [u8], DriverError> {
+        let Some((head, rest)) = self.rest.split_at_checked(length) else {
+            return Err(malformed(format_args!("{length} bytes are due where {} are left", self.rest.len())));
+        };
+        self.rest = rest;
+        Ok(head)
+    }
+
+    #[inline]
+    fn chunk<const N: usize>(&mut self) -> Result<[u8; N], DriverError> {
+        let Some((head, rest)) = self.rest.split_first_chunk() else {
+            return Err(malformed("it ends within a number"));
+        };
+        self.rest = rest;
+        Ok(*head)
+    }
+
+    /// An `[int]`.
+    ///
+    /// # Errors
+    /// When fewer bytes are left.
+    #[inline]
+    pub fn int(&mut self) -> Result<i32, DriverError> {
+        self.chunk().map(i32::from_be_bytes)
+    }
+
+    /// A `[byte]`.
+    ///
+    /// # Errors
+    /// When none is left.
+    pub fn byte(&mut self) -> Result<u8, DriverError> {
+        self.chunk().map(|[byte]| byte)
+    }
+
+    /// A `[short]`.
+    ///
+    /// # Errors
+    /// When fewer bytes are left.
+    pub fn short(&mut self) -> Result<u16, DriverError> {
+        self.chunk().map(u16::from_be_bytes)
+    }
+
+    /// An `[int]` that counts something.
+    ///
+    /// # Errors
+    /// When it is below 0, or fewer bytes are left.
+    #[inline]
+    pub fn count(&mut self) -> Result<usize, DriverError> {
+        let count = self.int()?;
+        usize::try_from(count).map_err(|_| malformed(format_args!("a count is {count}")))
+    }
+
+    /// `[bytes]`: `None` for a negative length.
+    ///
+    /// # Errors
+    /// When fewer bytes are left.
+    #[inline]
+    pub fn bytes(&mut self) -> Result<Option<&'a [u8]>, DriverError> {
+        match usize::try_from(self.int()?) {
+            Ok(length) => self.take(length).map(Some),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// A `[vint]`, (native_protocol_v5.spec section 3).
+    ///
+    /// # Errors
+    /// When fewer bytes are left.
+    pub fn vint(&mut self) -> Result<i64, DriverError> {
+        let [first] = self.chunk()?;
+        let more = first.leading_ones();
+        let first = u64::from(first & 0xff_u8.checked_shr(more).unwrap_or(0));
+        let zigzag = self.take(more as usize)?.iter().fold(first, |all, byte| (all << 8) | u64::from(*byte));
+        Ok((zigzag >> 1).cast_signed() ^ -((zigzag & 1).cast_signed()))
+    }
+
+    /// A `[short bytes]`.
+    ///
+    /// # Errors
+    /// When fewer bytes are left.
+    pub fn short_bytes(&mut self) -> Result<&'a [u8], DriverError> {
+        let length = self.short()?;
+        self.take(usize::from(length))
+    }
+
+    /// A `[string]`.
+    ///
+    /// # Errors
+    /// When fewer bytes are left.
+    pub fn string(&mut self) -> Result<String, DriverError> {
+        self.short_bytes().map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_type_is_read_as_cql_writes_it() {
+        let of = |text: &str| text.parse::<ColumnType>();
+        let scalar = ColumnType::Scalar;
+        let list = |of| ColumnType::Nested(Nested::List, [of].into());
+        assert_eq!(of("ascii").unwrap(), scalar(Scalar::Text));
+        assert_eq!(of("list<list<int>>").unwrap(), list(list(scalar(Scalar::Int))));
+        let fields = [list(scalar(Scalar::Int)), scalar(Scalar::Text), scalar(Scalar::Counter)];
+        assert_eq!(of("udt<list<int>, text, counter>").unwrap(), ColumnType::Nested(Nested::Udt, fields.into()));
+        assert_eq!(of("vector<float, 3>").unwrap(), ColumnType::Nested(Nested::Vector, Box::default()));
+        for text in ["integer", "list<int", "list<integer>", "frozen<int>", ""] {
+            let error = of(text).unwrap_err();
+            assert!(error.message().ends_with("is none that scenarios use"), "{error}");
+        }
+    }
 
     #[test]
     fn a_vint_of_any_length_comes_back() {
