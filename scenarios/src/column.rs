@@ -538,6 +538,18 @@ impl Kind {
         }
     }
 
+    /// The type with those of its elements as CQL writes it: `map<text, int>`, `vector<float, 3>`, and `udt<int, text>` for the
+    /// fields of a user-defined one in their order.
+    pub fn cql(&self) -> String {
+        match self.elements() {
+            None => self.name().to_owned(),
+            Some((Nested::Vector, length, _)) => format!("vector<float, {}>", length.most()),
+            Some((nested, _, of)) => {
+                format!("{}<{}>", nested.name(), of.into_iter().map(Kind::cql).collect::<Vec<_>>().join(", "))
+            }
+        }
+    }
+
     /// Itself and the kinds of its elements, at any depth.
     pub fn all(&self) -> Vec<&Kind> {
         let inner = self.elements().into_iter().flat_map(|(.., of)| of);
@@ -630,6 +642,20 @@ mod tests {
     fn the_elements_of_values_one_after_the_other_have_numbers_one_after_the_other() {
         let numbers: Vec<u64> = (5..7).flat_map(|number| (0..3).map(move |at| Kind::element(number, 3, at))).collect();
         assert_eq!(numbers, [15, 16, 17, 18, 19, 20]);
+    }
+
+    #[test]
+    fn a_type_is_written_with_those_of_its_elements() {
+        let text = Kind::Ascii { length: 3.into(), plus: 0 };
+        let list = Kind::List { of: Box::new(Kind::Int { times: 1, plus: 0 }), length: 2.into() };
+        let map = Kind::Map { keys: Box::new(text), of: Box::new(list.clone()), length: 2.into() };
+        let vector = Kind::Vector { length: NonZeroU64::new(3).unwrap(), times: 1, plus: 0 };
+        let udt = Kind::Udt { of: vec![map, vector, Kind::Token {}] };
+        assert_eq!(udt.cql(), "udt<map<ascii, list<int>>, vector<float, 3>, bigint>");
+        assert_eq!(
+            (Kind::Null {}.cql(), Kind::Each { of: Box::new(list) }.cql()),
+            ("null".into(), "list<list<int>>".into())
+        );
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub use scenario::{
     Answer, Expectation, Load, MAX_ROWS, MAX_VALUE_BYTES, MAX_VALUES, Point, ReadBack, RowCheck, Scenario,
     ScenarioError, Statement, range_end,
 };
-pub use stream::{Blobs, Texts, UniqueBlobs, UniqueTexts};
+pub use stream::{Blobs, Streams, Texts, UniqueBlobs, UniqueTexts};
 pub use submit::Submit;
 pub use suggestion::suggestion;
 pub use workload::{Issue, Workload, WorkloadError};

@@ -42,6 +42,50 @@ fn periods(share: f64) -> (usize, usize) {
     (fresh as usize, ((fresh + written) / share - fresh).round() as usize)
 }
 
+/// Every stream that was made, also those in whose place a longer one came.
+static ALL: Mutex<Vec<&[u8]>> = Mutex::new(Vec::new());
+
+/// Keeps a stream that was made just now.
+fn kept(bytes: Vec<u8>) -> &'static [u8] {
+    let stream: &'static [u8] = bytes.leak();
+    ALL.lock().unwrap_or_else(PoisonError::into_inner).push(stream);
+    stream
+}
+
+/// The same of text, which `bytes` are.
+fn kept_text(bytes: Vec<u8>) -> &'static str {
+    str::from_utf8(kept(bytes)).unwrap_or_default()
+}
+
+/// The streams that texts and blobs are windows into.
+#[derive(Clone, Debug)]
+pub struct Streams(Vec<&'static [u8]>);
+
+impl Streams {
+    /// Those that have been made: one is made for the first column that needs it.
+    pub fn made() -> Streams {
+        Streams(ALL.lock().unwrap_or_else(PoisonError::into_inner).clone())
+    }
+
+    /// Their bytes.
+    pub fn iter(&self) -> impl Iterator<Item = &'static [u8]> {
+        self.0.iter().copied()
+    }
+
+    /// Where `bytes` lie, counted through all streams in turn; `None` for bytes that are not part of one.
+    pub fn place(&self, bytes: &[u8]) -> Option<usize> {
+        let mut before = 0;
+        for stream in &self.0 {
+            let at = bytes.as_ptr().addr().wrapping_sub(stream.as_ptr().addr());
+            if at.checked_add(bytes.len()).is_some_and(|end| end <= stream.len()) {
+                return Some(before + at);
+            }
+            before += stream.len();
+        }
+        None
+    }
+}
+
 /// Streams that compress, each with how many of its bytes are fresh and how many are not.
 type Compressible<T> = Mutex<Vec<((usize, usize), &'static T)>>;
 
@@ -85,7 +129,7 @@ impl Blobs {
         let mut stream = STREAM.lock().unwrap_or_else(PoisonError::into_inner);
         let needed = (1 << BEGINNINGS) + length.most();
         if stream.len() < needed {
-            *stream = Box::leak(numbers(needed.div_ceil(8)).flat_map(u64::to_le_bytes).collect());
+            *stream = kept(numbers(needed.div_ceil(8)).flat_map(u64::to_le_bytes).collect());
         }
         Blobs { stream: *stream, length, plus }
     }
@@ -94,7 +138,7 @@ impl Blobs {
     #[must_use]
     pub fn compressible(self, share: f64) -> Blobs {
         static STREAMS: Compressible<[u8]> = Mutex::new(Vec::new());
-        let stream = compressible(&STREAMS, self.stream, share, |bytes| bytes.leak(), <[u8]>::len);
+        let stream = compressible(&STREAMS, self.stream, share, kept, <[u8]>::len);
         Blobs { stream, ..self }
     }
 
@@ -202,8 +246,7 @@ impl Texts {
     #[must_use]
     pub fn compressible(self, share: f64) -> Texts {
         static STREAMS: Compressible<str> = Mutex::new(Vec::new());
-        let make = |bytes| String::from_utf8(bytes).unwrap_or_default().leak() as &str;
-        Texts { stream: compressible(&STREAMS, self.stream.as_bytes(), share, make, str::len), ..self }
+        Texts { stream: compressible(&STREAMS, self.stream.as_bytes(), share, kept_text, str::len), ..self }
     }
 
     /// How many bytes they have.
@@ -295,7 +338,7 @@ fn character(first: u32, count: u64, number: u64) -> char {
 fn grown(stream: &Mutex<&'static str>, needed: usize, make: impl Fn(usize) -> String) -> &'static str {
     let mut stream = stream.lock().unwrap_or_else(PoisonError::into_inner);
     if stream.len() < needed {
-        *stream = String::leak(make(needed));
+        *stream = kept_text(make(needed).into_bytes());
     }
     *stream
 }
@@ -330,6 +373,20 @@ mod tests {
         let widths = |text: &str| text.chars().map(char::len_utf8).collect::<HashSet<_>>();
         assert_eq!(widths(Texts::unicode(40, 3).of(5)), HashSet::from([1, 2, 3, 4]));
         assert_eq!(widths(Texts::letters(40, 3).of(5)), HashSet::from([1]));
+    }
+
+    #[test]
+    fn a_value_is_found_in_the_streams_and_a_copy_of_it_is_not() {
+        let (blobs, texts) = (Blobs::new(100, 1), Texts::letters(100, 1));
+        let (unicode, compressible) = (Texts::unicode(100, 1), Texts::letters(100, 1).compressible(0.4));
+        let _longer = Texts::letters(3_000_000, 1);
+        let streams = Streams::made();
+        let all: Vec<u8> = streams.iter().flatten().copied().collect();
+        for bytes in [blobs.of(7), texts.of(7).as_bytes(), unicode.of(7).as_bytes(), compressible.of(7).as_bytes()] {
+            let at = streams.place(bytes).unwrap();
+            assert_eq!(&all[at..at + bytes.len()], bytes);
+            assert_eq!(streams.place(&bytes.to_vec()), None);
+        }
     }
 
     #[test]

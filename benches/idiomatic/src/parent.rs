@@ -106,7 +106,7 @@ mod tests {
             wait(&expected, || messages.next().context("no message is left"))
         };
         wait_for(ParentMessage::Ack).unwrap();
-        let error = wait_for(ParentMessage::Go).unwrap_err().to_string();
+        let error = wait_for(ParentMessage::Go { at_ns: None }).unwrap_err().to_string();
         assert!(error.contains("was expected from the parent, and something else came"), "{error}");
     }
 }

@@ -51,6 +51,9 @@ fn work<P: Program>(parent: &Arc<Parent>) -> Result<(), Failure> {
         // It does not have the load generator that this identifies.
         build: BuildInfo { id: String::new(), parts: Default::default(), ..build_info() },
         turns: true,
+        tape: false,
+        language: None,
+        machine: None,
     };
     at(FailureKind::Protocol, parent.say(&WorkerMessage::Hello(Box::new(hello))))?;
     let job = at(FailureKind::Protocol, parent.job())?;
@@ -127,7 +130,7 @@ async fn turn<P: Program>(
     concurrency: usize,
     progress: Duration,
 ) -> Result<(), Failure> {
-    at(FailureKind::Protocol, parent.wait_for(&ParentMessage::Go))?;
+    at(FailureKind::Protocol, parent.wait_for(&ParentMessage::Go { at_ns: None }))?;
 
     let unmeasured = "the system does not tell the process' time or resource usage";
     parent.tell_of(tickets, progress);

@@ -31,7 +31,7 @@ pub enum Capability {
     Credentials,
     /// Encrypts its connections, verifies the nodes' certificates, and shows one of its own.
     Tls,
-    /// Sends nothing, so that no cluster is needed (noop).
+    /// Sends nothing, so that no cluster is needed: noop, and a worker that plays tapes under a name that ends in `-noop`.
     Offline,
     /// Sends several rows of a prepared statement as one BATCH, unlogged or logged.
     Batch,

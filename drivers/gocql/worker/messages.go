@@ -7,7 +7,7 @@ import (
 )
 
 // protocolVersion is that of drivers/PROTOCOL.md.
-const protocolVersion = 2
+const protocolVersion = 3
 
 type hello struct {
 	Type     string    `json:"type"`

@@ -163,6 +163,9 @@ fn worker(name: &str) {
         settings: vec![Setting::taken("consistency", "LOCAL_ONE")],
         build: BuildInfo { id: build(name).to_owned(), profile: "debug".to_owned(), ..BuildInfo::default() },
         turns: name != "turnless",
+        tape: false,
+        language: None,
+        machine: None,
     })));
     let ParentMessage::Job(job) = hear() else { exit(4) };
     at("ready", name, job.count);

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use cqldyno_cluster::Delay;
 use cqldyno_driver_api::Capability;
 use cqldyno_protocol::{FailureKind, Hello, Job, Mode};
 use cqldyno_scenarios::{Scenario, builtin};
@@ -20,9 +21,10 @@ pub use self::check::{Check, Found};
 use self::check::Findings;
 use self::stage::{CONNECTIONS, Stage};
 use crate::plan::Deadlines;
+use crate::plan::contender::WITHOUT_DRIVER;
 use crate::plan::pass::{Load, Shape};
 use crate::process::cancel::Cancel;
-use crate::process::child::Launch;
+use crate::process::child::{Launch, file_name};
 use crate::process::failure::CellFailure;
 use crate::process::programs::Programs;
 use crate::process::transcript::Transcript;
@@ -35,6 +37,9 @@ const WARMUP: u64 = 500;
 const CONCURRENCY: usize = 64;
 /// More statements than any worker issues until it is stopped.
 const ENDLESS: u64 = 1 << 32;
+/// The statements of the tape of such a window, and what each takes then.
+const LONG_TAPE: u64 = 100_000;
+const SLOW: Duration = Duration::from_millis(5);
 /// The option that no driver has.
 const UNKNOWN_OPTION: &str = "no-such-option";
 /// The driver that sends nothing.
@@ -125,7 +130,9 @@ impl<'a> Bench<'a> {
     }
 
     fn floor(&self, stage: &Stage, mode: Mode) -> Result<cqldyno_protocol::Done, CellFailure> {
-        let floor = self.programs.worker(FLOOR).map_err(|error| CellFailure::Unavailable(error.to_string()))?;
+        // Without a server there is a tape to write, and nothing else to do.
+        let name = if stage.node.is_some() { FLOOR } else { NOOP };
+        let floor = self.programs.worker(name).map_err(|error| CellFailure::Unavailable(error.to_string()))?;
         let launch = Launch::new(&self.programs.cqldyno, &floor, None);
         let (mut floor, _) = Worker::at_gate(launch, self.bounds(None))?.open()?;
         floor.job(stage.job(mode, 1), &mut || None)?;
@@ -200,7 +207,8 @@ impl<'a> Play<'a> {
     fn introduction(&mut self) -> Result<(), Ends> {
         let (mut worker, hello) = self.of(Check::Hello, self.bench.open("`go` in the place of `job`"))?;
         let is_offline = hello.driver.capabilities.contains(&Capability::Offline);
-        let only_noop = (is_offline && hello.driver.name != NOOP).then(|| {
+        let sends_nothing = hello.driver.name == NOOP || file_name(&self.bench.tried.program).ends_with(WITHOUT_DRIVER);
+        let only_noop = (is_offline && !sends_nothing).then(|| {
             "The worker declares that it sends nothing (capability `offline`), and only noop may: no server could count its statements."
                 .to_owned()
         });
@@ -259,12 +267,21 @@ impl<'a> Play<'a> {
 
     /// A stage with its tables and rows, which floor makes.
     fn stage_of(&self, scenario: &Scenario, count: u64, warmup: u64, shape: Shape) -> Result<Stage, Ends> {
+        // A tape has an end, which slow answers keep away.
+        let (count, delay) = match (count, self.plays()) {
+            (ENDLESS, true) => (LONG_TAPE, Delay::from(SLOW)),
+            (count, _) => (count, Delay::default()),
+        };
         let load = Load { count, warmup, concurrency: self.concurrency(), shape };
-        let stage = Stage::new(scenario, load, self.is_offline()).map_err(Ends::All)?;
-        if stage.node.is_some() {
+        let stage = Stage::new(scenario, load, (self.is_offline(), self.plays()), delay).map_err(Ends::All)?;
+        if stage.node.is_some() || stage.tape.is_some() {
             self.bench.floor(&stage, Mode::Load).map_err(Ends::All)?;
         }
         Ok(stage)
+    }
+
+    fn plays(&self) -> bool {
+        self.hello.as_ref().is_some_and(|hello| hello.tape)
     }
 
     fn is_offline(&self) -> bool {

@@ -9,6 +9,7 @@ pub(crate) mod placement;
 pub(crate) mod schedule;
 mod shuffle;
 mod sweep;
+pub(crate) mod tape;
 pub(crate) mod target;
 pub(crate) mod topology;
 pub(crate) mod turns;

@@ -157,6 +157,7 @@ fn row(name: &str) -> Contender {
         role: Role::Driver,
         control: false,
         version: String::new(),
+        language: None,
         libraries: Vec::new(),
         settings: Vec::new(),
         caveats: Vec::new(),

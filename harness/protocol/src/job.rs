@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::SocketAddr;
 use std::ops::Range;
+use std::path::PathBuf;
 
 use cqldyno_driver_api::{Capability, Consistency, Credentials, Settings, Tls};
 use cqldyno_scenarios::{Operation, Scenario};
@@ -17,7 +18,11 @@ pub enum ParentMessage {
     /// What to run; the answer to `hello`.
     Job(Box<Job>),
     /// Start the window of a turn; the answer to `ready`, and to `done` if there are further turns.
-    Go,
+    Go {
+        /// When to start, by CLOCK_MONOTONIC in nanoseconds; absent for at once.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at_ns: Option<u64>,
+    },
     /// The parent has read its meters; the answer to `end`.
     Ack,
     /// End this turn early: issue no more, wait for the statements in flight, then `end` as usual.
@@ -79,6 +84,29 @@ pub struct Job {
     /// Has the worker keep track of single statements. Needs a rate, or the mode `read_back`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<Trace>,
+    /// What is issued, and what must come back, for a worker that plays it; in the mode `load` the tape to write.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tape: Option<Tape>,
+}
+
+/// A file with every statement of a job: its bound values, and the rows that must come back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Tape {
+    /// Its absolute path.
+    pub path: PathBuf,
+    /// The types of each statement of the scenario, in its order.
+    pub statements: Vec<TapeTypes>,
+}
+
+/// The types of a statement's values, as CQL writes them; those of a user-defined type are `udt<int, text>`, in the order of its fields.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct TapeTypes {
+    /// Of each bind marker.
+    pub values: Vec<String>,
+    /// Of each column that comes back; none if no rows are due.
+    pub columns: Vec<String>,
 }
 
 /// How single statements are kept track of.

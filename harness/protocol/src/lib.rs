@@ -14,16 +14,16 @@ mod schema;
 mod tickets;
 
 pub use cqldyno_driver_api::Credentials;
-pub use job::{Job, Mode, ParentMessage, Runtime, Trace, lacking, tickets};
+pub use job::{Job, Mode, ParentMessage, Runtime, Tape, TapeTypes, Trace, lacking, tickets};
 pub use line::{LineError, MAX_LINE_BYTES, decode, encode};
 pub use report::{
-    Allocations, BuildInfo, Done, End, ErrorCount, Failed, FailureKind, Hello, Pace, Ready, Steady, Traced,
-    WorkerMessage,
+    Allocations, BuildInfo, Done, End, ErrorCount, Failed, FailureKind, Hello, Machine, Pace, Ready, RuntimeShare,
+    Steady, Traced, WorkerMessage,
 };
 pub use tickets::{NoRun, Tickets};
 
 /// The version of this protocol; a worker says it in `hello`, and the parent refuses another one.
-pub const PROTOCOL_VERSION: u32 = 2;
+pub const PROTOCOL_VERSION: u32 = 3;
 
 /// The most statements that a job may have in flight: a worker has a slot for each.
 pub const MOST_IN_FLIGHT: usize = 1 << 20;

@@ -71,7 +71,7 @@ mod tests {
             assert_eq!(line.find('\n'), Some(line.len() - 1));
             assert_eq!(decode::<WorkerMessage>(&line).unwrap(), message);
         }
-        assert_eq!(encode(&ParentMessage::Go).unwrap(), "{\"type\":\"go\"}\n");
+        assert_eq!(encode(&ParentMessage::Go { at_ns: None }).unwrap(), "{\"type\":\"go\"}\n");
     }
 
     #[test]

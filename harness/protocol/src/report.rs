@@ -44,6 +44,27 @@ pub struct Hello {
     /// Whether it takes several turns in one job, and sleeps between them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub turns: bool,
+    /// Whether it plays tapes, and needs one in every job.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tape: bool,
+    /// The language that programs use the driver from; absent for Rust.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
+    /// The machine that the worker runs on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<Machine>,
+}
+
+/// The machine of a worker, as the worker sees it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Machine {
+    /// The host's name.
+    pub host: String,
+    /// Cores that the worker may use.
+    pub cores: u64,
+    /// The kernel's release.
+    pub kernel: String,
 }
 
 /// How a worker was built.
@@ -156,6 +177,21 @@ pub struct Done {
     /// What became of single statements; only for a job with `trace`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<Traced>,
+    /// CPU time that the language's runtime used for itself; absent where it does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<RuntimeShare>,
+}
+
+/// The part of the window's CPU time that the language's runtime used for itself. The CPU time of `end` has it, too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct RuntimeShare {
+    /// Garbage collection, in nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gc_cpu_ns: Option<u64>,
+    /// Compilation at run time, in nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jit_cpu_ns: Option<u64>,
 }
 
 /// What became of single statements. Those that were issued and are in neither list were answered right.

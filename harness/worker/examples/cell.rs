@@ -68,6 +68,7 @@ fn arguments() -> Result<Arguments, Box<dyn Error>> {
         turns: 1,
         progress_ms: 1_000,
         trace: None,
+        tape: None,
     };
     while let Some(flag) = words.next() {
         let value = words.next().ok_or_else(|| format!("{flag} needs a value\n{USAGE}"))?;
@@ -172,7 +173,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     for setting in &ready.settings {
         println!("  {}: {}{}", setting.name, setting.value, if setting.as_asked { "" } else { " (not as asked)" });
     }
-    worker.say(&ParentMessage::Go)?;
+    worker.say(&ParentMessage::Go { at_ns: None })?;
     let WorkerMessage::End(end) = worker.hear()? else { return Err("end was expected".into()) };
     worker.say(&ParentMessage::Ack)?;
     let WorkerMessage::Done(done) = worker.hear()? else { return Err("done was expected".into()) };

@@ -24,14 +24,18 @@ use crate::open_loop;
 use crate::operations::{Connect, Operations};
 use crate::recorder::{Counted, MOST_STATEMENTS};
 use crate::submitting::{self, Way};
+use crate::tape::{self, Player};
 use crate::trace::{self, Tracer, Written};
-use crate::usage::{Edge, threads};
+use crate::usage::{Edge, monotonic_ns, threads};
 
 /// The shortest interval of `progress`, so that it wakes nobody often in the window.
 const PROGRESS_AT_MOST_EVERY: Duration = Duration::from_millis(500);
 
 /// How long the driver may take to close its session after `done`.
 const CLOSE_WITHIN: Duration = Duration::from_secs(5);
+
+/// By how much the runtime's timer may be late.
+const TIMER_TICKS: Duration = Duration::from_millis(2);
 
 fn failed(kind: FailureKind, message: String) -> Failed {
     Failed { kind, message }
@@ -68,6 +72,12 @@ pub(crate) fn check(job: &Job, info: &DriverInfo) -> Result<Workload, Failed> {
     if job.rate.is_some() && !job.scenario.submit.has_slots() {
         return refuse(format!(
             "a rate was asked for, and the way of submitting {} keeps none; use slots, or leave the rate out",
+            job.scenario.submit
+        ));
+    }
+    if job.tape.is_some() && !job.scenario.submit.has_slots() {
+        return refuse(format!(
+            "a tape is to be played, and the way of submitting {} plays none; use slots, or leave the tape out",
             job.scenario.submit
         ));
     }
@@ -146,17 +156,26 @@ pub(crate) async fn cell<D: Driver>(
             Box::pin(async move { driver.connect(&options).await })
         })
     };
+    let mut player = match &job.tape {
+        Some(tape) if matches!(job.mode, Mode::Measure | Mode::Connect) => Some(Player::open(&job, tape)?),
+        _ => None,
+    };
     let (bench, source, names) = match job.mode {
         Mode::Measure | Mode::Connect => {
             let bench = prepare_statements(session, &job, offline).await?;
             let bench = Arc::new(Bench { operations: Operations::new(&job, connect()), ..bench });
-            warm_up(&bench, &workload, &job, clock.clone(), link).await?;
+            let source = match &mut player {
+                Some(player) => Source::Tape(Arc::new(player.read(0..workload.warmup())?)),
+                None => Source::WarmUp(workload.clone()),
+            };
+            warm_up(&bench, source, &job, clock.clone(), link).await?;
             let names = job.scenario.statements.iter().map(|statement| statement.name.clone()).collect();
             (bench, Source::window(workload), names)
         }
         Mode::Load | Mode::ReadBack => {
             let parts = if job.mode == Mode::Load {
                 create_schema(&session, &job).await?;
+                job.tape.as_ref().map_or(Ok(()), |tape| tape::write(&job, tape, &workload))?;
                 workload.load()
             } else {
                 workload.read_back()
@@ -180,11 +199,17 @@ pub(crate) async fn cell<D: Driver>(
         let gauge = Gauge::of(tickets(source.count(), job.turns, nth), way.tasks());
         let has_edges = job.mode == Mode::Measure && job.rate.is_none() && submit.has_slots();
         let gauge = Arc::new(if has_edges { gauge.with_edges() } else { gauge });
-        let (issued, clock) = (source.clone(), clock.clone());
+        let issued = match &mut player {
+            Some(player) => Source::Tape(Arc::new(player.read(tickets(source.count(), job.turns, nth))?)),
+            None => source.clone(),
+        };
+        let clock = clock.clone();
         let tracer = Tracer::of(&job, &gauge).map(Arc::new);
         link.arm(&gauge);
         link.say(&message, Phase::Ready);
-        expect(inbox).await;
+        if let ParentMessage::Go { at_ns: Some(at_ns) } = expect(inbox).await {
+            wait_until(at_ns).await.map_err(|error| unmeasured(&error))?;
+        }
 
         let reporting = Reporting::begin(link, job.progress_ms);
         let begin = Edge::begin().map_err(|error| unmeasured(&error))?;
@@ -243,10 +268,19 @@ pub(crate) async fn close<S: Session>(session: S) {
 }
 
 /// Waits for the next message of the parent. The reader has checked which one it is, and ends the process if none can come.
-async fn expect(inbox: &mut UnboundedReceiver<ParentMessage>) {
-    if inbox.recv().await.is_none() {
-        std::future::pending::<()>().await;
+async fn expect(inbox: &mut UnboundedReceiver<ParentMessage>) -> ParentMessage {
+    match inbox.recv().await {
+        Some(message) => message,
+        None => std::future::pending().await,
     }
+}
+
+/// Waits until CLOCK_MONOTONIC shows this. The runtime's timer has ticks of a millisecond, so the thread itself waits for the last ones.
+async fn wait_until(at_ns: u64) -> io::Result<()> {
+    let left = || Ok::<_, io::Error>(Duration::from_nanos(at_ns.saturating_sub(monotonic_ns()?)));
+    tokio::time::sleep(left()?.saturating_sub(TIMER_TICKS)).await;
+    std::thread::sleep(left()?);
+    Ok(())
 }
 
 fn names_of(parts: &[LoadPart], job: &Job) -> Vec<String> {
@@ -258,17 +292,27 @@ pub(crate) async fn prepare_statements<S: Session>(session: S, job: &Job, offlin
     let mut prepared = Vec::with_capacity(job.scenario.statements.len());
     let workload = Workload::new(&job.scenario, job.count, job.warmup, job.seed).ok();
     for (index, statement) in job.scenario.statements.iter().enumerate() {
-        let values = Columns::bound(statement);
-        let keys = workload.as_ref().map(|workload| workload.keys(index)).unwrap_or_default();
-        let partition =
-            || -> Vec<Column> { job.scenario.scanned(index).unwrap_or_default().into_iter().cloned().collect() };
-        let expect = statement.expect.as_ref().map(|expect| match expect.ranges {
-            Some(ranges) => Columns::scanned(expect, ranges, &keys, &partition()),
-            None => Columns::expected(expect, &keys),
-        });
+        let (values, expect) = match &workload {
+            // What is played is on the tape.
+            Some(workload) if job.tape.is_none() => columns_of(job, workload, index),
+            _ => (Columns::new(&[]), None),
+        };
         prepared.push(prepare(&session, &statement.name, &statement.cql, values, expect).await?);
     }
     Ok(Bench { session, prepared, operations: None, offline })
+}
+
+/// What the statement at `index` binds and expects.
+pub(crate) fn columns_of(job: &Job, workload: &Workload, index: usize) -> (Columns, Option<Columns>) {
+    let Some(statement) = job.scenario.statements.get(index) else { return (Columns::new(&[]), None) };
+    let keys = workload.keys(index);
+    let partition =
+        || -> Vec<Column> { job.scenario.scanned(index).unwrap_or_default().into_iter().cloned().collect() };
+    let expect = statement.expect.as_ref().map(|expect| match expect.ranges {
+        Some(ranges) => Columns::scanned(expect, ranges, &keys, &partition()),
+        None => Columns::expected(expect, &keys),
+    });
+    (Columns::bound(statement), expect)
 }
 
 /// Rows of a key.
@@ -320,7 +364,7 @@ async fn create_schema<S: Session>(session: &S, job: &Job) -> Result<(), Failed>
 
 async fn warm_up<S: Session>(
     bench: &Arc<Bench<S>>,
-    workload: &Workload,
+    source: Source,
     job: &Job,
     clock: Clock,
     link: &Arc<Link>,
@@ -335,7 +379,6 @@ async fn warm_up<S: Session>(
         link.say_progress();
     }
     let _reporting = Reporting::begin(link, job.progress_ms);
-    let source = Source::WarmUp(workload.clone());
     let counted = run(Run::new(bench, source, &gauge, clock, OnError::Stop, || {})).await?;
     no_errors(&counted, FailureKind::WarmUp, "the warm-up", job.warmup)
 }

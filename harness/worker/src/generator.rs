@@ -18,6 +18,7 @@ use crate::binding::{Columns, Values};
 use crate::gauge::Gauge;
 use crate::operations::{self, Operations};
 use crate::recorder::{Counted, Recorders};
+use crate::tape::Reel;
 use crate::trace::Written;
 use crate::verify::verify;
 
@@ -70,6 +71,8 @@ pub(crate) enum Source {
     Load(Vec<LoadPart>),
     /// The rows of every ticket of the window, to read back after it.
     Written(Arc<Written>),
+    /// What a tape has, whose keys are its tickets.
+    Tape(Arc<Reel>),
 }
 
 impl Source {
@@ -83,6 +86,7 @@ impl Source {
             Source::WarmUp(workload) => workload.warmup(),
             Source::Load(parts) => parts.iter().map(LoadPart::rows).sum(),
             Source::Written(written) => written.rows(),
+            Source::Tape(reel) => reel.count(),
         }
     }
 
@@ -100,6 +104,7 @@ impl Source {
             Source::Window(workload) | Source::Ways(workload) => workload.issue(ticket),
             Source::WarmUp(workload) => workload.warmup_issue(ticket),
             Source::Written(written) => written.issue(ticket),
+            Source::Tape(reel) => Issue { statement: reel.statement(ticket), key: ticket },
             Source::Load(parts) => {
                 let mut index = ticket;
                 let mut last = Issue { statement: 0, key: 0 };
@@ -435,7 +440,7 @@ pub(crate) fn check<S: Session>(
 }
 
 #[cold]
-fn of_statement(name: &str, error: &DriverError) -> DriverError {
+pub(crate) fn of_statement(name: &str, error: &DriverError) -> DriverError {
     DriverError::new(error.kind(), format!("statement {name}: {}", error.message()))
 }
 

@@ -47,6 +47,7 @@ mod partition;
 pub mod parts;
 mod recorder;
 mod submitting;
+mod tape;
 mod trace;
 mod usage;
 mod verify;
@@ -57,7 +58,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use cqldyno_driver_api::{ConnectOptions, Driver};
-use cqldyno_protocol::{BuildInfo, Failed, FailureKind, Hello, Job, PROTOCOL_VERSION, Runtime, WorkerMessage};
+use cqldyno_protocol::{BuildInfo, Failed, FailureKind, Hello, Job, Machine, PROTOCOL_VERSION, Runtime, WorkerMessage};
 use tokio::runtime::Builder;
 
 pub use crate::usage::{Edge, Edges, threads};
@@ -110,6 +111,10 @@ fn work<D: Driver>(link: &Arc<Link>) -> Result<(), Failed> {
         settings: driver.settings(&ConnectOptions::new(Vec::new())),
         build: build_info(),
         turns: true,
+        // A tape that it is given is played, but none is needed.
+        tape: false,
+        language: None,
+        machine: Some(machine()),
     };
     link.say(&WorkerMessage::Hello(Box::new(hello)), Phase::Greeted);
     let mut input = Input::open().map_err(system)?;
@@ -122,6 +127,12 @@ fn work<D: Driver>(link: &Arc<Link>) -> Result<(), Failed> {
     });
     runtime.shutdown_background();
     outcome
+}
+
+fn machine() -> Machine {
+    let told = |what: &str| std::fs::read_to_string(format!("/proc/sys/kernel/{what}")).unwrap_or_default();
+    let cores = std::thread::available_parallelism().map_or(0, |cores| cores.get() as u64);
+    Machine { host: told("hostname").trim().to_owned(), cores, kernel: told("osrelease").trim().to_owned() }
 }
 
 fn runtime(job: &Job) -> io::Result<tokio::runtime::Runtime> {

@@ -193,7 +193,7 @@ impl Link {
                 output.turns = job.turns;
                 (Phase::Preparing, true)
             }
-            (Phase::Ready, ParentMessage::Go) => {
+            (Phase::Ready, ParentMessage::Go { .. }) => {
                 output.turns = output.turns.saturating_sub(1);
                 (Phase::Window, true)
             }
@@ -209,7 +209,7 @@ impl Link {
             (phase, message) => {
                 let found = match message {
                     ParentMessage::Job(_) => "job",
-                    ParentMessage::Go => "go",
+                    ParentMessage::Go { .. } => "go",
                     ParentMessage::Ack => "ack",
                     ParentMessage::Stop => "stop",
                 };
@@ -319,7 +319,7 @@ mod tests {
     fn messages_come_line_by_line_however_their_bytes_come() {
         let mut lines = Lines::default();
         read(&mut lines, b"{\"type\":\"go\"}\n{\"type\":");
-        assert_eq!(lines.next().unwrap().unwrap(), ParentMessage::Go);
+        assert_eq!(lines.next().unwrap().unwrap(), ParentMessage::Go { at_ns: None });
         assert!(lines.next().is_none());
         read(&mut lines, b"\"ack\"}");
         assert!(lines.next().is_none());

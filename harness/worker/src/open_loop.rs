@@ -285,21 +285,24 @@ async fn slot<S: Session>(run: Arc<Run<S>>, pacer: Arc<Pacer>) {
         if nth + 1 == pacer.count {
             pacer.due.close();
         }
-        let issue = run.source.issue(ticket);
-        let Some(prepared) = bench.prepared.get(issue.statement) else { break };
-        let issued = run.recorders.now();
-        let (answered, outcome) = if let Some(operations) = &bench.operations {
+        let (statement, issued, (answered, outcome)) = if let Some(operations) = &bench.operations {
             let now = || run.recorders.now();
-            Box::pin(operations.issue(bench, prepared, issue, &mut room, now)).await
+            let issued = now();
+            let answer = Box::pin(operations.issue(bench, &run.source, ticket, &mut room, now)).await;
+            let Some((statement, answered, outcome)) = answer else { break };
+            (statement, issued, (answered, outcome))
         } else {
+            let issue = run.source.issue(ticket);
+            let Some(prepared) = bench.prepared.get(issue.statement) else { break };
+            let issued = run.recorders.now();
             let mut values: Vec<Value<'_>> = take(&mut room.values);
             let bound = prepared.values.bind_into(issue.key, &mut values, &mut room.bytes);
             let outcome = bench.session.execute(&prepared.statement, bound, &mut rows).await;
             let answered = run.recorders.now();
             room.values = emptied(values);
-            (answered, check(bench, prepared, outcome, issue.key, &mut rows))
+            (issue.statement, issued, (answered, check(bench, prepared, outcome, issue.key, &mut rows)))
         };
-        run.recorders.answered(issue.statement, issued, answered);
+        run.recorders.answered(statement, issued, answered);
         kept.push((pacer.intended(nth), issued, answered));
         if let Some(trace) = &pacer.trace {
             trace.answered(nth, &outcome, pacer.since_origin(answered));

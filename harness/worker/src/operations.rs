@@ -11,13 +11,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use cqldyno_driver_api::{BatchRows, DriverError, Rows, Session, Value};
 use cqldyno_protocol::Job;
-use cqldyno_scenarios::{Answer, Issue, Operation};
+use cqldyno_scenarios::{Answer, Operation};
 use quanta::Clock;
 use tokio::task::{consume_budget, yield_now};
 
 use crate::cell::close;
 use crate::gauge::Gauge;
-use crate::generator::{Bench, Prepared, Presence, Run, Source, check};
+use crate::generator::{Bench, Presence, Run, Source, check};
 use crate::recorder::{Counted, Recorders};
 
 pub(crate) type Connect<S> =
@@ -81,10 +81,10 @@ pub(crate) fn emptied(mut values: Vec<Value<'_>>) -> Vec<Value<'static>> {
 }
 
 impl<S: Session> Operations<S> {
-    /// Those of the job's scenario; `None` when all of its statements are executed.
+    /// Those of the job's scenario; `None` when all of its statements are executed, and none is played.
     pub(crate) fn new(job: &Job, connect: Connect<S>) -> Option<Operations<S>> {
         let statements = &job.scenario.statements;
-        if statements.iter().all(|statement| statement.operation == Operation::Execute) {
+        if job.tape.is_none() && statements.iter().all(|statement| statement.operation == Operation::Execute) {
             return None;
         }
         let how = statements.iter().map(|statement| {
@@ -115,11 +115,10 @@ impl<S: Session> Operations<S> {
         let mut room = Room::of(bench);
         while !gauge.is_stopped() {
             let Some(ticket) = gauge.take_one() else { break };
-            let issue = source.issue(ticket);
-            let Some(prepared) = bench.prepared.get(issue.statement) else { break };
             let from = recorders.now();
-            let (answered, checked) = self.issue(bench, prepared, issue, &mut room, || recorders.now()).await;
-            recorders.answered(issue.statement, from, answered);
+            let issued = self.issue(bench, source, ticket, &mut room, || recorders.now()).await;
+            let Some((statement, answered, checked)) = issued else { break };
+            recorders.answered(statement, from, answered);
             if let Err(error) = checked {
                 recorders.failed(error);
             }
@@ -127,62 +126,68 @@ impl<S: Session> Operations<S> {
         recorders.merged()
     }
 
-    /// Issues one statement; returns its outcome, and when the answer came according to `now`.
+    /// Issues the statement of a ticket; returns its index, when the answer came according to `now`, and its outcome.
     pub(crate) async fn issue(
         &self,
         bench: &Bench<S>,
-        prepared: &Prepared<S::Statement>,
-        issue: Issue,
+        source: &Source,
+        ticket: u64,
         room: &mut Room,
         now: impl Fn() -> u64,
-    ) -> (u64, Result<(), DriverError>) {
-        let statement = &prepared.statement;
+    ) -> Option<(usize, u64, Result<(), DriverError>)> {
+        let issue = source.issue(ticket);
+        let prepared = bench.prepared.get(issue.statement)?;
         let Room { rows, values: kept, bytes, text } = room;
-        let (answered, outcome) = match self.each.get(issue.statement) {
-            None | Some(How::Execute) => {
-                let mut values: Vec<Value<'_>> = take(kept);
-                let bound = prepared.values.bind_into(issue.key, &mut values, bytes);
-                let outcome = bench.session.execute(statement, bound, rows).await;
-                *kept = emptied(values);
-                (now(), outcome)
-            }
-            Some(How::Batch { of, is_logged }) => {
+        let mut values: Vec<Value<'_>> = take(kept);
+        let how = self.each.get(issue.statement);
+        let together = match (source, how) {
+            (Source::Tape(reel), _) => reel.bind(ticket, &mut values),
+            (_, Some(How::Prepare { .. })) => 0,
+            (_, Some(How::Batch { of, .. })) => {
                 let (first, rows) = (issue.key.wrapping_mul(of.most()), of.rows(issue.key));
-                let mut values: Vec<Value<'_>> = take(kept);
                 prepared.values.bind_rows(first..first.saturating_add(rows), &mut values, bytes);
-                let batch = BatchRows::new(&values, usize::try_from(rows).unwrap_or_default());
+                rows
+            }
+            _ => {
+                prepared.values.bind_into(issue.key, &mut values, bytes);
+                1
+            }
+        };
+        let mut opened = None;
+        let outcome = match how {
+            None | Some(How::Execute) => bench.session.execute(&prepared.statement, &values, rows).await,
+            Some(How::Batch { is_logged, .. }) => {
+                let batch = BatchRows::new(&values, usize::try_from(together).unwrap_or_default());
                 let batch = if *is_logged { batch.logged() } else { batch };
-                let outcome = bench.session.batch(statement, batch).await;
-                *kept = emptied(values);
-                (now(), outcome)
+                bench.session.batch(&prepared.statement, batch).await
             }
             Some(How::Prepare { cql }) => {
                 text.clear();
                 // Writing to a text does not fail.
                 let _ = write!(text, "{cql} /* {:x}-{:x} */", self.cell, issue.key);
-                let outcome = bench.session.prepare(text).await;
-                (now(), outcome.map(drop))
+                bench.session.prepare(text).await.map(drop)
             }
-            Some(How::Unprepared { cql }) => {
-                let mut values: Vec<Value<'_>> = take(kept);
-                let bound = prepared.values.bind_into(issue.key, &mut values, bytes);
-                let outcome = bench.session.query_values(cql, bound, rows).await;
-                *kept = emptied(values);
-                (now(), outcome)
-            }
+            Some(How::Unprepared { cql }) => bench.session.query_values(cql, &values, rows).await,
             Some(How::Connect { texts, at }) => {
-                let mut values: Vec<Value<'_>> = take(kept);
-                let bound = prepared.values.bind_into(issue.key, &mut values, bytes);
-                let (session, outcome) = first_answer(&self.connect, texts, *at, bound, rows).await;
-                let answered = now();
-                *kept = emptied(values);
-                if let Some(session) = session {
-                    close(session).await;
-                }
-                (answered, outcome)
+                let (session, outcome) = first_answer(&self.connect, texts, *at, &values, rows).await;
+                opened = session;
+                outcome
             }
         };
-        (answered, check(bench, prepared, outcome, issue.key, rows))
+        let answered = now();
+        *kept = emptied(values);
+        if let Some(session) = opened {
+            close(session).await;
+        }
+        let checked = match source {
+            Source::Tape(reel) => {
+                let checked = outcome.and_then(|()| reel.check(ticket, bench.offline, rows, &prepared.name));
+                rows.clear();
+                checked
+            }
+            _ => check(bench, prepared, outcome, issue.key, rows),
+        };
+        Some((issue.statement, answered, checked))
     }
 }
 
@@ -232,10 +237,9 @@ pub(crate) async fn slot<S: Session>(run: Arc<Run<S>>) {
             break;
         }
         below_concurrency += u64::from(gauge.is_below_concurrency());
-        let issue = run.source.issue(ticket);
-        let Some(prepared) = bench.prepared.get(issue.statement) else { break };
-        let (answered, outcome) = operations.issue(bench, prepared, issue, &mut room, || run.recorders.now()).await;
-        run.recorders.answered(issue.statement, before, answered);
+        let issued = operations.issue(bench, &run.source, ticket, &mut room, || run.recorders.now()).await;
+        let Some((statement, answered, outcome)) = issued else { break };
+        run.recorders.answered(statement, before, answered);
         // Without this, a driver that fails at once would keep its own tasks from mending what is broken.
         owes_a_turn = !run.is_right(outcome);
         if !gauge.all_begun() {

@@ -7,7 +7,7 @@
 use std::net::IpAddr;
 use std::ops::Range;
 
-use cqldyno_driver_api::{Rows, Value};
+use cqldyno_driver_api::{Row, Rows, Value};
 use cqldyno_scenarios::RowCheck;
 
 use crate::binding::Columns;
@@ -103,6 +103,11 @@ pub(crate) fn found(rows: &Rows, width: usize, check: RowCheck) -> Result<Sums, 
         }
     }
     Ok(sums)
+}
+
+/// A checksum of rows in any order.
+pub(crate) fn in_any_order<'a>(rows: impl Iterator<Item = Row<'a>>) -> u64 {
+    rows.map(|row| stir((0..row.len()).fold(0, |sum, at| with(sum, row.get(at))))).fold(0, u64::wrapping_add)
 }
 
 /// Whether the rows that came are those of `key` in another order: then the first place with another row, that row's own place, and

@@ -164,7 +164,7 @@ fn tasks() -> Vec<i32> {
 }
 
 /// The clock that all processes of a machine share, and that `std::time::Instant` reads, too.
-fn monotonic_ns() -> io::Result<u64> {
+pub(crate) fn monotonic_ns() -> io::Result<u64> {
     Ok(clock_gettime(ClockId::CLOCK_MONOTONIC)?.num_nanoseconds().unsigned_abs())
 }
 

@@ -105,13 +105,16 @@ fn wrong(message: impl Display) -> DriverError {
     DriverError::new(ErrorKind::WrongRow, message)
 }
 
-#[cold]
-fn wrong_count(key: u64, expected: usize, found: usize) -> DriverError {
-    let rows = |count| match count {
+pub(crate) fn rows(count: usize) -> String {
+    match count {
         0 => "no row".to_owned(),
         1 => "1 row".to_owned(),
         count => format!("{count} rows"),
-    };
+    }
+}
+
+#[cold]
+fn wrong_count(key: u64, expected: usize, found: usize) -> DriverError {
     let (were, key) = (if expected > 1 { "were" } else { "was" }, Answer::key(key));
     wrong(format_args!("for key {key} {} {were} expected, and {} came back", rows(expected), rows(found)))
 }
@@ -141,7 +144,7 @@ fn wrong_value(expected: &Columns, place: &str, number: u64, column: usize, row:
     wrong(format_args!("in {place} column {} should be {expected}, and {found} was found", column + 1))
 }
 
-fn show(value: Value<'_>) -> String {
+pub(crate) fn show(value: Value<'_>) -> String {
     let kind = value.type_name();
     if let Some((_, items)) = value.nested() {
         let shown: Vec<String> = items.iter().take(SHOWN_ELEMENTS).map(|item| show(item.value())).collect();

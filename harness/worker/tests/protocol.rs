@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test's way to fail")]
 
 mod parent;
+mod tape;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -33,7 +34,7 @@ fn a_cell_goes_from_hello_to_done_in_order_for_every_scenario_and_runtime() {
             assert_eq!(ready.settings, [Setting::taken("page size", 77)]);
             // The harness has no thread of its own beside the runtime's: it would make the driver's every malloc dearer.
             assert_eq!(ready.threads, if runtime == Runtime::Current { 1 } else { 3 });
-            worker.say(&ParentMessage::Go);
+            worker.say(&ParentMessage::Go { at_ns: None });
             let (end, done) = worker.finish();
             assert!(end.wall_ns > 0);
             assert_eq!((done.issued, done.answered, done.verified), (3_000, 3_000, 3_000));
@@ -58,7 +59,7 @@ fn turns_of_one_job_share_its_statements_and_each_has_figures_of_its_own() {
         let mut worker = Worker::ready(shared);
         let mut whole = (0, 0, std::collections::BTreeMap::new());
         for share in [1_000, 1_000, 1_001] {
-            worker.say(&ParentMessage::Go);
+            worker.say(&ParentMessage::Go { at_ns: None });
             let end = worker.end();
             worker.say(&ParentMessage::Ack);
             let done = worker.done();
@@ -90,7 +91,7 @@ fn a_turn_is_stopped_alone_and_the_parent_may_leave_before_the_last_one() {
         let done = worker.done();
         assert!(done.issued < 1_000_000 && done.issued == done.verified, "{}", done.issued);
         if more {
-            worker.say(&ParentMessage::Go);
+            worker.say(&ParentMessage::Go { at_ns: None });
         }
     }
     assert_eq!(worker.exit_code(), Some(0));
@@ -117,7 +118,7 @@ fn a_job_with_a_rate_is_told_of_by_the_intended_start_of_every_statement() {
         let mut paced = job("mixed", 1_000);
         (paced.rate, paced.runtime) = (Some(20_000), runtime);
         let mut worker = Worker::ready(paced);
-        worker.say(&ParentMessage::Go);
+        worker.say(&ParentMessage::Go { at_ns: None });
         let (_, done) = worker.finish();
         assert_eq!((done.issued, done.verified, done.below_concurrency), (1_000, 1_000, Some(0)));
         assert_eq!(done.issued_by_statement.values().collect::<Vec<_>>(), [&500, &500]);
@@ -341,7 +342,7 @@ fn a_message_that_is_none_or_comes_too_early_is_a_failure_of_the_protocol() {
 
     let mut worker = Worker::going(job("writes", 1_000));
     worker.end();
-    worker.say(&ParentMessage::Go);
+    worker.say(&ParentMessage::Go { at_ns: None });
     assert_eq!(worker.failed(FailureKind::Protocol), "`ack` was expected from the parent, and `go` came");
 }
 

@@ -213,7 +213,8 @@ impl At<'_> {
     /// What the contender's row of the main table is made of.
     pub fn row<'s>(&'s self, contender: &'s Contender) -> Row<'s> {
         let analysis = self.analysis;
-        let noop = analysis.run.contenders.iter().find(|contender| contender.role == Role::Noop);
+        let is_own = |one: &&Contender| one.role == Role::Noop && one.id.starts_with("noop");
+        let noop = analysis.run.contenders.iter().find(is_own);
         let of_noop = |meter: &str| analysis.row(self.place, noop?, meter)?.median;
         let standing = match analysis.reference {
             _ if contender.role != Role::Driver => Standing::Apart,
@@ -351,11 +352,8 @@ fn on_demand(contender: &Contender) -> Option<String> {
     ))
 }
 
-/// The exact versions of a contender's libraries; its compiler, too, if it differs from cqldyno's.
+/// The contender's language, if it is not Rust, and the exact versions of its libraries; its compiler, too, if it differs from cqldyno's.
 pub(crate) fn libraries(run: &Run, contender: &Contender) -> Option<String> {
-    if contender.libraries.is_empty() {
-        return None;
-    }
     let name = |library: &crate::Library| {
         let origin = library.origin.as_ref().map(|origin| format!(" ({})", plain(origin))).unwrap_or_default();
         format!("{} {}{origin}", plain(&library.name), plain(&library.version))
@@ -365,7 +363,10 @@ pub(crate) fn libraries(run: &Run, contender: &Contender) -> Option<String> {
         known if known.is_empty() || known == run.environment.compiler => String::new(),
         other => format!(", built with {}", plain(other)),
     };
-    Some(format!("{} runs on {}{compiler}.", plain(&contender.label), libraries.join(", ")))
+    let language = contender.language.iter().map(|language| format!("is used from {}", plain(language)));
+    let runs = (!libraries.is_empty()).then(|| format!("runs on {}{compiler}", libraries.join(", ")));
+    let said: Vec<String> = language.chain(runs).collect();
+    (!said.is_empty()).then(|| format!("{} {}.", plain(&contender.label), said.join(" and ")))
 }
 
 #[cfg(test)]

@@ -243,9 +243,9 @@ fn contender() -> impl Strategy<Value = Contender> {
     let role = select(vec![Role::Driver, Role::Floor, Role::Noop]);
     let words = [text(), text(), text(), text(), text(), text()];
     let lists = (vec(library, 0..3), settings(), vec(text(), 0..3), vec(text(), 0..3));
-    let options = (option::of(any::<u64>()), option::of(built()), option::of(text()));
+    let options = (option::of(any::<u64>()), option::of(built()), option::of(text()), option::of(text()));
     (words, role, any::<bool>(), lists, options).prop_map(|(words, role, control, lists, options)| {
-        let (in_flight, built, unavailable) = options;
+        let (in_flight, built, unavailable, language) = options;
         let [id, label, version, build, executable, compiler] = words;
         let (libraries, settings, caveats, layouts) = lists;
         Contender {
@@ -254,6 +254,7 @@ fn contender() -> impl Strategy<Value = Contender> {
             role,
             control,
             version,
+            language,
             libraries,
             settings,
             caveats,

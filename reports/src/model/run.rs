@@ -438,6 +438,9 @@ pub struct Contender {
     pub control: bool,
     /// The driver's exact version; empty if it did not state one.
     pub version: String,
+    /// The language that programs use the driver from; absent for Rust.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
     /// Libraries that shape the figure, with exact versions.
     pub libraries: Vec<Library>,
     /// What the driver makes of the settings asked for.

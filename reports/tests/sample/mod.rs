@@ -188,6 +188,7 @@ fn contender(id: &str, label: &str, role: Role) -> Contender {
         role,
         control: false,
         version: label.rsplit('@').next().unwrap().to_owned(),
+        language: None,
         libraries: vec![Library { name: "tokio".to_owned(), version: "1.54.0".to_owned(), origin: None }],
         settings: Vec::new(),
         caveats: Vec::new(),

@@ -19,6 +19,7 @@ use crate::process::failure::CellFailure;
 use crate::process::worker::{Bounds, Look, Worker};
 
 pub(super) const FLOOR: &str = "floor";
+const NOOP: &str = "noop";
 /// Is prepared and never executed.
 const NOTHING: &str = "SELECT key FROM system.local";
 
@@ -103,6 +104,7 @@ impl Setup<'_> {
     ) -> Result<(), CellFailure> {
         let mut job = self.floors_job(Mode::Load, nodes);
         job.scenario.schema = schema;
+        job.tape = None;
         // Nothing is issued, so one statement that needs no table will do.
         job.scenario.statements.truncate(1);
         for one in &mut job.scenario.statements {
@@ -121,8 +123,14 @@ impl Setup<'_> {
         look: Look<'_>,
         progress: &mut dyn FnMut(u64),
     ) -> Result<Floored, CellFailure> {
-        // Floor speaks CQL alone. A witness is floor on an embedded node, whatever the target.
-        let name = if job.credentials.is_some() && self.bench.postgres.is_some() { POSTGRES } else { FLOOR };
+        // Floor speaks CQL alone. A witness is floor on an embedded node, whatever the target. Without a server a tape is all there is to do.
+        let name = if job.target.is_empty() {
+            NOOP
+        } else if job.credentials.is_some() && self.bench.postgres.is_some() {
+            POSTGRES
+        } else {
+            FLOOR
+        };
         let program = self.program(name)?;
         let (launch, bounds) = self.launch(&program, &format!("-{what}"));
         let (mut floor, _) = Worker::at_gate(launch, Bounds { cancel, ..bounds })?.open()?;

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use cqldyno_driver_api::{Consistency, Settings, Tls};
-use cqldyno_protocol::{Credentials, Job, Mode, Runtime, Trace, tickets};
+use cqldyno_protocol::{Credentials, Job, Mode, Runtime, Tape, Trace, tickets};
 use cqldyno_reports::{Cell, Declaration, Pass, Role};
 use cqldyno_scenarios::{Permutation, Scenario, Workload};
 use cqldyno_script::Time;
@@ -22,7 +22,7 @@ use crate::plan::estimate::FLOOR_CONCURRENCY;
 use crate::plan::pass::{Load, Shape};
 use crate::plan::placement::Placement;
 use crate::plan::target::Target;
-use crate::plan::{PATIENCE, PlannedCell, TLS, opens_sessions};
+use crate::plan::{PATIENCE, PlannedCell, TLS, opens_sessions, tape};
 use crate::process::child::Launch;
 use crate::process::failure::CellFailure;
 use crate::process::introduction::Introduced;
@@ -49,6 +49,8 @@ pub(super) struct Setup<'a> {
     pub stem: String,
     /// Where the embedded cluster writes the certificate of its CA, if it encrypts.
     pub ca: Option<TempPath>,
+    /// The tape that the contender plays, if it plays one.
+    tape: Option<TempPath>,
 }
 
 impl<'a> Setup<'a> {
@@ -86,7 +88,16 @@ impl<'a> Setup<'a> {
             CellFailure::Machine(format!("a file for the CA of the embedded cluster could not be made: {error}"))
         })?;
         let ca = ca.map(NamedTempFile::into_temp_path);
-        Ok(Setup { bench, introduced, planned, cell, load, scenario, workload, placement, stem, ca })
+        let plays = introduced.hello.tape || introduced.contender.own.tape;
+        if let Some(refusal) = plays.then(|| tape::refusal(&scenario, &workload)).flatten() {
+            return Err(CellFailure::Unavailable(refusal));
+        }
+        let prefix = format!("cqldyno-tape-{}-{stem}-", std::process::id());
+        let tape = plays.then(|| NamedTempFile::with_prefix(prefix)).transpose().map_err(|error| {
+            CellFailure::Machine(format!("a temporary file for the contender's tape could not be made: {error}"))
+        })?;
+        let tape = tape.map(NamedTempFile::into_temp_path);
+        Ok(Setup { bench, introduced, planned, cell, load, scenario, workload, placement, stem, ca, tape })
     }
 
     /// What the embedded cluster is started with: as it was asked, and where the certificate of its CA goes.
@@ -214,7 +225,14 @@ impl<'a> Setup<'a> {
             options: self.introduced.contender.options.clone(),
             progress_ms: PROGRESS_MS,
             trace: is_traced.then_some(Trace { patience_ms: PATIENCE.as_millis() as u64 }),
+            tape: self.tape().filter(|_| mode != Mode::ReadBack),
         }
+    }
+
+    /// The tape that floor writes and the contender plays.
+    pub(super) fn tape(&self) -> Option<Tape> {
+        let path = self.tape.as_ref()?.to_path_buf();
+        Some(Tape { path, statements: tape::types(&self.scenario) })
     }
 
     /// The same for floor, whoever the contender is.

@@ -45,6 +45,7 @@ impl<'a> Witness<'a> {
             tls: None,
             datacenter: None,
             request_timeout_ms: None,
+            tape: None,
             ..setup.floors_job(mode, server.nodes())
         };
         let (load, measure) = (Job { turns: 1, ..job(Mode::Load, &scenario) }, job(Mode::Measure, &scenario));

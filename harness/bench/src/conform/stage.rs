@@ -3,15 +3,17 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use cqldyno_cluster::{Node, NodeOptions, Snapshot};
+use cqldyno_cluster::{Delay, Node, NodeOptions, Snapshot};
 use cqldyno_driver_api::{Consistency, Settings};
-use cqldyno_protocol::{Done, Job, Mode, Runtime};
+use cqldyno_protocol::{Done, Job, Mode, Runtime, Tape};
 use cqldyno_scenarios::{Scenario, Workload};
+use tempfile::{NamedTempFile, TempPath};
 
 use crate::judge::Evidence;
 use crate::judge::agreement::Counted;
 use crate::judge::latency::read;
 use crate::plan::pass::{Load, Shape};
+use crate::plan::tape;
 use crate::process::failure::CellFailure;
 
 /// Data connections to the node: one more than a worker has by itself.
@@ -34,19 +36,33 @@ pub(super) struct Stage {
     pub load: Load,
     /// Data connections that are asked for.
     pub connections: usize,
+    /// The tape that the worker plays, if it plays one.
+    pub tape: Option<TempPath>,
 }
 
 impl Stage {
-    /// A fresh node, if the worker needs one, without tables yet.
-    pub(super) fn new(scenario: &Scenario, load: Load, is_offline: bool) -> Result<Stage, CellFailure> {
+    /// A fresh node that answers after `delay`, if the worker needs one, without tables yet; and an empty tape, if it `plays` one.
+    pub(super) fn new(
+        scenario: &Scenario,
+        load: Load,
+        (is_offline, plays): (bool, bool),
+        delay: Delay,
+    ) -> Result<Stage, CellFailure> {
         let mut scenario = scenario.shifted(SHIFT);
         scenario.page_size = Some(PAGE_SIZE);
         let load = load.within(&scenario);
         let workload = Workload::new(&scenario, load.count, load.warmup, SEED);
         let workload = workload.map_err(|error| CellFailure::Machine(error.to_string()))?;
-        let node = || Node::start(NodeOptions::default()).map_err(|error| CellFailure::Server(error.to_string()));
+        let node = || {
+            Node::start(NodeOptions { delay, ..NodeOptions::default() })
+                .map_err(|error| CellFailure::Server(error.to_string()))
+        };
         let node = (!is_offline).then(node).transpose()?;
-        Ok(Stage { node, scenario, workload, load, connections: CONNECTIONS })
+        let tape = plays.then(|| NamedTempFile::with_prefix("cqldyno-tape-")).transpose().map_err(|error| {
+            CellFailure::Machine(format!("a temporary file for the worker's tape could not be made: {error}"))
+        })?;
+        let tape = tape.map(NamedTempFile::into_temp_path);
+        Ok(Stage { node, scenario, workload, load, connections: CONNECTIONS, tape })
     }
 
     fn nodes(&self) -> Vec<SocketAddr> {
@@ -96,6 +112,11 @@ impl Stage {
             options: BTreeMap::new(),
             progress_ms: PROGRESS_MS,
             trace: None,
+            tape: self
+                .tape
+                .as_ref()
+                .filter(|_| mode != Mode::ReadBack)
+                .map(|path| Tape { path: path.to_path_buf(), statements: tape::types(&self.scenario) }),
         }
     }
 

@@ -210,7 +210,7 @@ impl<'a> Play<'a> {
         let done = self.of(Check::Stop, worker.ack())?;
         let counted = stage.counted(before.as_ref());
         let mut found = stage.deviations(done.issued, (&done, end.wall_ns), counted.as_ref(), connections);
-        if done.issued == 0 || done.issued == ENDLESS {
+        if done.issued == 0 || done.issued == stage.load.count {
             found.push(format!("The window was stopped, and the worker says that it issued {}.", grouped(done.issued)));
         }
         self.findings.judge(Check::Stop, found);

@@ -221,7 +221,7 @@ mod tests {
     fn who_cannot_do_a_scenario_is_told_why() {
         let hello = |capabilities: &str| -> Hello {
             let text = format!(
-                r#"{{"protocol":2,"driver":{{"name":"a","version":"1","libraries":[],"capabilities":[{capabilities}],"caveats":[]}},
+                r#"{{"protocol":3,"driver":{{"name":"a","version":"1","libraries":[],"capabilities":[{capabilities}],"caveats":[]}},
                 "settings":[],"build":{{"id":"","compiler":"","profile":""}}}}"#
             );
             serde_json::from_str(&text).unwrap()
@@ -250,7 +250,7 @@ mod tests {
     fn who_has_no_tls_is_left_out_where_it_is_asked_for() {
         let hello = |capabilities: &str| -> Hello {
             let text = format!(
-                r#"{{"protocol":2,"driver":{{"name":"a","version":"1","libraries":[],"capabilities":[{capabilities}],"caveats":[]}},
+                r#"{{"protocol":3,"driver":{{"name":"a","version":"1","libraries":[],"capabilities":[{capabilities}],"caveats":[]}},
                 "settings":[],"build":{{"id":"","compiler":"","profile":""}}}}"#
             );
             serde_json::from_str(&text).unwrap()
@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn a_driver_that_blocks_has_as_many_in_flight_as_connections() {
         let hello: Hello = serde_json::from_str(
-            r#"{"protocol":2,"driver":{"name":"a","version":"1","libraries":[],"capabilities":[],"caveats":[],
+            r#"{"protocol":3,"driver":{"name":"a","version":"1","libraries":[],"capabilities":[],"caveats":[],
             "in_flight_per_connection":1},"settings":[],"build":{"id":"","compiler":"","profile":""}}"#,
         )
         .unwrap();
@@ -289,7 +289,7 @@ mod tests {
     #[test]
     fn a_driver_that_cannot_have_as_many_in_flight_is_left_out_with_both_numbers() {
         let hello: Hello = serde_json::from_str(
-            r#"{"protocol":2,"driver":{"name":"a","version":"1","libraries":[],"capabilities":["connect"],"caveats":[],
+            r#"{"protocol":3,"driver":{"name":"a","version":"1","libraries":[],"capabilities":["connect"],"caveats":[],
             "most_in_flight":{"default":8192}},"settings":[],"build":{"id":"","compiler":"","profile":""}}"#,
         )
         .unwrap();
@@ -311,7 +311,7 @@ mod tests {
     fn a_point_beyond_what_a_driver_holds_is_left_out_and_one_beyond_its_channel_says_so() {
         let hello = |limit: &str| -> Hello {
             let text = format!(
-                r#"{{"protocol":2,"driver":{{"name":"a","version":"1","libraries":[],"capabilities":[],"caveats":[],{limit}}},
+                r#"{{"protocol":3,"driver":{{"name":"a","version":"1","libraries":[],"capabilities":[],"caveats":[],{limit}}},
                 "settings":[],"build":{{"id":"","compiler":"","profile":""}}}}"#
             );
             serde_json::from_str(&text).unwrap()

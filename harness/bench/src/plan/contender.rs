@@ -40,6 +40,8 @@ pub struct Own {
     pub page_size: Option<u32>,
     /// Whether its connections are encrypted.
     pub tls: bool,
+    /// Whether it plays a tape.
+    pub tape: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,8 +117,11 @@ pub const BUILDER_KEYS: [Key; 5] = [
     ),
 ];
 
+/// The end of the name of a worker that plays tapes and sends nothing.
+pub(crate) const WITHOUT_DRIVER: &str = "-noop";
+
 /// The keys that the harness takes for every driver.
-pub const COMMON_KEYS: [Key; 5] = [
+pub const COMMON_KEYS: [Key; 6] = [
     (
         "settings",
         "equal|default",
@@ -127,6 +132,7 @@ pub const COMMON_KEYS: [Key; 5] = [
     ("timeout", "none|TIME", "--request-timeout", "The driver's own time limit per statement."),
     ("page-size", "N", "5000, or less as the scenario says", "Rows per page."),
     ("tls", "on", "--tls", "Encrypts its connections; on the embedded cluster its own nodes speak TLS."),
+    ("tape", "on", "as its worker needs", "Plays values and due rows from a file, instead of making them as it goes."),
 ];
 
 /// Those of [`COMMON_KEYS`] that the driver can follow.
@@ -264,6 +270,10 @@ impl Contender {
                 one_of(&["on"]).ok_or("on, or leave it out")?;
                 self.own.tls = true;
             }
+            "tape" => {
+                one_of(&["on"]).ok_or("on, or leave it out")?;
+                self.own.tape = true;
+            }
             // A whole version is that of a dependency; anything else is the adapter's.
             _ if key != LIBRARY && semver::Version::parse(value).is_ok() => {
                 self.order.pins.insert(key.to_owned(), value.to_owned());
@@ -278,7 +288,7 @@ impl Contender {
     /// # Errors
     /// [`ContenderError::Unreadable`] if one of its keys is ignored with the driver's own settings.
     pub fn check(&self, plan: Settings) -> Result<(), ContenderError> {
-        let Own { settings, connections, timeout_ms, page_size, tls: _ } = self.own;
+        let Own { settings, connections, timeout_ms, page_size, tls: _, tape: _ } = self.own;
         let given = [
             ("connections", connections.is_some()),
             ("timeout", timeout_ms.is_some()),
@@ -341,6 +351,8 @@ impl Contender {
         match self.name() {
             "floor" => Role::Floor,
             "noop" => Role::Noop,
+            // A worker that plays tapes, without its driver.
+            name if name.ends_with(WITHOUT_DRIVER) => Role::Noop,
             _ => Role::Driver,
         }
     }
@@ -408,7 +420,7 @@ mod tests {
     #[test]
     fn keys_are_the_builders_the_harness_or_the_adapters() {
         let found = parse(
-            "scylla+tokio=1.44.2+lto=thin+allocator=mimalloc+settings=default+connections=2+timeout=5s+page-size=70+tls=on+io-threads=2",
+            "scylla+tokio=1.44.2+lto=thin+allocator=mimalloc+settings=default+connections=2+timeout=5s+page-size=70+tls=on+tape=on+io-threads=2",
         );
         assert_eq!(found.order.pins, BTreeMap::from([("tokio".to_owned(), "1.44.2".to_owned())]));
         assert_eq!((found.order.lto.as_deref(), found.order.allocator.as_deref()), (Some("thin"), Some("mimalloc")));
@@ -418,6 +430,7 @@ mod tests {
             timeout_ms: Some(Some(5_000)),
             page_size: Some(70),
             tls: true,
+            tape: true,
         };
         assert_eq!(found.own, own);
         assert_eq!(found.options, BTreeMap::from([("io-threads".to_owned(), "2".to_owned())]));
@@ -428,7 +441,7 @@ mod tests {
     #[test]
     fn a_worker_that_is_there_serves_its_own_version_without_keys_of_the_builder() {
         let hello: Hello = serde_json::from_str(
-            r#"{"protocol":2,"driver":{"name":"a","version":"1.9.0","libraries":[],"capabilities":[],"caveats":[]},"settings":[],
+            r#"{"protocol":3,"driver":{"name":"a","version":"1.9.0","libraries":[],"capabilities":[],"caveats":[]},"settings":[],
             "build":{"id":"","compiler":"","profile":""}}"#,
         )
         .unwrap();
@@ -495,7 +508,7 @@ mod tests {
         assert_eq!(
             unfit("a@1.9.0+conections=2", &[], known()).unwrap(),
             "the contender \"a@1.9.0+conections=2\" has the key `conections`, which a@1.9.0 does not know. Did you mean `connections`? \
-             It has routing, refresh, lib; the harness has settings, connections, page-size"
+             It has routing, refresh, lib; the harness has settings, connections, page-size, tape"
         );
         assert!(unfit("a+alocator=jemalloc", &[], known()).unwrap().contains("Did you mean `allocator`?"));
         let far = unfit("a+clock=alternative", &[], Some(Vec::new())).unwrap();

@@ -12,7 +12,7 @@ use crate::process::cancel::Cancel;
 use crate::process::child::{Launch, file_name};
 use crate::process::executable::Executable;
 use crate::process::failure::CellFailure;
-use crate::process::programs::{KNOWN, Programs, WORKER_PREFIX};
+use crate::process::programs::{KNOWN, ON_DEMAND, Programs, WORKER_PREFIX};
 use crate::process::worker::{Bounds, Worker};
 
 #[derive(Clone, Debug)]
@@ -124,8 +124,8 @@ impl Reception<'_> {
                 Err(CellFailure::Worker(_)) if !is_plain => Sought::Build(None),
                 Err(failure) => there(Err(failure)),
             },
-            // A driver of the list is built by `make build`.
-            Err(error) if is_plain && KNOWN.contains(&contender.name()) => {
+            // A driver of the list is built by `make build`, unless its line there says otherwise.
+            Err(error) if is_plain && KNOWN.contains(&contender.name()) && !ON_DEMAND.contains(&contender.name()) => {
                 there(Err(CellFailure::Unavailable(error.to_string())))
             }
             Err(_) => Sought::Build(None),
@@ -209,6 +209,7 @@ pub(crate) fn row(id: &str, contender: &Contender, found: &Result<Introduced, Ce
         role: contender.role(),
         control: repeated,
         version: driver.map(|driver| driver.version.clone()).unwrap_or_default(),
+        language: hello.and_then(|hello| hello.language.clone()),
         libraries: driver.map(|driver| driver.libraries.iter().map(library).collect()).unwrap_or_default(),
         settings: hello.map(|hello| hello.settings.iter().map(setting).collect()).unwrap_or_default(),
         caveats: driver.map(|driver| driver.caveats.clone()).unwrap_or_default(),
@@ -308,7 +309,7 @@ mod tests {
     #[test]
     fn a_label_has_the_options_that_the_driver_does_not_speak_of_itself() {
         let mut hello: Hello = serde_json::from_str(
-            r#"{"protocol":2,"driver":{"name":"a","version":"1","variant":"lib=b-2","libraries":[],"capabilities":[],"caveats":[]},
+            r#"{"protocol":3,"driver":{"name":"a","version":"1","variant":"lib=b-2","libraries":[],"capabilities":[],"caveats":[]},
             "settings":[],"build":{"id":"","compiler":"","profile":""}}"#,
         )
         .unwrap();

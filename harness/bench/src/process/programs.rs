@@ -20,12 +20,20 @@ pub static KNOWN: LazyLock<Vec<&str>> = LazyLock::new(|| listed().map(|(name, _)
 pub static COMPARED: LazyLock<Vec<&str>> =
     LazyLock::new(|| listed().filter(|(_, how)| how.is_empty()).map(|(name, _)| name).collect());
 
-/// The drivers of the list, each with the word after its name.
+/// Those of [`KNOWN`] that `make build` leaves out: their newest release is built when it is first asked for.
+pub(crate) static ON_DEMAND: LazyLock<Vec<&str>> =
+    LazyLock::new(|| listed().filter(|(_, how)| is_on_demand(how)).map(|(name, _)| name).collect());
+
+/// The drivers of the list, each with the words after its name.
 fn listed() -> impl Iterator<Item = (&'static str, &'static str)> {
     let lines = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../drivers/LIST")).lines();
     lines
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
         .map(|line| line.split_once(' ').unwrap_or((line, "")))
+}
+
+fn is_on_demand(how: &str) -> bool {
+    how.split(' ').any(|word| word == "on-demand")
 }
 
 /// The executables of this installation.
@@ -79,6 +87,7 @@ impl Programs {
             .map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "));
         let advice = match reason.filter(|reason| !reason.is_empty()) {
             Some(reason) => format!("it was not built: {}", reason.trim_end_matches('.')),
+            None if ON_DEMAND.contains(&name) => format!("`cqldyno compare {name}` builds it"),
             None if KNOWN.contains(&name) => "build it with `make build`".to_owned(),
             None => format!(
                 "there are {}; put another driver's worker beside cqldyno, or in a folder named in {WORKERS_VARIABLE}",
@@ -138,6 +147,8 @@ mod tests {
         for name in KNOWN.iter() {
             let manifest = |file| fs::read_to_string(drivers.join(name).join(file)).unwrap_or_default();
             let package = manifest("Cargo.toml").contains(&format!("name = \"{WORKER_PREFIX}{name}\""));
+            let is_native = ON_DEMAND.contains(name) && manifest("releases.toml").contains("[[family]]");
+            let package = package || is_native && !manifest("native").is_empty();
             assert!(package || manifest("go.mod").contains(&format!("module cqldyno/drivers/{name}\n")), "{name}");
         }
     }
@@ -146,6 +157,8 @@ mod tests {
     fn a_comparison_without_names_has_the_drivers_of_the_published_table() {
         assert_eq!(*COMPARED, ["scylla", "cdrs-tokio", "cassandra-cpp", "floor", "noop"]);
         assert!(COMPARED.iter().all(|name| KNOWN.contains(name)) && KNOWN.contains(&"gocql"));
+        assert!(ON_DEMAND.iter().all(|name| KNOWN.contains(name) && !COMPARED.contains(name)));
+        assert!(is_on_demand("named on-demand") && !is_on_demand("named") && !is_on_demand(""));
     }
 
     #[test]

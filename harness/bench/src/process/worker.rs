@@ -19,6 +19,9 @@ use crate::process::transcript::Transcript;
 /// What a worker was doing that no message is expected from.
 const ASLEEP: &str = "while it slept, before its turn";
 
+/// How long the writing or reading of a statement of a tape may take.
+const PER_TAPED_STATEMENT: Duration = Duration::from_micros(100);
+
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds<'a> {
     /// How long it may take.
@@ -47,6 +50,8 @@ pub(crate) struct Worker<'a> {
     name: String,
     redaction: Redaction,
     bounds: Bounds<'a>,
+    /// How long the reading of a turn's part of a tape may take.
+    reading: Duration,
 }
 
 /// Looks at what a worker depends on: why waiting for it is pointless, if it is.
@@ -56,7 +61,7 @@ impl<'a> Worker<'a> {
     pub(crate) fn at_gate(launch: Launch<'_>, bounds: Bounds<'a>) -> Result<Worker<'a>, CellFailure> {
         let (name, redaction) = (file_name(launch.program), launch.redaction.clone());
         let process = Process::at_gate(launch).map_err(|error| not_started(&name, &error))?;
-        Ok(Worker { process, name, redaction, bounds })
+        Ok(Worker { process, name, redaction, bounds, reading: Duration::ZERO })
     }
 
     /// Opens the gate and waits for `hello`.
@@ -88,7 +93,9 @@ impl<'a> Worker<'a> {
     pub(crate) fn offer(&mut self, job: Job, look: Look<'_>) -> Result<Result<Ready, Failed>, CellFailure> {
         // A worker need not report its warm-up, so its statements have more time: enough for 1,000 per second.
         let warmup = if job.mode == Mode::Measure { Duration::from_millis(job.warmup) } else { Duration::ZERO };
-        let time = self.bounds.deadlines.ready.saturating_add(warmup);
+        let taped = job.tape.as_ref().map_or(0, |_| job.count / u64::from(job.turns.max(1)));
+        self.reading = PER_TAPED_STATEMENT.saturating_mul(u32::try_from(taped).unwrap_or(u32::MAX));
+        let time = self.bounds.deadlines.ready.saturating_add(warmup).saturating_add(self.reading);
         self.send(&ParentMessage::Job(Box::new(job)), Step::Ready)?;
         match self.receive_after_progress(Step::Ready, time, look, |_| ())? {
             WorkerMessage::Ready(ready) => Ok(Ok(ready)),
@@ -112,7 +119,7 @@ impl<'a> Worker<'a> {
     /// Says `go` and waits for `end`; `progress` hears how many statements were issued. A worker that issues no statement for the
     /// time of a stall hangs.
     pub(crate) fn go(&mut self, look: Look<'_>, progress: impl FnMut(u64)) -> Result<End, CellFailure> {
-        self.send(&ParentMessage::Go, Step::End)?;
+        self.send(&ParentMessage::Go { at_ns: None }, Step::End)?;
         match self.receive_after_progress(Step::End, self.bounds.deadlines.stall, look, progress)? {
             WorkerMessage::End(end) => Ok(end),
             other => Err(self.unexpected(Step::End, other)),
@@ -121,7 +128,7 @@ impl<'a> Worker<'a> {
 
     /// Says `go`, and `stop` after this time, and waits for `end`, which must come in the time of a stall.
     pub(crate) fn go_and_stop(&mut self, after: Duration) -> Result<End, CellFailure> {
-        self.send(&ParentMessage::Go, Step::End)?;
+        self.send(&ParentMessage::Go { at_ns: None }, Step::End)?;
         std::thread::sleep(after);
         self.send(&ParentMessage::Stop, Step::Stopped)?;
         let time = self.bounds.deadlines.stall;
@@ -137,7 +144,7 @@ impl<'a> Worker<'a> {
 
     /// Says `go` in the place of `job`, and waits for the `failed` that is due.
     pub(crate) fn provoke(&mut self) -> Result<Failed, CellFailure> {
-        self.send(&ParentMessage::Go, Step::Ready)?;
+        self.send(&ParentMessage::Go { at_ns: None }, Step::Ready)?;
         match self.receive(Step::Ready, &mut || None)? {
             WorkerMessage::Failed(failed) => Ok(failed),
             other => Err(self.unexpected(Step::Ready, other)),
@@ -187,7 +194,7 @@ impl<'a> Worker<'a> {
             Step::Hello => deadlines.hello,
             Step::Ready => deadlines.ready,
             Step::End | Step::Stopped => deadlines.stall,
-            Step::Done => deadlines.done,
+            Step::Done => deadlines.done.saturating_add(self.reading),
         };
         self.receive_until(step, after(time), time, look)
     }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use cqldyno_builder::{BuildError, Builder, Built, Order, Watch};
 use cqldyno_driver_api::{Capability, DriverInfo};
+use cqldyno_protocol::Hello;
 use cqldyno_reports::{BuiltOnDemand, Contender as Row, Role, sentence, unique};
 
 use crate::plan::asked::{left_out, own_concurrency};
@@ -81,7 +82,7 @@ pub(super) fn introductions(
             }
         };
         let began = Instant::now();
-        let found = found.and_then(|found| {
+        let found = found.and_then(plays).and_then(|found| {
             let mut layout = |seed| {
                 let mut contender = contender.clone();
                 contender.order.layout = Some(seed);
@@ -131,6 +132,18 @@ fn unable(plan: &Plan, contender: &Contender, driver: &DriverInfo) -> Option<Str
     let why = |one| left_out(plan, contender.own.in_force(plan, Some(one)), driver, one);
     let each: Vec<String> = plan.scenarios.iter().map(why).collect::<Option<_>>()?;
     each.first().map(|why| format!("{why} So no worker was built."))
+}
+
+/// Refuses a worker that is to play a tape and has a load generator of its own that plays none.
+fn plays(found: Introduced) -> Result<Introduced, CellFailure> {
+    let Hello { tape, build, driver, .. } = &found.hello;
+    if !found.contender.own.tape || *tape || !build.id.is_empty() {
+        return Ok(found);
+    }
+    Err(CellFailure::Unavailable(format!(
+        "It has tape=on, and the worker of {} has a load generator of its own that plays no tape; leave `tape` out.",
+        driver.label()
+    )))
 }
 
 /// Whether the contender's worker can be built with its functions in other orders.

@@ -59,6 +59,8 @@ mod serve;
 #[cfg(test)]
 mod support;
 #[cfg(test)]
+mod tape;
+#[cfg(test)]
 mod usage;
 #[cfg(test)]
 mod within;

@@ -98,7 +98,7 @@ pub fn executable(path: &Path, text: &str) {
 
 /// What a stand-in worker of that build does until it has its job.
 pub fn says_hello(name: &str, build: &str) -> String {
-    let hello = r#"{"type":"hello","protocol":2,"driver":{"name":"NAME","version":"1.2.3","libraries":[],"capabilities":[],"caveats":[]},"settings":[],"build":{"id":"BUILD","compiler":"none","profile":"release"}}"#;
+    let hello = r#"{"type":"hello","protocol":3,"driver":{"name":"NAME","version":"1.2.3","libraries":[],"capabilities":[],"caveats":[]},"settings":[],"build":{"id":"BUILD","compiler":"none","profile":"release"}}"#;
     format!("echo '{}'; read job || exit; ", hello.replace("NAME", name).replace("BUILD", build))
 }
 

@@ -51,6 +51,13 @@ impl Delay {
     }
 }
 
+/// One without jitter.
+impl From<Duration> for Delay {
+    fn from(mean: Duration) -> Delay {
+        Delay { mean, jitter: 0.0 }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -132,6 +132,10 @@ fn job(scenario: Scenario) -> Job {
         options: BTreeMap::from([("lib".to_owned(), "/x".to_owned())]),
         progress_ms: 500,
         trace: Some(crate::Trace { patience_ms: 1_000 }),
+        tape: Some(crate::Tape {
+            path: "/tmp/tape".into(),
+            statements: vec![crate::TapeTypes { values: vec!["map<text, int>".to_owned()], columns: Vec::new() }],
+        }),
     }
 }
 
@@ -141,7 +145,7 @@ fn whatever_either_side_says_holds_against_the_schema() {
         let name = scenario.name.clone();
         assert!(is_valid(&ParentMessage::Job(Box::new(job(scenario)))), "{name}");
     }
-    for message in [ParentMessage::Go, ParentMessage::Ack, ParentMessage::Stop] {
+    for message in [ParentMessage::Go { at_ns: Some(1) }, ParentMessage::Ack, ParentMessage::Stop] {
         assert!(is_valid(&message), "{message:?}");
     }
     let settings = vec![Setting::taken("consistency", "LOCAL_ONE")];
@@ -155,6 +159,9 @@ fn whatever_either_side_says_holds_against_the_schema() {
         settings: settings.clone(),
         build: BuildInfo::default(),
         turns: true,
+        tape: true,
+        language: Some("Java".to_owned()),
+        machine: Some(crate::Machine { host: "a".to_owned(), cores: 2, kernel: "6.1.0".to_owned() }),
     };
     let errors = [(ErrorKind::WrongRow, ErrorCount { count: 1, first: "no row".to_owned() })].into();
     let pace = Pace {
@@ -171,6 +178,7 @@ fn whatever_either_side_says_holds_against_the_schema() {
         unanswered: [6].into_iter().collect(),
         answers_per_10ms: vec![3, 0, 3],
     };
+    let runtime = Some(crate::RuntimeShare { gc_cpu_ns: Some(1), jit_cpu_ns: None });
     let end = End {
         wall_ns: 1,
         at_ns: None,
@@ -187,7 +195,13 @@ fn whatever_either_side_says_holds_against_the_schema() {
         WorkerMessage::Ready(Ready { settings, connections: Some(2), threads: 3 }),
         WorkerMessage::Progress { issued: 1 },
         WorkerMessage::End(end),
-        WorkerMessage::Done(Box::new(Done { errors, pace: Some(pace), trace: Some(trace), ..Done::default() })),
+        WorkerMessage::Done(Box::new(Done {
+            errors,
+            pace: Some(pace),
+            trace: Some(trace),
+            runtime,
+            ..Done::default()
+        })),
         WorkerMessage::Failed(Failed { kind: FailureKind::WarmUp, message: "No.".to_owned() }),
     ] {
         assert!(is_valid(&message), "{message:?}");

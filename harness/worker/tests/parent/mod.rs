@@ -39,6 +39,7 @@ pub fn job(scenario: &str, count: u64) -> Job {
         turns: 1,
         progress_ms: 0,
         trace: None,
+        tape: None,
     }
 }
 
@@ -100,7 +101,7 @@ impl Worker {
     /// A worker in its window.
     pub fn going(job: Job) -> Worker {
         let mut worker = Worker::ready(job);
-        worker.say(&ParentMessage::Go);
+        worker.say(&ParentMessage::Go { at_ns: None });
         worker
     }
 
