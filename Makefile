@@ -2,6 +2,7 @@
 # make test      sets up what is missing, and runs every check that a change must pass
 # make test-all  runs these and what is slow and rarely breaks: old releases, clients in other languages, a real Cassandra, the adapters
 # make build     sets up what is missing, and builds `cqldyno` and a worker for each driver into target/release
+# make build DRIVERS="scylla java"   workers of these drivers alone, also of one that is otherwise built on demand
 #
 # make test-versions  runs the behaviour suite of every adapter on each release that its manifest lists, and writes drivers/VERSIONS.md
 # make test-versions ONLY="scylla cdrs-tokio@6.2.0"   those of some drivers, or some releases; the other rows stay
@@ -33,7 +34,7 @@ RELEASE := $(TARGET)/release
 TESTED := $(TARGET)/debug
 NATIVE := $(TARGET)/native
 NO_BROWSER := $(TARGET)/no-browser
-DRIVERS := $(shell sed '/^\#/d; s/ .*//' drivers/LIST)
+DRIVERS := $(shell sed '/^\#/d; / on-demand/d; s/ .*//' drivers/LIST)
 # Drivers with a program to hold their adapter against. make adapter-cost ADAPTERS=cdrs-tokio compares that one alone.
 ADAPTERS := $(foreach driver,$(DRIVERS),$(if $(wildcard benches/idiomatic-$(driver)),$(driver)))
 

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
+use std::os::unix::fs::symlink;
 
 use serde::Deserialize;
 use toml::Table;
@@ -31,7 +32,7 @@ impl Builder {
     /// # Errors
     /// When their list cannot be used.
     pub fn native_families(&self, driver: &str) -> Result<Vec<Family>, BuildError> {
-        let folder = self.sources().folder().join("drivers").join(driver);
+        let folder = self.sources().folder().join("drivers").join(with_driver(driver));
         let path = folder.join(LIST);
         let Ok(text) = fs::read_to_string(&path) else { return Ok(Vec::new()) };
         let wrong = |why: String| BuildError::Manifest(path.clone(), why);
@@ -49,15 +50,16 @@ impl Builder {
     ) -> Result<Built, BuildError> {
         let (family, release) = native_release(families, order)?;
         (watch.progress)(Progress::Preparing);
-        let program = family.folder.join("native");
-        let native = Cargo { program: &program, ..self.bare(watch.log, watch.cancelled) };
+        let builder = family.folder.join("native");
+        let native = Cargo { program: &builder, ..self.bare(watch.log, watch.cancelled) };
         let toolchain = hear(&native, [OsStr::new("--toolchain")])?.trim().to_owned();
         let own = digest(&family.folder, &WITHOUT).map_err(self.failed())?;
         let release = release.to_string();
         let key = key(&[("release", &release), ("sources", &own), ("toolchain", &toolchain)]);
         let folder = self.cache().join("workers").join(&key);
+        let program = worker_name(&Order { driver: with_driver(&order.driver).to_owned(), ..Order::default() });
         let built = Built {
-            worker: folder.join(worker_name(order)),
+            worker: folder.join(&program),
             lock_file: folder.join("lock"),
             adapter: family.name(self.sources()),
             order: order.to_string(),
@@ -65,12 +67,19 @@ impl Builder {
             ..Built { key, ..Built::default() }
         };
         let is_there = || built.worker.is_file() && built.lock_file.is_file();
+        let named = || -> Result<Built, BuildError> {
+            let named = folder.join(worker_name(order));
+            if !named.is_file() {
+                symlink(&program, &named).map_err(self.failed())?;
+            }
+            Ok(Built { worker: named, ..built.clone() })
+        };
         if is_there() {
-            return Ok(built);
+            return named();
         }
         let _lock = self.lock(&self.cache().join("packages").join(&built.key), watch)?;
         if is_there() {
-            return Ok(built);
+            return named();
         }
         (watch.progress)(Progress::Compiling { done: 0, of: 0 });
         let part = folder.with_extension("part");
@@ -87,10 +96,15 @@ impl Builder {
         };
         keep().map_err(self.failed())?;
         match is_there() {
-            true => Ok(built),
-            false => Err(BuildError::Failed(format!("{} left no worker and no `lock`", program.display()))),
+            true => named(),
+            false => Err(BuildError::Failed(format!("{} left no worker and no `lock`", builder.display()))),
         }
     }
+}
+
+/// The driver itself: a worker whose name ends in `-noop` is the same program without it.
+fn with_driver(driver: &str) -> &str {
+    driver.strip_suffix("-noop").unwrap_or(driver)
 }
 
 /// What `native` prints; its last line is why it failed.
@@ -102,7 +116,8 @@ fn hear<'a>(native: &Cargo<'_>, arguments: impl IntoIterator<Item = &'a OsStr>) 
     }
 }
 
-/// The release that is ordered, with its family. A beginning means the newest that is listed; nothing else of an order can be built.
+/// The release that is ordered, with its family. A beginning means the newest that is listed, and no version the newest of all; nothing else
+/// of an order can be built.
 pub(crate) fn native_release<'a>(
     families: &'a [Family],
     order: &Order,
@@ -118,7 +133,10 @@ pub(crate) fn native_release<'a>(
             tested.join(", "),
         )
     };
-    let Some(version) = order.version.as_ref().filter(|_| plain == *order) else { return Err(no_adapter()) };
+    if plain != *order {
+        return Err(no_adapter());
+    }
+    let version = order.version.as_ref().unwrap_or(&Version::Newest);
     let family = &families[choose(families, Some(version), None)?.family];
     let newest = || family.tested.iter().rev().find(|tested| version.takes(tested)).cloned();
     let release = match version {

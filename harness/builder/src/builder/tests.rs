@@ -336,6 +336,14 @@ fn a_driver_that_cargo_does_not_know_builds_its_releases_itself() {
         workshop.build(&go(version)).unwrap();
     }
     assert_eq!(built(), "2.0.0\n2.1.2\n1.19.0-ours\n1.18.1-ours\n");
+    let newest = workshop.build(&go("")).unwrap();
+    assert_eq!((newest.order.as_str(), fs::read_to_string(&newest.worker).unwrap().as_str()), ("go", "2.1.2\n"));
+    let without = workshop.build(&Order { driver: "go-noop".to_owned(), ..order("2.0.0") }).unwrap();
+    assert_eq!((without.key.as_str(), fs::read_to_string(&without.worker).unwrap().as_str()), (&*first.key, "2.0.0\n"));
+    assert!(
+        without.worker.ends_with("cqldyno-driver-go-noop") && without.worker.is_symlink(),
+        "the program under another name"
+    );
     fs::write(folder.join("main.go"), "changed").unwrap();
     assert_ne!(workshop.build(&go("2.0.0")).unwrap().key, first.key);
     assert_eq!(Vec::from_iter(workshop.builder.lacks(&go("2.0.0")).unwrap()), ["prepare"]);
@@ -349,7 +357,7 @@ fn a_driver_that_cargo_does_not_know_builds_its_releases_itself() {
         assert!(error.to_string().ends_with(end), "{error}");
     }
     let pinned = Order { lto: Some("fat".to_owned()), ..go("2.0.0") };
-    for order in [pinned, go("path:x"), go("git:x#y"), go("")] {
+    for order in [pinned, go("path:x"), go("git:x#y")] {
         assert!(matches!(workshop.builder.check(&order), Err(BuildError::NoAdapter(..))), "{order}");
     }
     fs::write(folder.join("releases.toml"), RELEASES.replace(">=2.0.0", ">=1.0.0")).unwrap();
