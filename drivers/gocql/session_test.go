@@ -9,13 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"cqldyno/drivers/gocql/release"
-	"cqldyno/drivers/gocql/worker"
-	"cqldyno/drivers/gocql/workload"
+	"github.com/apache/cassandra-gocql-driver/v2"
 )
 
-func asked(own map[string]string) *worker.Options {
-	return &worker.Options{Target: []string{"127.0.0.1:9142"}, Connections: 3, Consistency: "LOCAL_ONE", PageSize: 70, Own: own}
+func asked(own map[string]string) *job {
+	return &job{Target: []string{"127.0.0.1:9142"}, Connections: 3, Consistency: "LOCAL_ONE", PageSize: 70, Options: own}
 }
 
 func TestTheEqualSettingsAreSetAndEveryOptionMovesItsOwn(t *testing.T) {
@@ -27,7 +25,7 @@ func TestTheEqualSettingsAreSetAndEveryOptionMovesItsOwn(t *testing.T) {
 		equal.Port != 9142 || equal.RetryPolicy != nil || equal.Compressor != nil || equal.Consistency.String() != "LOCAL_ONE" {
 		t.Errorf("%+v", equal)
 	}
-	with := func(key, value string) *release.ClusterConfig {
+	with := func(key, value string) *gocql.ClusterConfig {
 		config, err := cluster(asked(map[string]string{key: value}))
 		if err != nil {
 			t.Fatal(err)
@@ -46,18 +44,45 @@ func TestTheEqualSettingsAreSetAndEveryOptionMovesItsOwn(t *testing.T) {
 	if !with("timestamps", "client").DefaultTimestamp {
 		t.Error("timestamps")
 	}
-	of := func(config *release.ClusterConfig) string {
+	of := func(config *gocql.ClusterConfig) string {
 		return fmt.Sprintf("%T", config.PoolConfig.HostSelectionPolicy)
 	}
 	if of(with("routing", "round-robin")) == of(equal) {
 		t.Error("routing")
 	}
-	if !release.IsFirst && of(with("shuffle", "on")) != of(equal) {
+	if !isFirst && of(with("shuffle", "on")) != of(equal) {
 		t.Error("shuffle")
 	}
-	byDefault, _ := cluster(&worker.Options{Target: []string{"127.0.0.1"}, Default: true})
+	byDefault, _ := cluster(&job{Target: []string{"127.0.0.1"}, Settings: "default"})
 	if byDefault.NumConns != 2 || !byDefault.DefaultTimestamp || byDefault.Timeout == 0 || byDefault.PoolConfig.HostSelectionPolicy != nil {
 		t.Errorf("%+v", byDefault)
+	}
+}
+
+func TestSettingsSayWhatIsAskedAndWhatIsTheDriversOwn(t *testing.T) {
+	said := func(of *job, name string) any {
+		for _, one := range settings(of) {
+			if one["name"] == name {
+				return one["value"]
+			}
+		}
+		return nil
+	}
+	own := asked(map[string]string{"routing": "round-robin", "timestamps": "client"})
+	own.Datacenter, own.RequestTimeoutMs = "dc1", 1500
+	byDefault := asked(nil)
+	byDefault.Settings = "default"
+	for _, one := range []struct {
+		of          *job
+		name, value string
+	}{
+		{asked(nil), "routing", "token-aware"}, {asked(nil), "connections", "3 per node"}, {asked(nil), "request timeout", "none"},
+		{own, "routing", "round-robin in dc1"}, {own, "timestamps", "client"}, {own, "request timeout", "1.5s"},
+		{byDefault, "consistency", "QUORUM"}, {byDefault, "routing", "round robin"}, {byDefault, "page size", "70"},
+	} {
+		if found := said(one.of, one.name); found != one.value {
+			t.Errorf("%s: %v instead of %s", one.name, found, one.value)
+		}
 	}
 }
 
@@ -65,9 +90,10 @@ func TestAnOptionThatThereIsNotAndAValueThatIsNoneAreRefusedByName(t *testing.T)
 	for _, one := range []struct{ key, value, words string }{
 		{"colour", "red", "gocql has no option `colour`: it has coalescing, routing"},
 		{"routing", "random", "gocql's option `routing` was set to \"random\"; it takes token-aware|round-robin"},
-		{"coalescing", "0", "gocql's option `coalescing` was set to \"0\"; it takes a whole number from 1"},
-		{"coalescing", "5x", "it takes a whole number"},
-		{"gogc", "-1", "it takes a whole number"},
+		{"coalescing", "0", "gocql's option `coalescing` was set to \"0\"; it takes off|MICROSECONDS"},
+		{"coalescing", "5x", "a whole number from 1 to 999999"},
+		{"coalescing", "MICROSECONDS", "a whole number"},
+		{"gogc", "-1", "a whole number"},
 	} {
 		_, err := cluster(asked(map[string]string{one.key: one.value}))
 		if err == nil || !strings.Contains(err.Error(), one.words) {
@@ -78,50 +104,32 @@ func TestAnOptionThatThereIsNotAndAValueThatIsNoneAreRefusedByName(t *testing.T)
 
 func TestEveryErrorHasItsKind(t *testing.T) {
 	for err, kind := range map[error]string{
-		release.ErrTimeoutNoResponse:                     "request_timeout",
-		release.ErrNoStreams:                             "queue_full",
-		fmt.Errorf("x: %w", release.ErrConnectionClosed): "connection_lost",
-		release.ErrNoConnections:                         "connection_lost",
-		&net.OpError{Op: "dial", Err: errors.New("x")}:   "connection_lost",
+		gocql.ErrTimeoutNoResponse:                     "request_timeout",
+		gocql.ErrNoStreams:                             "queue_full",
+		fmt.Errorf("x: %w", gocql.ErrConnectionClosed): "connection_lost",
+		gocql.ErrNoConnections:                         "connection_lost",
+		&net.OpError{Op: "dial", Err: errors.New("x")}: "connection_lost",
 		io.EOF:                                   "connection_lost",
 		fmt.Errorf("x: %w", io.ErrUnexpectedEOF): "connection_lost",
-		release.MarshalError("x"):                "codec",
-		release.UnmarshalError("x"):              "codec",
+		gocql.MarshalError("x"):                  "codec",
+		gocql.UnmarshalError("x"):                "codec",
 		errors.New("x"):                          "other",
-		&worker.Error{Kind: "wrong_row", Err: errPrepared}: "wrong_row",
+		fmt.Errorf("x: %w", wrongRow("y")):       "wrong_row",
 	} {
-		var has *worker.Error
-		if !errors.As(known(err), &has) || has.Kind != kind {
-			t.Errorf("%v: %v instead of %s", err, has, kind)
+		if found := kindOfError(err); found != kind {
+			t.Errorf("%v: %s instead of %s", err, found, kind)
 		}
 	}
 }
 
 func TestTheVersionIsThatOfTheBuild(t *testing.T) {
-	info, err := gocql{}.Describe()
 	// A test's executable may not say which modules it has.
-	if err == nil && (info.Version == "" || strings.HasPrefix(info.Version, "v")) {
+	if info, err := describe(); err == nil && (info["version"] == "" || strings.HasPrefix(info["version"].(string), "v")) {
 		t.Errorf("%+v", info)
 	}
-	for _, option := range info.Options {
-		if option.Default != strings.Split(option.Values, "|")[0] && option.Tried == "" {
-			t.Errorf("%+v", option)
+	for _, one := range options {
+		if tried, is := one["tried"]; one["default"] != strings.Split(one["values"].(string), "|")[0] && (!is || tried == "") {
+			t.Errorf("%+v", one)
 		}
-	}
-}
-
-func TestACellOfEveryKindIsATargetOfItsOwn(t *testing.T) {
-	kinds := []string{"bigint", "int", "double", "boolean", "timestamp", "uuid", "text", "blob", "null"}
-	var columns []workload.Column
-	for _, kind := range kinds {
-		columns = append(columns, workload.Column{Type: kind, PerKey: 1})
-	}
-	one := &statement{columns: workload.Generators(columns, 1)}
-	seen := map[string]bool{}
-	for _, target := range one.Targets(make([]workload.Value, len(kinds))) {
-		seen[fmt.Sprintf("%T", target)] = true
-	}
-	if len(seen) != len(kinds) {
-		t.Errorf("%v", seen)
 	}
 }

@@ -1,228 +1,254 @@
 package main
 
 import (
+	"bytes"
+	"encoding/binary"
 	"fmt"
+	"math"
 	"net"
+	"reflect"
 	"slices"
+	"strings"
 	"time"
+	"unsafe"
 
-	"cqldyno/drivers/gocql/release"
-	"cqldyno/drivers/gocql/worker"
-	"cqldyno/drivers/gocql/workload"
-
+	"github.com/apache/cassandra-gocql-driver/v2"
 	"gopkg.in/inf.v0"
 )
 
-// dayMilliseconds are those of a day: gocql takes a date as the time at which it begins.
-const dayMilliseconds = 86_400_000
+// kind is a CQL type: its number in the protocol, and a value of the type that an application has for it in Go.
+type kind struct {
+	name string
+	id   gocql.Type
+	zero any
+	// of are the types of elements, or of keys and values.
+	of []*kind
+}
 
-// Value is a value of a type that Go has none for, as gocql takes it.
-func (gocql) Value(v workload.Value) any {
-	switch v.Kind {
-	case workload.Decimal:
-		return *inf.NewDec(v.Number, inf.Scale(v.Scale))
-	case workload.Date:
-		return v.Number * dayMilliseconds
-	case workload.Duration:
-		return release.Duration{Months: v.Months, Days: v.Days, Nanoseconds: v.Number}
-	case workload.Map:
-		made := make(map[any]any, len(v.Items)/2)
-		for i := 0; i+1 < len(v.Items); i += 2 {
-			made[keyOf(&v.Items[i])] = anyOf(&v.Items[i+1])
-		}
-		return made
-	case workload.Vector:
-		made := make([]float32, len(v.Items))
-		for i := range v.Items {
-			made[i] = float32(v.Items[i].Double)
-		}
-		return made
-	case workload.UDT:
-		return udt{&fields{items: v.Items}}
-	case workload.List, workload.Set, workload.Tuple:
-		made := make([]any, len(v.Items))
-		for i := range v.Items {
-			made[i] = anyOf(&v.Items[i])
-		}
-		return made
-	default:
+// scalars are the types without elements, by name; byID has them by their numbers.
+var (
+	scalars = map[string]*kind{}
+	byID    = map[gocql.Type]*kind{}
+)
+
+func init() {
+	for _, one := range []*kind{
+		{"ascii", 0x01, "", nil}, {"bigint", 0x02, int64(0), nil}, {"blob", 0x03, []byte{}, nil}, {"boolean", 0x04, false, nil},
+		{"counter", 0x05, int64(0), nil}, {"decimal", 0x06, inf.Dec{}, nil}, {"double", 0x07, 0.0, nil}, {"float", 0x08, float32(0), nil},
+		{"int", 0x09, int32(0), nil}, {"timestamp", 0x0b, int64(0), nil}, {"uuid", 0x0c, gocql.UUID{}, nil}, {"text", 0x0d, "", nil},
+		{"varint", 0x0e, int64(0), nil}, {"timeuuid", 0x0f, gocql.UUID{}, nil}, {"inet", 0x10, net.IP{}, nil},
+		{"date", 0x11, time.Time{}, nil}, {"time", 0x12, int64(0), nil}, {"smallint", 0x13, int16(0), nil}, {"tinyint", 0x14, int8(0), nil},
+		{"duration", 0x15, gocql.Duration{}, nil},
+	} {
+		scalars[one.name], byID[one.id] = one, one
+	}
+}
+
+// kindOf is the type with this name, such as map<text, int>.
+func kindOf(name string) (*kind, error) {
+	if one, is := scalars[name]; is {
+		return one, nil
+	}
+	outer, inner, _ := strings.Cut(strings.TrimSuffix(name, ">"), "<")
+	id, is := map[string]gocql.Type{"list": 0x20, "map": 0x21, "set": 0x22, "udt": 0x30, "vector": 0x00}[outer]
+	unknown := fmt.Errorf("the tape has values of the type %q, which gocql's worker does not know; use another scenario", name)
+	if !is || inner == "" || outer == "vector" && isFirst {
+		return nil, unknown
+	} else if outer == "udt" {
+		return &kind{outer, id, udt{}, nil}, nil
+	}
+	key, rest, _ := strings.Cut(inner, ",")
+	if outer == "vector" {
+		rest = inner[:max(strings.LastIndex(inner, ","), 0)]
+	} else if outer != "map" {
+		rest = inner
+	}
+	of, err := kindOf(strings.TrimSpace(rest))
+	if err != nil {
+		return nil, unknown
+	}
+	in := reflect.TypeOf(of.zero)
+	if outer != "map" {
+		return &kind{outer, id, reflect.Zero(reflect.SliceOf(in)).Interface(), []*kind{of}}, nil
+	}
+	keys := scalars[key]
+	if keys == nil || key == "decimal" {
+		return nil, unknown
+	}
+	hashed := reflect.TypeOf(keys.zero)
+	if !hashed.Comparable() {
+		// Go hashes no bytes, and gocql takes and gives a text for them, too.
+		hashed = reflect.TypeFor[string]()
+	}
+	return &kind{outer, id, reflect.Zero(reflect.MapOf(hashed, in)).Interface(), []*kind{keys, of}}, nil
+}
+
+// value is what an application binds for the bytes of a tape: read here, or by the codec of gocql, which knows the type as info.
+func (k *kind) value(raw []byte, info gocql.TypeInfo) any {
+	if raw == nil {
 		return nil
 	}
-}
-
-func anyOf(v *workload.Value) any {
-	if found := v.Any(); found != nil || v.Kind == workload.Null {
-		return found
+	switch k.zero.(type) {
+	case int64:
+		return number[int64](raw)
+	case int32:
+		return number[int32](raw)
+	case float64:
+		return double(raw)
+	case bool:
+		return raw[0] != 0
+	case string:
+		return within(raw)
+	case []byte:
+		return raw
+	case gocql.UUID:
+		return gocql.UUID(raw)
 	}
-	return gocql{}.Value(*v)
-}
-
-// keyOf is the key of a map of Go: bytes are a string there.
-func keyOf(v *workload.Value) any {
-	switch v.Kind {
-	case workload.Blob:
-		return string(v.Bytes)
-	case workload.Inet:
-		return net.IP(v.Bytes).String()
-	default:
-		return anyOf(v)
-	}
-}
-
-// fields are those of a user-defined type, in the order in which gocql asks for them and gives them.
-type fields struct {
-	items []workload.Value
-	names []string
-}
-
-// udt is a value, because gocql looks for the method behind a pointer.
-type udt struct{ *fields }
-
-// MarshalUDT may be asked for a field again: gocql sends a statement once more that the server had forgotten.
-func (f *fields) MarshalUDT(name string, info release.TypeInfo) ([]byte, error) {
-	at := slices.Index(f.names, name)
-	if at < 0 {
-		at = len(f.names)
-		f.names = append(f.names, name)
-	}
-	if at >= len(f.items) {
-		return nil, nil
-	}
-	return release.Marshal(info, anyOf(&f.items[at]))
-}
-
-func (f *fields) UnmarshalUDT(_ string, info release.TypeInfo, data []byte) error {
-	f.items = append(f.items, workload.Value{})
-	return (*other)(&f.items[len(f.items)-1]).UnmarshalCQL(info, data)
-}
-
-// key is the key of a decoded map, which Go compares by the pointer.
-type key struct{ *workload.Value }
-
-func (k *key) UnmarshalCQL(info release.TypeInfo, data []byte) error {
-	k.Value = &workload.Value{}
-	return (*other)(k.Value).UnmarshalCQL(info, data)
-}
-
-// UnmarshalCQL has gocql decode a value of any type into what it has for that type.
-func (c *other) UnmarshalCQL(info release.TypeInfo, data []byte) error {
-	if data == nil {
-		c.Kind = workload.Null
+	if info == nil {
 		return nil
 	}
-	as := func(kind workload.Kind, field any) error {
-		c.Kind = kind
-		return release.Unmarshal(info, data, field)
+	made := reflect.New(reflect.TypeOf(k.zero))
+	if err := gocql.Unmarshal(info, raw, made.Interface()); err != nil {
+		panic(err)
 	}
-	switch info.Type() {
-	case release.TypeBigInt:
-		return as(workload.Bigint, &c.Number)
-	case release.TypeCounter:
-		return as(workload.Counter, &c.Number)
-	case release.TypeTimestamp:
-		return as(workload.Timestamp, &c.Number)
-	case release.TypeTime:
-		return as(workload.Time, &c.Number)
-	case release.TypeVarint:
-		return as(workload.Varint, &c.Number)
-	case release.TypeInt:
-		return as(workload.Int, &c.Number)
-	case release.TypeSmallInt:
-		return as(workload.Smallint, &c.Number)
-	case release.TypeTinyInt:
-		return as(workload.Tinyint, &c.Number)
-	case release.TypeDouble:
-		return as(workload.Double, &c.Double)
-	case release.TypeUUID:
-		return as(workload.UUID, (*release.UUID)(&c.UUID))
-	case release.TypeTimeUUID:
-		return as(workload.Timeuuid, (*release.UUID)(&c.UUID))
-	case release.TypeVarchar, release.TypeText, release.TypeAscii:
-		return as(workload.Text, &c.Text)
-	case release.TypeBlob:
-		c.Bytes = nil
-		return as(workload.Blob, &c.Bytes)
-	case release.TypeFloat:
-		var found float32
-		err := as(workload.Float, &found)
-		c.Double = float64(found)
-		return err
-	case release.TypeBoolean:
-		return (*boolean)(c).UnmarshalCQL(info, data)
-	case release.TypeInet:
-		var found net.IP
-		err := as(workload.Inet, &found)
-		c.Bytes = found
-		return err
-	case release.TypeDate:
-		var found time.Time
-		err := as(workload.Date, &found)
-		c.Number = found.UnixMilli() / dayMilliseconds
-		return err
-	case release.TypeDuration:
-		var found release.Duration
-		err := as(workload.Duration, &found)
-		c.Months, c.Days, c.Number = found.Months, found.Days, found.Nanoseconds
-		return err
-	case release.TypeDecimal:
-		var found inf.Dec
-		err := as(workload.Decimal, &found)
-		c.Number, c.Scale = found.UnscaledBig().Int64(), int32(found.Scale())
-		if err == nil && !found.UnscaledBig().IsInt64() {
-			err = &worker.Error{Kind: "codec", Err: fmt.Errorf("a decimal came that 64 bits do not hold, as those of scenarios do")}
-		}
-		return err
-	default:
-		return c.elements(info, data)
-	}
+	return made.Elem().Interface()
 }
 
-// elements has gocql decode those of a value.
-func (c *other) elements(info release.TypeInfo, data []byte) error {
-	c.Items = nil
-	var err error
-	switch info.Type() {
-	case release.TypeList, release.TypeSet:
-		c.Kind = workload.List
-		if info.Type() == release.TypeSet {
-			c.Kind = workload.Set
+// number is a whole number, big-endian and of two's complement.
+func number[T int64 | int32](raw []byte) T {
+	if len(raw) == 8 {
+		return T(binary.BigEndian.Uint64(raw))
+	}
+	if len(raw) > 8 {
+		panic("a whole number has more than eight bytes")
+	}
+	n := int64(int8(raw[0]))
+	for _, one := range raw[1:] {
+		n = n<<8 | int64(one)
+	}
+	return T(n)
+}
+
+func double(raw []byte) float64 { return math.Float64frombits(binary.BigEndian.Uint64(raw)) }
+
+// within is a text that lies in these bytes, which never change.
+func within(raw []byte) string { return unsafe.String(unsafe.SliceData(raw), len(raw)) }
+
+// cell is what gocql decodes a column into. gocql would make a zero of a null, so nulls are kept apart.
+type cell struct {
+	*kind
+	info gocql.TypeInfo
+	// got points to a value of the type of zero.
+	got  any
+	null bool
+}
+
+func (k *kind) cell() *cell {
+	return &cell{kind: k, got: reflect.New(reflect.TypeOf(k.zero)).Interface()}
+}
+
+// UnmarshalCQL is how gocql gives a column.
+func (c *cell) UnmarshalCQL(info gocql.TypeInfo, data []byte) error {
+	if info.Type() != c.id {
+		return wrongRow("a column of the type %s was expected, and one of the type with the id %d came", c.name, int(info.Type()))
+	}
+	if c.info, c.null = info, data == nil; c.null {
+		return nil
+	}
+	if c.name == "udt" {
+		*c.got.(*udt) = nil
+	}
+	return gocql.Unmarshal(info, data, c.got)
+}
+
+// is compares with the bytes of a tape, which are nil for a null.
+func (c *cell) is(due []byte) bool {
+	if due == nil || c.null {
+		return due == nil && c.null
+	}
+	switch got := c.got.(type) {
+	case *int64:
+		return *got == number[int64](due)
+	case *int32:
+		return *got == number[int32](due)
+	case *float64:
+		return *got == double(due)
+	case *bool:
+		return *got == (due[0] != 0)
+	case *string:
+		return *got == within(due)
+	case *[]byte:
+		return bytes.Equal(*got, due)
+	case *gocql.UUID:
+		return bytes.Equal(got[:], due)
+	}
+	value := c.value(due, c.info)
+	// A server orders a set in its own way.
+	return reflect.DeepEqual(value, reflect.ValueOf(c.got).Elem().Interface()) || c.due(due) == c.String()
+}
+
+// due is the text of bytes of a tape; the same value has the same text.
+func (c *cell) due(raw []byte) string { return c.text(reflect.ValueOf(c.value(raw, c.info))) }
+
+func (c *cell) String() string {
+	if c.null {
+		return "null"
+	}
+	return c.text(reflect.ValueOf(c.got).Elem())
+}
+
+func (k *kind) text(value reflect.Value) string {
+	if !value.IsValid() {
+		return "null"
+	}
+	switch value := value.Interface().(type) {
+	case string:
+		return fmt.Sprintf("%q", value)
+	case []byte:
+		return fmt.Sprintf("0x%x", value)
+	case inf.Dec:
+		return value.String()
+	}
+	var items []string
+	switch k.name {
+	case "list", "set", "vector":
+		for i := range value.Len() {
+			items = append(items, k.of[0].text(value.Index(i)))
 		}
-		var found []other
-		err = release.Unmarshal(info, data, &found)
-		for i := range found {
-			c.Items = append(c.Items, workload.Value(found[i]))
-		}
-	case release.TypeMap:
-		c.Kind = workload.Map
-		var found map[key]other
-		err = release.Unmarshal(info, data, &found)
-		for one, value := range found {
-			c.Items = append(c.Items, *one.Value, workload.Value(value))
-		}
-	case release.TypeTuple:
-		c.Kind = workload.Tuple
-		tuple, _ := info.(release.TupleTypeInfo)
-		c.Items = make([]workload.Value, len(tuple.Elems))
-		targets := make([]any, len(c.Items))
-		for i := range c.Items {
-			targets[i] = (*other)(&c.Items[i])
-		}
-		err = release.Unmarshal(info, data, targets)
-	case release.TypeUDT:
-		c.Kind = workload.UDT
-		var found fields
-		err = release.Unmarshal(info, data, &found)
-		c.Items = found.items
-	case release.TypeCustom:
-		c.Kind = workload.Vector
-		var found []float32
-		err = release.Unmarshal(info, data, &found)
-		for _, one := range found {
-			c.Items = append(c.Items, workload.Value{Kind: workload.Float, Double: float64(one)})
+	case "map":
+		for pair := value.MapRange(); pair.Next(); {
+			items = append(items, k.of[0].text(pair.Key())+": "+k.of[1].text(pair.Value()))
 		}
 	default:
-		return &worker.Error{Kind: "codec", Err: fmt.Errorf("a value of the type %v came, which scenarios do not use", info.Type())}
+		return fmt.Sprint(value)
 	}
-	(*workload.Value)(c).Sort()
-	return err
+	if k.name == "set" || k.name == "map" {
+		slices.Sort(items)
+	}
+	return "[" + strings.Join(items, ", ") + "]"
+}
+
+// udt is a user-defined type by its fields' names.
+type udt map[string]any
+
+// raw is a field as its bytes.
+type raw []byte
+
+func (r raw) MarshalCQL(gocql.TypeInfo) ([]byte, error) { return r, nil }
+
+func (u udt) MarshalUDT(name string, info gocql.TypeInfo) ([]byte, error) {
+	return gocql.Marshal(info, u[name])
+}
+
+func (u *udt) UnmarshalUDT(name string, info gocql.TypeInfo, data []byte) error {
+	if *u == nil {
+		*u = udt{}
+	}
+	data = bytes.Clone(data)
+	if kind := byID[info.Type()]; kind != nil {
+		(*u)[name] = kind.value(data, info)
+	} else if data != nil {
+		(*u)[name] = raw(data)
+	}
+	return nil
 }
