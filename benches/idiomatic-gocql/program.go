@@ -119,7 +119,7 @@ func (p program) loop(r *run) (verified uint64, err error) {
 func numbers(from *reader, count int) (all [3]int64) {
 	for i := range count {
 		raw, _ := from.cell()
-		all[i] = number[int64](raw)
+		all[i] = number(raw)
 	}
 	return all
 }

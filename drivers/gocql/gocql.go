@@ -111,7 +111,10 @@ func describe() (message, error) {
 
 // settings are what gocql makes of the equal settings, or has by default.
 func settings(of *job) (all []message) {
-	limit, in, own, isDefault := "none", "", of.Options, of.Settings == "default"
+	limit, in, which := "none", "", 1
+	if of.Settings == "default" {
+		which = 2
+	}
 	if of.RequestTimeoutMs > 0 {
 		limit = (time.Duration(of.RequestTimeoutMs) * time.Millisecond).String()
 	}
@@ -125,15 +128,9 @@ func settings(of *job) (all []message) {
 		{"page size", strconv.Itoa(of.PageSize), strconv.Itoa(of.PageSize)}, {"request timeout", limit, "11s"},
 		{"timestamps", "server", "client"}, {"serial consistency", "none", "none"},
 	} {
-		value := one[1]
-		if isDefault {
-			value = one[2]
-		}
-		if asked := own[one[0]]; asked != "" {
-			value = asked
-			if one[0] == "routing" {
-				value += in
-			}
+		value := one[which]
+		if asked := of.Options[one[0]]; asked != "" {
+			value = asked + map[string]string{"routing": in}[one[0]]
 		}
 		all = append(all, message{"name": one[0], "value": value, "as_asked": true})
 	}
@@ -143,16 +140,17 @@ func settings(of *job) (all []message) {
 // checkOptions refuses options that gocql has not, and values that they do not take. A word in capitals is a whole number.
 func (j *job) checkOptions() error {
 	for key, value := range j.Options {
-		at, names := slices.IndexFunc(options, func(one message) bool { return one["name"] == key }), ""
-		if at < 0 {
-			for _, one := range options {
-				names = strings.TrimPrefix(names+", "+one["name"].(string), ", ")
+		takes, names := "", []string{}
+		for _, one := range options {
+			names = append(names, one["name"].(string))
+			if one["name"] == key {
+				takes = one["values"].(string)
 			}
-			return fmt.Errorf("gocql has no option `%s`: it has %s", key, names)
 		}
-		takes := options[at]["values"].(string)
 		pattern := "^(" + regexp.MustCompile("[A-Z]+").ReplaceAllString(takes, "[1-9][0-9]{0,5}") + ")$"
-		if !regexp.MustCompile(pattern).MatchString(value) {
+		if takes == "" {
+			return fmt.Errorf("gocql has no option `%s`: it has %s", key, strings.Join(names, ", "))
+		} else if !regexp.MustCompile(pattern).MatchString(value) {
 			return fmt.Errorf("gocql's option `%s` was set to %q; it takes %s, where a word in capitals is a whole number from 1 to 999999",
 				key, value, takes)
 		}

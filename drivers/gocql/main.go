@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/apache/cassandra-gocql-driver/v2"
@@ -36,13 +37,10 @@ type job struct {
 	Count, Turns, Warmup uint64
 	Concurrency          int
 	Rate                 *uint64
-	Runtime              struct {
-		Kind    string
-		Workers int
-	}
-	Target      []string
-	Credentials struct{ User, Password string }
-	TLS         *struct {
+	Runtime              struct{ Workers int }
+	Target               []string
+	Credentials          struct{ User, Password string }
+	TLS                  *struct {
 		CA     string
 		Client struct{ Certificate, Key string }
 	}
@@ -89,21 +87,30 @@ func (l *link) say(kind string, told message, awaited string) {
 	l.write(kind, told)
 }
 
-// progress says how far a run is, if its answers are waited for.
-func (l *link) progress(of *run) {
+// progress says how far a run is, as long as its answers are waited for.
+func (l *link) progress(of *run) bool {
 	l.Lock()
 	defer l.Unlock()
-	if l.run == of && l.awaited == "" {
+	isOn := l.run == of && l.awaited == "" && of.ProgressMs > 0
+	if isOn {
 		l.write("progress", message{"issued": of.taken()})
 	}
+	return isOn
 }
 
 // fail says why the job cannot go on, and ends the process.
 func (l *link) fail(kind string, err error) {
 	fmt.Fprintf(os.Stderr, "cqldyno worker: %v\n", err)
-	l.Lock()
 	l.write("failed", message{"kind": kind, "message": err.Error()})
 	os.Exit(exitFailed)
+}
+
+// crashed says that the driver panicked, if it did.
+func (l *link) crashed(what string) {
+	if panicked := recover(); panicked != nil {
+		debug.PrintStack()
+		l.fail("crash", fmt.Errorf("%s: %v", what, panicked))
+	}
 }
 
 func (l *link) write(kind string, told message) {
@@ -118,7 +125,7 @@ func (l *link) write(kind string, told message) {
 	}
 }
 
-// listen passes on what is awaited, until the last ack.
+// listen hears the parent until it is gone, which it may be after the last ack.
 func (l *link) listen(input io.Reader) {
 	lines := bufio.NewScanner(input)
 	lines.Buffer(nil, maxLine)
@@ -131,40 +138,33 @@ func (l *link) listen(input io.Reader) {
 		if err != nil {
 			l.fail(kind, fmt.Errorf("a message of the worker protocol was expected, and the line %.80q was found: %w", lines.Bytes(), err))
 		}
-		if !l.hear(came) {
-			return
-		}
+		l.hear(came)
 	}
-	if err := lines.Err(); err != nil {
-		l.fail("protocol", fmt.Errorf("a message of the worker protocol was expected, and the line cannot be read: %w", err))
+	if l.turns > 0 {
+		fmt.Fprintf(os.Stderr, "cqldyno worker: standard input was closed before the end (%v); this program is started by cqldyno, which speaks "+
+			"the worker protocol with it\n", lines.Err())
+		os.Exit(exitAbandoned)
 	}
-	fmt.Fprintln(os.Stderr, "cqldyno worker: standard input was closed before the end; this program is started by cqldyno, "+
-		"which speaks the worker protocol with it")
-	os.Exit(exitAbandoned)
 }
 
-// hear passes on a message that is awaited, and acts on stop; it says whether more may come.
-func (l *link) hear(came heard) bool {
+// hear passes on a message that is awaited, and acts on stop.
+func (l *link) hear(came heard) {
 	l.Lock()
 	defer l.Unlock()
 	switch {
 	case came.Type == "stop" && l.inWindow:
 		// One that crossed end on its way stops nothing.
 		l.run.stopped.Store(true)
-		return true
+		return
 	case came.Type != l.awaited || came.Type == "":
-		known := cmp.Or(l.awaited, "nothing")
-		l.Unlock()
-		l.fail("protocol", fmt.Errorf("`%s` was expected from the parent, and `%s` came", known, came.Type))
+		l.fail("protocol", fmt.Errorf("`%s` was expected from the parent, and `%s` came", cmp.Or(l.awaited, "nothing"), came.Type))
 	case came.Type == "job":
 		l.turns = came.Turns
 	case came.Type == "ack":
-		l.turns--
-		l.run = nil
+		l.turns, l.run = l.turns-1, nil
 	}
 	l.awaited, l.inWindow = "", came.Type == "go"
 	l.inbox <- came
-	return l.turns > 0 || came.Type != "ack"
 }
 
 // session is what statements are executed on: gocql's, a program's of its own, or one that a test makes up.
@@ -203,12 +203,7 @@ func serve(describe func() (message, error), connect func(*job) (session, error)
 		fmt.Fprintf(os.Stderr, "cqldyno worker: standard output cannot be taken for the protocol: %v\n", err)
 		os.Exit(exitFailed)
 	}
-	defer func() {
-		if panicked := recover(); panicked != nil {
-			debug.PrintStack()
-			link.fail("crash", fmt.Errorf("the driver panicked: %v", panicked))
-		}
-	}()
+	defer link.crashed("the driver panicked")
 	driver, err := describe()
 	if err != nil {
 		link.fail("describe", err)
@@ -233,35 +228,32 @@ func serve(describe func() (message, error), connect func(*job) (session, error)
 
 // check refuses a job that cannot be carried out, before anything is connected.
 func (w *worker) check() error {
-	submit := w.Scenario.Submit
+	submit, trace, name := w.Scenario.Submit, w.Trace, w.Scenario.Name
 	switch {
 	case w.Concurrency < 1 || w.Concurrency > mostInFlight:
 		return fmt.Errorf("a concurrency of %d was asked for; ask for 1 to %d", w.Concurrency, mostInFlight)
 	case w.Turns == 0 || w.Connections < 1 || len(w.Target) == 0 || w.Rate != nil && *w.Rate == 0:
 		return errors.New("a job needs at least a turn, a connection per node, the address of a node, and, if there is a rate, a statement " +
 			"per second; it has none of one of these")
-	case w.Runtime.Kind != "current" && (w.Runtime.Kind != "multi" || w.Runtime.Workers < 1):
-		return fmt.Errorf("the runtime %q of %d threads was asked for; ask for current, or multi of at least 1", w.Runtime.Kind,
-			w.Runtime.Workers)
 	case w.Mode != "measure" && w.Mode != "connect":
 		return fmt.Errorf("the mode %q was asked for, which is for floor; gocql knows measure and connect", w.Mode)
-	case w.Trace != nil && (w.Mode != "measure" || w.Rate == nil):
+	case trace != nil && (w.Mode != "measure" || w.Rate == nil):
 		return errors.New("single statements were to be traced, and the job has neither a rate nor the mode read_back; set one of them, " +
 			"or leave trace out")
-	case w.Trace != nil && (w.Count > 1_000_000 || w.Count / *w.Rate + w.Trace.PatienceMs/1000 > 3600):
+	case trace != nil && (w.Count > 1_000_000 || w.Count / *w.Rate + trace.PatienceMs/1000 > 3600):
 		return fmt.Errorf("%d statements in %d s with the patience were to be traced one by one; at most 1000000 in 3600 s are possible: set a "+
-			"higher rate, a lower count or less patience", w.Count, w.Count / *w.Rate + w.Trace.PatienceMs/1000)
+			"higher rate, a lower count or less patience", w.Count, w.Count / *w.Rate + trace.PatienceMs/1000)
 	case submit != "" && submit != "slots" && submit != "sequential":
 		return fmt.Errorf("statements were to be submitted as %s, which is a way of async Rust; gocql knows slots and sequential", submit)
 	}
 	for _, one := range w.Scenario.Statements {
-		if one.Operation == "connect" && w.Trace != nil {
+		if one.Operation == "connect" && trace != nil {
 			return fmt.Errorf("the statement %s of the scenario %s opens a session of its own, so it cannot be traced; use another "+
-				"operation, or leave trace out", one.Name, w.Scenario.Name)
+				"operation, or leave trace out", one.Name, name)
 		}
-		if one.Operation != "" && one.Operation != "execute" && !slices.Contains(capabilities, one.Operation) {
-			return fmt.Errorf("the scenario %s issues the statement %s as %s, and gocql does not declare the capability %s",
-				w.Scenario.Name, one.Name, one.Operation, one.Operation)
+		if !slices.Contains(append(capabilities, "", "execute"), one.Operation) {
+			return fmt.Errorf("the scenario %s issues the statement %s as %s, and gocql does not declare the capability %s", name, one.Name,
+				one.Operation, one.Operation)
 		}
 	}
 	return nil
@@ -302,33 +294,29 @@ func (w *worker) carryOut() (string, error) {
 	if err := w.warmUp(); err != nil {
 		return "warm_up", err
 	}
-	kind, last := "ready", message{"settings": settings(w.job), "threads": len(tasks())}
+	kind, last, first := "ready", message{"settings": settings(w.job), "threads": len(tasks())}, uint64(0)
 	for nth := range w.Turns {
-		first, next := w.firstOf(nth), w.firstOf(nth+1)
-		if err := w.tape.turn(next - first); err != nil {
+		// The next turn begins at count*(nth+1)/turns.
+		next := w.Count/w.Turns*(nth+1) + w.Count%w.Turns*(nth+1)/w.Turns
+		if err = w.tape.turn(next - first); err == nil {
+			last, err = w.turn(w.run(first, next-first), kind, last)
+		}
+		if err != nil {
 			return "job", err
 		}
-		if last, err = w.turn(w.run(first, next-first), kind, last); err != nil {
-			return "job", err
-		}
-		kind = "done"
+		kind, first = "done", next
 	}
 	w.link.say(kind, last, "")
 	// A driver that does not close is ended with the process.
 	return "", nil
 }
 
-// firstOf is count*nth/turns, the first ticket of a turn.
-func (j *job) firstOf(nth uint64) uint64 { return j.Count/j.Turns*nth + j.Count%j.Turns*nth/j.Turns }
-
 func (w *worker) warmUp() error {
 	run := w.run(0, w.Warmup)
 	run.stopAtError = true
-	if w.ProgressMs > 0 {
-		w.link.progress(run)
-	}
+	w.link.progress(run)
 	defer run.report()()
-	run.closed()
+	_, _ = run.closed()
 	for kind, first := range run.errors {
 		return fmt.Errorf("the warm-up ended after %d of %d statements with %d errors, the first of kind %s: %s",
 			run.answered, w.Warmup, run.failed, kind, first.First)
@@ -336,23 +324,15 @@ func (w *worker) warmUp() error {
 	return nil
 }
 
-// report says progress now and then, but wakes nobody often, until the function that it returns is called.
-func (r *run) report() func() {
-	if r.ProgressMs == 0 {
-		return func() {}
-	}
-	over := make(chan struct{})
-	go func() {
-		for {
-			select {
-			case <-time.After(time.Duration(max(r.ProgressMs, 500)) * time.Millisecond):
-				r.link.progress(r)
-			case <-over:
-				return
-			}
+// report says progress, but wakes nobody often, until the function that it returns is called.
+func (r *run) report() func() bool {
+	every, timer := time.Duration(max(r.ProgressMs, 500))*time.Millisecond, atomic.Pointer[time.Timer]{}
+	timer.Store(time.AfterFunc(every, func() {
+		if r.link.progress(r) {
+			timer.Load().Reset(every)
 		}
-	}()
-	return func() { close(over) }
+	}))
+	return timer.Load().Stop
 }
 
 // turn says the last message, waits for go, has all tickets issued, and waits for ack. It returns what `done` says.
@@ -365,7 +345,7 @@ func (w *worker) turn(run *run, kind string, last message) (message, error) {
 		run.edges = [2]uint64{2 * slots, run.count - 1}
 	}
 	if w.Trace != nil {
-		run.traces(*w.Rate, w.Trace.PatienceMs)
+		run.traces()
 	}
 	w.link.say(kind, last, "go")
 	if at := (<-w.link.inbox).AtNs; at > 0 {
@@ -381,23 +361,21 @@ func (w *worker) turn(run *run, kind string, last message) (message, error) {
 	run.origin = time.Now()
 	run.atEnd = func() {
 		now := w.link.usage(false)
-		told := message{"at_ns": now[0], "wall_ns": now[0] - begin[0]}
-		for i, name := range used {
-			told[name] = now[i+1] - begin[i+1]
+		told := message{"at_ns": now["wall_ns"]}
+		for name, value := range now {
+			told[name] = value - begin[name]
 		}
 		if steady, is := run.steady.Load().(message); is {
 			told["steady"] = steady
 		}
-		stop()
 		w.link.say("end", told, "ack")
+		stop()
 	}
-	var pace message
-	var err error
+	issue := run.closed
 	if w.Rate != nil && w.Mode != "connect" {
-		pace, err = run.atRate(*w.Rate)
-	} else {
-		run.closed()
+		issue = run.atRate
 	}
+	pace, err := issue()
 	if err != nil {
 		return nil, err
 	}

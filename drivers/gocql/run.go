@@ -1,10 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -12,6 +13,16 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"golang.org/x/sys/unix"
+)
+
+const (
+	// lateAfter: a statement issued later than this after its intended start is late.
+	lateAfter = int64(time.Millisecond)
+	// Go's own timers wake an idle process once per millisecond, so a timer of the kernel wakes the pacer.
+	shortestSleep = int64(50 * time.Microsecond)
+	longestSleep  = int64(100 * time.Millisecond)
+	// stretch is that of the right answers of a trace.
+	stretch = int64(10 * time.Millisecond)
 )
 
 // run is the tickets of a warm-up or a turn, and what their slots share.
@@ -101,12 +112,7 @@ func (r *run) start(loop func(*slot)) {
 		r.slots.Add(1)
 		go func() {
 			defer r.slots.Done()
-			defer func() {
-				if panicked := recover(); panicked != nil {
-					debug.PrintStack()
-					r.link.fail("crash", fmt.Errorf("the driver panicked while it executed a statement: %v", panicked))
-				}
-			}()
+			defer r.link.crashed("the driver panicked while it executed a statement")
 			one := r.newSlot()
 			if r.begun.Add(1) == r.width {
 				close(r.allBegun)
@@ -115,27 +121,23 @@ func (r *run) start(loop func(*slot)) {
 			if r.left.Add(-1) == 0 {
 				r.end.Do(r.atEnd)
 			}
-			one.count()
 		}()
 	}
 }
 
 // closed has each slot issue its next ticket after an answer, and waits for the last one.
-func (r *run) closed() {
+func (r *run) closed() (message, error) {
 	if program, is := r.session.(interface{ run(*run) }); is {
 		program.run(r)
-		return
+		return nil, nil
 	}
 	r.start(func(s *slot) {
 		before := r.now()
 		for nth, more := r.take(); more; nth, more = r.take() {
 			steady := r.begun.Load() == r.width
-			if !steady {
-				s.below++
-			}
 			is := s.execute(answer{nth: nth, issued: before})
 			before = is.came
-			s.add(is)
+			r.add(is, !steady)
 			if !steady {
 				// No slot issues a second statement before all have begun.
 				<-r.allBegun
@@ -147,22 +149,18 @@ func (r *run) closed() {
 		}
 	})
 	r.slots.Wait()
+	return nil, nil
 }
 
-// slot issues one statement at a time. It counts several answers at once, to lock seldom.
+// slot issues one statement at a time.
 type slot struct {
 	*run
-	room    []any
-	rows    []*rows
-	waiting []answer
-	below   uint64
+	room []any
+	rows []*rows
 }
 
 func (r *run) newSlot() *slot {
-	s := &slot{run: r, waiting: make([]answer, 0, 16)}
-	if r.states != nil {
-		s.waiting = s.waiting[:0:1]
-	}
+	s := &slot{run: r}
 	for i := range r.tape.statements {
 		one := &r.tape.statements[i]
 		s.room = append(s.room, make([]any, max(len(one.values)-len(s.room), 0))...)
@@ -174,7 +172,7 @@ func (r *run) newSlot() *slot {
 // execute issues a ticket of the turn.
 func (s *slot) execute(is answer) answer {
 	index, count, of := s.tape.ticket(is.nth)
-	one, rows, all := &s.tape.statements[index], s.rows[index], s.tape.statements[index:index+1]
+	one, rows, session := &s.tape.statements[index], s.rows[index], s.session
 	is.statement = index
 	if one.Operation == "batch" {
 		var batch [][]any
@@ -182,21 +180,13 @@ func (s *slot) execute(is answer) answer {
 			batch = append(batch, one.bind(&of, make([]any, len(one.values))))
 		}
 		rows.begin(s.first+is.nth, s.tape, of)
-		is.err = s.session.batch(one.CQL, batch, one.Logged)
+		is.err = session.batch(one.CQL, batch, one.Logged)
 	} else {
-		values, session := one.bind(&of, s.room), s.session
+		values := one.bind(&of, s.room)
 		rows.begin(s.first+is.nth, s.tape, of)
-		if s.opens {
-			all = s.tape.statements
-		}
 		if s.opens || one.Operation == "connect" {
-			if session, is.err = s.connect(s.job); is.err == nil {
+			if session, is.err = s.open(one); session != nil {
 				defer session.Close()
-			}
-			for i := 0; i < len(all) && is.err == nil; i++ {
-				if all[i].Operation != "unprepared" {
-					_, is.err = session.prepare(all[i].CQL)
-				}
 			}
 		}
 		if is.err == nil {
@@ -210,6 +200,160 @@ func (s *slot) execute(is answer) answer {
 	return is
 }
 
+// open connects, and prepares the statement, or all.
+func (r *run) open(of *statement) (session, error) {
+	session, err := r.connect(r.job)
+	for _, one := range r.tape.statements {
+		if err == nil && one.Operation != "unprepared" && (r.opens || one.CQL == of.CQL) {
+			_, err = session.prepare(one.CQL)
+		}
+	}
+	return session, err
+}
+
+// atRate issues statement i at the first one's time plus i over the rate, as harness/worker/src/open_loop.rs explains. It returns the pace.
+func (r *run) atRate() (message, error) {
+	timer, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("statements cannot be started at a rate, because the system refuses a timer (timerfd): %w", err)
+	}
+	alarm := os.NewFile(uintptr(timer), "timer")
+	defer alarm.Close()
+	starts, rate := make(chan answer), *r.Rate
+	r.response, r.lateness = histogram(), histogram()
+	r.start(func(s *slot) {
+		for one := range starts {
+			one.issued = r.now()
+			r.add(s.execute(one), false)
+		}
+	})
+	<-r.allBegun
+	r.from = r.now()
+	start := func(nth uint64) int64 {
+		return r.from + int64(nth/rate)*int64(time.Second) + int64(nth%rate*uint64(time.Second)/rate)
+	}
+	over := int64(math.MaxInt64)
+	if r.states != nil {
+		over = start(max(r.count, 1)-1) + r.patience
+	}
+	for nth := uint64(0); nth < r.count && !r.stopped.Load() && err == nil; {
+		intended := start(nth)
+		if early := intended - r.now(); early > 0 {
+			until := unix.NsecToTimespec(min(max(early, shortestSleep), longestSleep))
+			if err = unix.TimerfdSettime(timer, 0, &unix.ItimerSpec{Value: until}, nil); err == nil {
+				_, err = alarm.Read(make([]byte, 8))
+			}
+		} else if r.handOver(starts, answer{nth: nth, intended: intended}, over) {
+			nth = r.next.Add(1)
+		} else {
+			break
+		}
+	}
+	close(starts)
+	r.waitUntil(over)
+	if err != nil || r.answered == 0 {
+		return nil, err
+	}
+	told := message{
+		"rate": rate, "lasted_ns": r.last - r.from, "late_after_ns": lateAfter, "late": r.late, "latest_ns": r.latest,
+	}
+	return told, errors.Join(encode(r.response, told, "response"), encode(r.lateness, told, "lateness"))
+}
+
+// handOver gives a statement to a slot that is free, which may be late; false if none is before the time is over or the run is stopped.
+func (r *run) handOver(starts chan<- answer, one answer, over int64) bool {
+	select {
+	case starts <- one:
+		return true
+	default:
+	}
+	for left := over - r.now(); left > 0 && !r.stopped.Load(); left = over - r.now() {
+		select {
+		case starts <- one:
+			return true
+		case <-time.After(time.Duration(min(left, longestSleep))):
+		}
+	}
+	return false
+}
+
+// waitUntil waits for all slots, until the time of a trace is over; after a stop for the patience from now on.
+func (r *run) waitUntil(over int64) {
+	all, left := make(chan struct{}), over-r.now()
+	go func() {
+		r.slots.Wait()
+		close(all)
+	}()
+	if r.states != nil && r.stopped.Load() {
+		left = min(left, r.patience)
+	}
+	select {
+	case <-all:
+	case <-time.After(time.Duration(left)):
+		r.Lock()
+		r.isOver = true
+		r.Unlock()
+		r.end.Do(r.atEnd)
+	}
+}
+
+// pace counts when an answer's statement was issued, and when it was to be.
+func (r *run) pace(one answer) {
+	lateness := one.issued - one.intended
+	record(r.response, one.came-one.intended)
+	record(r.lateness, lateness)
+	r.latest, r.last = max(r.latest, lateness), max(r.last, one.came)
+	if lateness > lateAfter {
+		r.late++
+	}
+	if r.states != nil && one.err == nil {
+		r.states[one.nth] = right
+		r.right[min((one.came-r.from)/stretch, int64(len(r.right)-1))]++
+	} else if r.states != nil {
+		r.states[one.nth] = failed
+	}
+}
+
+// state is what became of a ticket, as harness/worker/src/trace.rs keeps it.
+type state uint8
+
+const (
+	unanswered state = iota
+	right
+	failed
+)
+
+// traces has the run keep track of single statements. The patience is how long answers are waited for after the last intended start.
+func (r *run) traces() {
+	r.patience, r.states = int64(r.Trace.PatienceMs)*int64(time.Millisecond), make([]state, r.count)
+	// With a second for answers that come late.
+	r.right = make([]uint64, (int64(r.count / *r.Rate + 2)*int64(time.Second)+r.patience)/stretch)
+}
+
+// tell adds what became of single statements. Those without an answer were issued, too.
+func (r *run) tell(told message, issued map[string]uint64) {
+	used := len(r.right)
+	for used > 0 && r.right[used-1] == 0 {
+		used--
+	}
+	runs, count := [failed + 1][][2]uint64{unanswered: {}, failed: {}}, r.answered
+	for nth, state := range r.states[:r.taken()] {
+		ticket, of := r.first+uint64(nth), &runs[state]
+		if last := len(*of) - 1; last >= 0 && (*of)[last][0]+(*of)[last][1] == ticket {
+			(*of)[last][1]++
+		} else {
+			*of = append(*of, [2]uint64{ticket, 1})
+		}
+		if state == unanswered {
+			count++
+			index, _, _ := r.tape.ticket(uint64(nth))
+			issued[r.tape.statements[index].Name]++
+		}
+	}
+	told["issued"] = count
+	told["trace"] = message{"failed": runs[failed], "unanswered": runs[unanswered], "answers_per_10ms": r.right[:used]}
+}
+
 func histogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, int64(time.Hour), 3) }
 
 func record(into *hdrhistogram.Histogram, nanoseconds int64) {
@@ -220,43 +364,36 @@ func record(into *hdrhistogram.Histogram, nanoseconds int64) {
 // now is the time since the run began, in nanoseconds.
 func (r *run) now() int64 { return int64(time.Since(r.origin)) }
 
-// add has an answer counted soon, and one of a trace at once.
-func (s *slot) add(is answer) {
-	if s.waiting = append(s.waiting, is); len(s.waiting) == cap(s.waiting) {
-		s.count()
-	}
-	if is.err != nil {
-		s.stopped.Store(s.stopAtError || s.stopped.Load())
+// add counts an answer, whose statement may have been issued below the concurrency.
+func (r *run) add(one answer, isBelow bool) {
+	if one.err != nil {
+		if r.stopAtError {
+			r.stopped.Store(true)
+		}
 		// Without this, a driver that fails at once would keep its own goroutines from mending what is broken.
-		runtime.Gosched()
+		defer runtime.Gosched()
 	}
-}
-
-// count counts the answers that wait.
-func (s *slot) count() {
-	r := s.run
 	r.Lock()
 	defer r.Unlock()
 	if r.isOver {
 		runtime.Goexit()
 	}
-	for _, one := range s.waiting {
-		record(r.latencies, one.came-one.issued)
-		r.byStatement[one.statement]++
-		r.answered++
-		// A clock that jumps must not cost unbounded memory.
-		second := int(min(one.came/int64(time.Second), 1<<20))
-		for len(r.perSecond) <= second {
-			r.perSecond = append(r.perSecond, 0)
-		}
-		r.perSecond[second]++
-		r.fail(one.err)
-		if r.response != nil {
-			r.pace(one)
-		}
+	record(r.latencies, one.came-one.issued)
+	r.byStatement[one.statement]++
+	r.answered++
+	if isBelow {
+		r.below++
 	}
-	r.below += s.below
-	s.waiting, s.below = s.waiting[:0], 0
+	// A clock that jumps must not cost unbounded memory.
+	second := int(min(one.came/int64(time.Second), 1<<20))
+	for len(r.perSecond) <= second {
+		r.perSecond = append(r.perSecond, 0)
+	}
+	r.perSecond[second]++
+	r.fail(one.err)
+	if r.response != nil {
+		r.pace(one)
+	}
 }
 
 // fail counts an error, if it is one.
@@ -355,22 +492,22 @@ func tasks() (clocks []int) {
 	return clocks
 }
 
-// used are the names of what usage has after the time.
-var used = []string{
-	"user_us", "sys_us", "voluntary_switches", "involuntary_switches", "minor_faults", "major_faults",
-}
-
-// usage is monotonic time and the process' resource usage. It reads the clock last where a window begins, and first where it ends.
-func (l *link) usage(begins bool) [7]int64 {
+// usage is monotonic time, as wall_ns, and the process' resource usage. The clock is read last where a window begins, and first where it
+// ends.
+func (l *link) usage(begins bool) map[string]int64 {
 	at, _ := clock(unix.CLOCK_MONOTONIC)
 	var is unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &is); err != nil {
 		l.fail("job", fmt.Errorf("the system does not tell the process' resource usage: %w", err))
 	}
-	if begins {
-		at, _ = clock(unix.CLOCK_MONOTONIC)
+	told := map[string]int64{
+		"user_us": is.Utime.Nano() / 1000, "sys_us": is.Stime.Nano() / 1000, "voluntary_switches": is.Nvcsw,
+		"involuntary_switches": is.Nivcsw, "minor_faults": is.Minflt, "major_faults": is.Majflt, "wall_ns": at,
 	}
-	return [7]int64{at, is.Utime.Nano() / 1000, is.Stime.Nano() / 1000, is.Nvcsw, is.Nivcsw, is.Minflt, is.Majflt}
+	if begins {
+		told["wall_ns"], _ = clock(unix.CLOCK_MONOTONIC)
+	}
+	return told
 }
 
 // allocations are count, bytes and frees that the runtime records. Reading them stops the world.
