@@ -57,10 +57,10 @@ func connectProgram(of *job) (session, error) {
 }
 
 // A program has a loop of its own, and prepares what it executes.
-func (program) prepare(string) ([]gocql.TypeInfo, error)  { return nil, nil }
-func (program) execute(string, []any, *rows) error        { return nil }
-func (program) batch(string, [][]any, bool) error         { return nil }
-func (program) settle()                                   {}
+func (program) prepare(string) ([]gocql.TypeInfo, error) { return nil, nil }
+func (program) execute(string, []any, *rows) error       { return nil }
+func (program) batch(string, [][]any, bool) error        { return nil }
+func (program) settle()                                  {}
 
 // run has as many goroutines as statements may be in flight take tickets until there are none, or one fails.
 func (p program) run(r *run) {

@@ -43,7 +43,6 @@ func versionOf(module string) (string, error) {
 	return "", fmt.Errorf("the executable does not say which version of %s it has; build it with Go's modules", module)
 }
 
-// capabilities are those of drivers/PROTOCOL.md.
 var capabilities = []string{
 	"request_timeout", "paging", "reprepare", "reconnect", "control_connection", "notices_close", "closes_sessions", "credentials", "tls",
 	"batch", "unprepared", "connect",
@@ -57,8 +56,6 @@ func either(own, fork string) string {
 	return own
 }
 
-// options are those of a contender; the fork always shuffles, and the module before Apache's knows one replica without a keyspace of the
-// session.
 var options = []message{
 	{"name": "coalescing", "values": "off|MICROSECONDS", "default": "200", "tried": "50",
 		"about": "How long it waits for further requests before it writes, or that each is written at once."},
@@ -74,6 +71,7 @@ var options = []message{
 		"about": "Sends each statement to the first of its row's replicas in the ring's order, or to one by chance."},
 }
 
+// The module before Apache's knows one replica without a keyspace of the session, and the fork always shuffles.
 func init() {
 	if isFirst {
 		options = options[:len(options)-1]
@@ -255,8 +253,7 @@ func connect(of *job) (session, error) {
 	return s, nil
 }
 
-// settle waits up to five seconds for the connections that the driver opens by itself after the first one to each node, beside the
-// control connection.
+// settle waits up to five seconds for what the driver opens by itself after the first connection to each node and the control connection.
 func (s *opened) settle() {
 	for begun := time.Now(); s.each > 1 && time.Since(begun) < 5*time.Second; time.Sleep(time.Millisecond) {
 		s.lock.Lock()
@@ -268,21 +265,19 @@ func (s *opened) settle() {
 	}
 }
 
-// errPrepared ends an execution after its PREPARE.
-var errPrepared = errors.New("prepared, and not to be executed")
-
 // prepare has the driver prepare the statement as if to execute it: it has no other call for that.
 func (s *opened) prepare(cql string) (types []gocql.TypeInfo, err error) {
+	prepared := errors.New("prepared, and not to be executed")
 	err = s.Bind(cql, func(info *gocql.QueryInfo) ([]any, error) {
 		for _, one := range info.Args {
 			types = append(types, one.TypeInfo)
 		}
-		return nil, errPrepared
+		return nil, prepared
 	}).Exec()
 	switch {
 	case err == nil:
 		err = errors.New("gocql prepares nothing but SELECT, INSERT, UPDATE, DELETE and BATCH; use operation = \"unprepared\"")
-	case errors.Is(err, errPrepared):
+	case errors.Is(err, prepared):
 		err = nil
 	}
 	return types, err

@@ -24,7 +24,6 @@ import (
 // Limits of the protocol, and exit codes of a worker that failed and of one whose parent is gone.
 const maxLine, mostInFlight, exitFailed, exitAbandoned = 16 << 20, 1 << 20, 1, 2
 
-// message is one of the worker's.
 type message map[string]any
 
 // job is what the parent asks for.
@@ -59,24 +58,21 @@ type job struct {
 	}
 }
 
-// heard is a message of the parent's.
 type heard struct {
 	Type string
 	AtNs int64 `json:"at_ns"`
 	job
 }
 
-// link is both directions of the protocol.
 type link struct {
 	sync.Mutex
 	output *os.File
 	inbox  chan heard
-	// awaited is the message that may come, turns are those without an ack, and inWindow says that stop may come.
+	// awaited is the message that may come, turns are those without an ack, and inWindow says that stop may come, which stops run.
 	awaited  string
 	turns    uint64
 	inWindow bool
-	// run is what progress reports and stop stops.
-	run *run
+	run      *run
 }
 
 // say writes a message, after which another is awaited.
@@ -105,7 +101,6 @@ func (l *link) fail(kind string, err error) {
 	os.Exit(exitFailed)
 }
 
-// crashed says that the driver panicked, if it did.
 func (l *link) crashed(what string) {
 	if panicked := recover(); panicked != nil {
 		debug.PrintStack()
@@ -177,7 +172,6 @@ type session interface {
 	Close()
 }
 
-// worker carries out a job.
 type worker struct {
 	*job
 	link    *link
@@ -307,7 +301,6 @@ func (w *worker) carryOut() (string, error) {
 		kind, first = "done", next
 	}
 	w.link.say(kind, last, "")
-	// A driver that does not close is ended with the process.
 	return "", nil
 }
 
@@ -355,7 +348,10 @@ func (w *worker) turn(run *run, kind string, last message) (message, error) {
 	}
 	// It names the file in which the parent has allocations of the C library counted, if allocations are asked for.
 	_, counts := os.LookupEnv("CQLDYNO_ALLOCATIONS")
-	before := allocations(counts)
+	var before, after runtime.MemStats
+	if counts {
+		runtime.ReadMemStats(&before)
+	}
 	begin := w.link.usage(true)
 	stop := run.report()
 	run.origin = time.Now()
@@ -365,9 +361,7 @@ func (w *worker) turn(run *run, kind string, last message) (message, error) {
 		for name, value := range now {
 			told[name] = value - begin[name]
 		}
-		if steady, is := run.steady.Load().(message); is {
-			told["steady"] = steady
-		}
+		told["steady"] = run.steady.Load()
 		w.link.say("end", told, "ack")
 		stop()
 	}
@@ -379,16 +373,17 @@ func (w *worker) turn(run *run, kind string, last message) (message, error) {
 	if err != nil {
 		return nil, err
 	}
-	after := allocations(counts)
+	if counts {
+		runtime.ReadMemStats(&after)
+	}
 	threads := len(tasks())
 	<-w.link.inbox
-	told, err := run.done()
-	told["threads"] = threads
-	if pace != nil {
-		told["pace"] = pace
-	}
+	told := run.done()
+	told["threads"], told["pace"] = threads, pace
 	if counts {
-		told["allocations"] = message{"count": after[0] - before[0], "bytes": after[1] - before[1], "frees": after[2] - before[2]}
+		told["allocations"] = message{
+			"count": after.Mallocs - before.Mallocs, "bytes": after.TotalAlloc - before.TotalAlloc, "frees": after.Frees - before.Frees,
+		}
 	}
-	return told, err
+	return told, nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -152,7 +151,6 @@ func (r *run) closed() (message, error) {
 	return nil, nil
 }
 
-// slot issues one statement at a time.
 type slot struct {
 	*run
 	room []any
@@ -169,7 +167,6 @@ func (r *run) newSlot() *slot {
 	return s
 }
 
-// execute issues a ticket of the turn.
 func (s *slot) execute(is answer) answer {
 	index, count, of := s.tape.ticket(is.nth)
 	one, rows, session := &s.tape.statements[index], s.rows[index], s.session
@@ -211,7 +208,8 @@ func (r *run) open(of *statement) (session, error) {
 	return session, err
 }
 
-// atRate issues statement i at the first one's time plus i over the rate, as harness/worker/src/open_loop.rs explains. It returns the pace.
+// atRate issues statement i at the first one's time plus i over the rate, as harness/worker/src/open_loop.rs explains. It returns the pace. A trace's time ends with its
+// patience, which after a stop begins at once.
 func (r *run) atRate() (message, error) {
 	timer, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {
@@ -250,14 +248,29 @@ func (r *run) atRate() (message, error) {
 		}
 	}
 	close(starts)
-	r.waitUntil(over)
+	all, left := make(chan struct{}), over-r.now()
+	go func() {
+		r.slots.Wait()
+		close(all)
+	}()
+	if r.states != nil && r.stopped.Load() {
+		left = min(left, r.patience)
+	}
+	select {
+	case <-all:
+	case <-time.After(time.Duration(left)):
+		r.Lock()
+		r.isOver = true
+		r.Unlock()
+		r.end.Do(r.atEnd)
+	}
 	if err != nil || r.answered == 0 {
 		return nil, err
 	}
-	told := message{
+	return message{
 		"rate": rate, "lasted_ns": r.last - r.from, "late_after_ns": lateAfter, "late": r.late, "latest_ns": r.latest,
-	}
-	return told, errors.Join(encode(r.response, told, "response"), encode(r.lateness, told, "lateness"))
+		"response": encode(r.response), "lateness": encode(r.lateness),
+	}, nil
 }
 
 // handOver gives a statement to a slot that is free, which may be late; false if none is before the time is over or the run is stopped.
@@ -275,26 +288,6 @@ func (r *run) handOver(starts chan<- answer, one answer, over int64) bool {
 		}
 	}
 	return false
-}
-
-// waitUntil waits for all slots, until the time of a trace is over; after a stop for the patience from now on.
-func (r *run) waitUntil(over int64) {
-	all, left := make(chan struct{}), over-r.now()
-	go func() {
-		r.slots.Wait()
-		close(all)
-	}()
-	if r.states != nil && r.stopped.Load() {
-		left = min(left, r.patience)
-	}
-	select {
-	case <-all:
-	case <-time.After(time.Duration(left)):
-		r.Lock()
-		r.isOver = true
-		r.Unlock()
-		r.end.Do(r.atEnd)
-	}
 }
 
 // pace counts when an answer's statement was issued, and when it was to be.
@@ -361,7 +354,6 @@ func record(into *hdrhistogram.Histogram, nanoseconds int64) {
 	_ = into.RecordValue(min(max(nanoseconds, 1), int64(time.Hour)))
 }
 
-// now is the time since the run began, in nanoseconds.
 func (r *run) now() int64 { return int64(time.Since(r.origin)) }
 
 // add counts an answer, whose statement may have been issued below the concurrency.
@@ -409,25 +401,24 @@ func (r *run) fail(err error) {
 	r.errors[kind].Count++
 }
 
-// encode puts a histogram in V2 form and base64 into a message, if there is anything in it.
-func encode(h *hdrhistogram.Histogram, told message, name string) error {
-	if h.TotalCount() == 0 {
+// encode is a histogram in V2 form and base64; nil if there is nothing in it.
+func encode(h *hdrhistogram.Histogram) any {
+	text, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+	if err != nil || h.TotalCount() == 0 {
 		return nil
 	}
-	text, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
-	told[name] = string(text)
-	return err
+	return string(text)
 }
 
 // done is what the turn's last message says.
-func (r *run) done() (message, error) {
+func (r *run) done() message {
 	issued := map[string]uint64{}
 	for i, count := range r.byStatement {
 		issued[r.tape.statements[i].Name] += count
 	}
 	told := message{
 		"issued": r.answered, "answered": r.answered, "verified": r.answered - min(r.failed, r.answered), "issued_by_statement": issued,
-		"errors": r.errors, "per_second": r.perSecond,
+		"errors": r.errors, "per_second": r.perSecond, "histogram": encode(r.latencies),
 	}
 	if r.begun.Load() > 0 {
 		told["below_concurrency"] = r.below
@@ -435,11 +426,10 @@ func (r *run) done() (message, error) {
 	if r.states != nil {
 		r.tell(told, issued)
 	}
-	return told, encode(r.latencies, told, "histogram")
+	return told
 }
 
-// clocks are monotonic time and the CPU time of each thread inside the window. The process' own figure would miss up to a tick of every
-// thread that is running on another core.
+// clocks are monotonic time and the CPU time of each thread. The process' own would miss up to a tick of each that runs on another core.
 type clocks struct {
 	at  int64
 	cpu map[int]int64
@@ -492,8 +482,7 @@ func tasks() (clocks []int) {
 	return clocks
 }
 
-// usage is monotonic time, as wall_ns, and the process' resource usage. The clock is read last where a window begins, and first where it
-// ends.
+// usage is monotonic time, read last where a window begins and first where it ends, and the process' resource usage.
 func (l *link) usage(begins bool) map[string]int64 {
 	at, _ := clock(unix.CLOCK_MONOTONIC)
 	var is unix.Rusage
@@ -508,13 +497,4 @@ func (l *link) usage(begins bool) map[string]int64 {
 		told["wall_ns"], _ = clock(unix.CLOCK_MONOTONIC)
 	}
 	return told
-}
-
-// allocations are count, bytes and frees that the runtime records. Reading them stops the world.
-func allocations(areAsked bool) [3]uint64 {
-	var stats runtime.MemStats
-	if areAsked {
-		runtime.ReadMemStats(&stats)
-	}
-	return [3]uint64{stats.Mallocs, stats.TotalAlloc, stats.Frees}
 }

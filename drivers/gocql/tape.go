@@ -26,6 +26,7 @@ type tape struct {
 	statements []statement
 	// tickets are where the records of a turn's tickets begin, and answers where those begin that several tickets may have.
 	tickets, answers []int
+	room             []any
 }
 
 // statement is one of a scenario's, with the types on its tape. infos are gocql's of the values, which it knows after a PREPARE.
@@ -80,7 +81,6 @@ func (s *statement) bind(from *reader, room []any) []any {
 	return room[:len(s.values)]
 }
 
-// openTape opens the tape of a job.
 func openTape(job *job) (t *tape, err error) {
 	t = &tape{statements: job.Scenario.Statements}
 	if job.Tape == nil || len(job.Tape.Statements) != len(t.statements) {
@@ -99,12 +99,9 @@ func openTape(job *job) (t *tape, err error) {
 		one.values, one.columns = one.columns[:len(types.Values)], one.columns[len(types.Values):]
 	}
 	file, err := os.Open(job.Tape.Path)
-	if err == nil {
-		defer file.Close()
-		var info os.FileInfo
-		if info, err = file.Stat(); err == nil {
-			t.file, err = unix.Mmap(int(file.Fd()), 0, int(info.Size()), unix.PROT_READ, unix.MAP_PRIVATE)
-		}
+	if info, unknown := file.Stat(); err == nil && unknown == nil {
+		t.file, err = unix.Mmap(int(file.Fd()), 0, int(info.Size()), unix.PROT_READ, unix.MAP_PRIVATE)
+		_ = file.Close()
 	}
 	most := int(max(job.Warmup, job.Count/job.Turns+1))
 	room, lacking := unix.Mmap(-1, 0, 8*most, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
@@ -112,12 +109,10 @@ func openTape(job *job) (t *tape, err error) {
 		return nil, fmt.Errorf("the tape %s cannot be read: %w", job.Tape.Path, err)
 	}
 	t.tickets = unsafe.Slice((*int)(unsafe.Pointer(&room[0])), most)
-	defer func() {
-		if recover() != nil || string(t.file[:min(8, len(t.file))]) != "CQLTAPE1" {
-			err = fmt.Errorf("the tape %s does not begin with CQLTAPE1 and a whole pool; have it written again", job.Tape.Path)
-		}
-	}()
-	t.take(8)
+	if t.at = 8; len(t.file) < 12 || string(t.file[:8]) != "CQLTAPE1" || t.count() > len(t.file)-12 {
+		return nil, fmt.Errorf("the tape %s does not begin with CQLTAPE1 and a whole pool; have it written again", job.Tape.Path)
+	}
+	t.at = 8
 	t.pool = t.take(t.count())
 	return t, nil
 }
@@ -155,12 +150,13 @@ func (t *tape) turn(count uint64) (err error) {
 func (t *tape) read(nth int) {
 	index, count, of := t.ticket(uint64(nth))
 	one := &t.statements[index]
-	room, width := make([]any, len(one.values)), len(one.values)
+	width := len(one.values)
+	t.room = append(t.room[:0], make([]any, width)...)
 	if one.Operation != "batch" && count != width || count%max(width, 1) > 0 || width == 0 && count > 0 {
 		panic(fmt.Sprintf("it has %d values for the %d markers of statement %s", count, width, one.Name))
 	}
 	for range count / max(width, 1) {
-		one.bind(&of, room)
+		one.bind(&of, t.room)
 	}
 	check, rows, due := t.due(of)
 	for i := 0; i < rows*len(one.columns) && check != countOnly; i++ {
@@ -215,13 +211,12 @@ type rows struct {
 func newRows(of *statement) *rows {
 	r := &rows{of: of}
 	for _, kind := range of.columns {
-		one := kind.cell()
+		one := &cell{kind: kind, got: reflect.New(reflect.TypeOf(kind.zero)).Interface()}
 		r.cells, r.targets = append(r.cells, one), append(r.targets, one)
 	}
 	return r
 }
 
-// begin expects what is due.
 func (r *rows) begin(ticket uint64, on *tape, due reader) {
 	r.ticket, r.came, r.wrong, r.others = ticket, 0, nil, nil
 	r.check, r.count, r.next = on.due(due)
@@ -328,23 +323,18 @@ func kindOf(name string) (*kind, error) {
 		rest = inner
 	}
 	of, err := kindOf(strings.TrimSpace(rest))
-	if err != nil {
-		return nil, unknown
-	}
-	in := reflect.TypeOf(of.zero)
-	if outer != "map" {
-		return &kind{outer, id, reflect.Zero(reflect.SliceOf(in)).Interface(), []*kind{of}}, nil
-	}
 	keys := scalars[key]
-	if keys == nil || key == "decimal" {
+	if err != nil || outer == "map" && (keys == nil || key == "decimal") {
 		return nil, unknown
+	} else if outer != "map" {
+		return &kind{outer, id, reflect.Zero(reflect.SliceOf(reflect.TypeOf(of.zero))).Interface(), []*kind{of}}, nil
 	}
 	hashed := reflect.TypeOf(keys.zero)
 	if !hashed.Comparable() {
 		// Go hashes no bytes, and gocql takes and gives a text for them, too.
 		hashed = reflect.TypeFor[string]()
 	}
-	return &kind{outer, id, reflect.Zero(reflect.MapOf(hashed, in)).Interface(), []*kind{keys, of}}, nil
+	return &kind{outer, id, reflect.Zero(reflect.MapOf(hashed, reflect.TypeOf(of.zero))).Interface(), []*kind{keys, of}}, nil
 }
 
 // value is what an application binds for the bytes of a tape: read here, or by the codec of gocql, which knows the type as info.
@@ -358,7 +348,7 @@ func (k *kind) value(raw []byte, info gocql.TypeInfo) any {
 	case int32:
 		return int32(number(raw))
 	case float64:
-		return double(raw)
+		return math.Float64frombits(uint64(number(raw)))
 	case bool:
 		return raw[0] != 0
 	case string:
@@ -390,8 +380,6 @@ func number(raw []byte) int64 {
 	return n
 }
 
-func double(raw []byte) float64 { return math.Float64frombits(binary.BigEndian.Uint64(raw)) }
-
 // within is a text that lies in these bytes, which never change.
 func within(raw []byte) string { return unsafe.String(unsafe.SliceData(raw), len(raw)) }
 
@@ -404,11 +392,6 @@ type cell struct {
 	null bool
 }
 
-func (k *kind) cell() *cell {
-	return &cell{kind: k, got: reflect.New(reflect.TypeOf(k.zero)).Interface()}
-}
-
-// UnmarshalCQL is how gocql gives a column.
 func (c *cell) UnmarshalCQL(info gocql.TypeInfo, data []byte) error {
 	if info.Type() != c.id {
 		return wrongRow("a column of the type %s was expected, and one of the type with the id %d came", c.name, int(info.Type()))
@@ -433,7 +416,7 @@ func (c *cell) is(due []byte) bool {
 	case *int32:
 		return *got == int32(number(due))
 	case *float64:
-		return *got == double(due)
+		return *got == math.Float64frombits(uint64(number(due)))
 	case *bool:
 		return *got == (due[0] != 0)
 	case *string:
