@@ -142,7 +142,6 @@ func (l *link) listen(input io.Reader) {
 	}
 }
 
-// hear passes on a message that is awaited, and acts on stop.
 func (l *link) hear(came heard) {
 	l.Lock()
 	defer l.Unlock()

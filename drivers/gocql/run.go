@@ -44,7 +44,7 @@ type run struct {
 	allBegun    chan struct{}
 	slots       sync.WaitGroup
 
-	// What follows counts the answers; response, lateness, late, latest and last are for a rate.
+	// response, lateness, late, latest and last are for a rate.
 	sync.Mutex
 	origin                        time.Time
 	latencies, response, lateness *hdrhistogram.Histogram
@@ -208,8 +208,7 @@ func (r *run) open(of *statement) (session, error) {
 	return session, err
 }
 
-// atRate issues statement i at the first one's time plus i over the rate, as harness/worker/src/open_loop.rs explains. It returns the pace. A trace's time ends with its
-// patience, which after a stop begins at once.
+// atRate issues statement i at the first one's time plus i over the rate. With a trace it waits for the patience after the last start or a stop.
 func (r *run) atRate() (message, error) {
 	timer, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {

@@ -19,8 +19,7 @@ import (
 	"gopkg.in/inf.v0"
 )
 
-// tape has what a job issues and what must come back, as drivers/PROTOCOL.md describes it. It lies outside of Go's heap, whose size
-// would decide how often Go collects garbage.
+// tape is that of a job. It lies outside of Go's heap, whose size would decide how often Go collects garbage.
 type tape struct {
 	reader
 	statements []statement
@@ -297,7 +296,7 @@ func init() {
 		{"int", 0x09, int32(0), nil}, {"timestamp", 0x0b, int64(0), nil}, {"uuid", 0x0c, gocql.UUID{}, nil}, {"text", 0x0d, "", nil},
 		{"varint", 0x0e, int64(0), nil}, {"timeuuid", 0x0f, gocql.UUID{}, nil}, {"inet", 0x10, net.IP{}, nil},
 		{"date", 0x11, time.Time{}, nil}, {"time", 0x12, int64(0), nil}, {"smallint", 0x13, int16(0), nil}, {"tinyint", 0x14, int8(0), nil},
-		{"duration", 0x15, gocql.Duration{}, nil},
+		{"duration", 0x15, gocql.Duration{}, nil}, {"null", -1, raw{}, nil},
 	} {
 		scalars[one.name], byID[one.id] = one, one
 	}
@@ -393,7 +392,10 @@ type cell struct {
 }
 
 func (c *cell) UnmarshalCQL(info gocql.TypeInfo, data []byte) error {
-	if info.Type() != c.id {
+	if c.name == "null" {
+		*c.got.(*raw), c.null = bytes.Clone(data), data == nil
+		return nil
+	} else if info.Type() != c.id {
 		return wrongRow("a column of the type %s was expected, and one of the type with the id %d came", c.name, int(info.Type()))
 	}
 	if c.info, c.null = info, data == nil; c.null {

@@ -570,6 +570,13 @@ func TestAValueIsWhatAnApplicationBindsAndANullIsNoZero(t *testing.T) {
 			t.Errorf("%s: a null is no value", one.kind)
 		}
 	}
+	null := cellOf(scalars["null"])
+	if err := null.UnmarshalCQL(nil, nil); err != nil || !null.is(nil) || scalars["null"].value(nil, nil) != nil {
+		t.Errorf("%v %s", err, null)
+	}
+	if err := null.UnmarshalCQL(nil, []byte{1}); err != nil || null.is(nil) || null.String() != "[1]" {
+		t.Errorf("%v %s", err, null)
+	}
 	if nan := cellOf(scalars["double"]); nan.is(binary.BigEndian.AppendUint64(nil, math.Float64bits(1))) {
 		t.Error("0 is not 1")
 	}
