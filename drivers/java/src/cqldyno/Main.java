@@ -1,0 +1,168 @@
+package cqldyno;
+
+import com.datastax.oss.driver.api.core.CqlSession;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.*;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.Executors;
+import java.util.concurrent.locks.LockSupport;
+
+/** The worker: says hello, carries out one job, and ends. */
+final class Main {
+  private static final String WORKER = System.getProperty("cqldyno.worker", "");
+  /** In the environment, the file with the job that another Java has heard in this process. */
+  private static final String HEARD = "CQLDYNO_JAVA_JOB";
+  private static final Set<String> OPERATIONS = Set.of("execute", "batch", "unprepared", "prepare", "connect");
+  /** The warm-up ends when a pass costs as much as the one before, and little of it went into compiling, up to these differences. */
+  private static final double STEADY = 0.03;
+  private static final int MOST_PASSES = 100;
+  private static final long LONGEST_WARM_UP_NS = 30_000_000_000L;
+
+  private final Link link = new Link();
+  private final boolean isOffline = WORKER.endsWith("-noop");
+  private JsonNode job;
+
+  public static void main(String[] arguments) {
+    Main main = new Main();
+    try {
+      main.carryOut();
+    } catch (Throwable error) {
+      main.link.fail(error);
+    }
+    Runtime.getRuntime().halt(0);
+  }
+
+  private void carryOut() throws IOException, InterruptedException {
+    String heard = System.getenv(HEARD);
+    if (heard == null) {
+      hello();
+      job = link.hear();
+      check();
+      takeCollector(job.path("options").path("gc").asText("g1"));
+    } else {
+      job = Link.JSON.readTree(Files.readString(Path.of(heard)));
+      Files.delete(Path.of(heard));
+    }
+    Driver driver = new Driver(job);
+    List<Statement> statements = new ArrayList<>();
+    JsonNode types = job.path("tape").path("statements");
+    job.path("scenario").path("statement").forEach(told -> statements.add(new Statement(told, types.path(statements.size()))));
+    CqlSession session = isOffline ? null : connected(driver, statements);
+    Run.Bench bench = new Run.Bench(link, driver, session, statements,
+        isOffline ? Executors.newFixedThreadPool(Math.max(job.path("runtime").path("workers").asInt(), 1)) : null,
+        job.path("concurrency").asInt(), job.path("progress_ms").asLong());
+    Tape tape = new Tape(job.path("tape").path("path").asText(), statements);
+    warmUp(bench, tape.read(job.path("warmup").asInt()));
+    turns(bench, tape);
+  }
+
+  private void hello() throws IOException {
+    ObjectNode driver = Driver.described();
+    if (isOffline) {
+      driver.put("name", "java-noop").putArray("capabilities").add("offline").add("batch").add("unprepared").add("prepare");
+    }
+    Map<String, Object> hello = new LinkedHashMap<>(Map.of("protocol", 3, "driver", driver, "turns", true, "tape", true, "language", "Java"));
+    hello.put("settings", new Driver(Link.JSON.createObjectNode()).settings());
+    String compiler = System.getProperty("java.vm.name") + " " + System.getProperty("java.vm.version");
+    hello.put("build", Map.of("id", "", "compiler", compiler, "profile", "release"));
+    hello.put("machine", Map.of("host", Files.readString(Path.of("/proc/sys/kernel/hostname")).trim(),
+        "cores", Runtime.getRuntime().availableProcessors(), "kernel", System.getProperty("os.version")));
+    link.say("hello", hello, null);
+  }
+
+  /** Refuses what the worker cannot do. */
+  private void check() throws IOException {
+    String mode = job.path("mode").asText(), submit = job.path("scenario").path("submit").asText("slots");
+    refuse(!mode.equals("measure") && !mode.equals("connect"), "The mode " + mode + " was asked for; the Java driver has measure and connect.");
+    refuse(!submit.equals("slots") && !submit.equals("sequential"),
+        "Statements were to be submitted as " + submit + "; the Java driver has slots and sequential.");
+    for (JsonNode statement : job.path("scenario").path("statement")) {
+      String operation = statement.path("operation").asText("execute");
+      refuse(!OPERATIONS.contains(operation), "The operation " + operation + " was asked for; the Java driver has " + OPERATIONS + ".");
+    }
+    Driver.check(job.path("options"));
+    refuse(!job.hasNonNull("tape"), "The job has no tape, and the worker for Java makes no values itself; run a cqldyno that writes tapes.");
+  }
+
+  private static void refuse(boolean isRefused, String why) {
+    if (isRefused) {
+      throw new Failure("job", why);
+    }
+  }
+
+  /** Starts the worker again in this process if another garbage collector is asked for: Java cannot change it later. */
+  private void takeCollector(String name) throws IOException {
+    if (!name.equals("g1")) {
+      Path file = Files.writeString(Files.createTempFile("cqldyno-java", ".json"), job.toString());
+      String option = name.substring(0, 1).toUpperCase(Locale.ROOT) + name.substring(1);
+      Usage.become(WORKER, Map.of("CQLDYNO_JAVA_GC", option, HEARD, file.toString()));
+    }
+  }
+
+  /** A session on which all statements are prepared. */
+  private CqlSession connected(Driver driver, List<Statement> statements) {
+    String doing = "connect";
+    try {
+      CqlSession session = driver.open().toCompletableFuture().join();
+      doing = "prepare";
+      for (Statement statement : statements) {
+        statement.prepared(session.prepareAsync(statement.cql).toCompletableFuture().join());
+      }
+      return session;
+    } catch (CompletionException error) {
+      Throwable cause = Driver.cause(error);
+      String kind = Driver.kind(cause).equals("bad_credentials") ? "bad_credentials" : doing;
+      throw new Failure(kind, "The Java driver could not " + doing + " at " + job.path("target") + ": " + cause.getMessage() + ".");
+    }
+  }
+
+  /** Plays the tickets, and again those that change nothing, until Java has compiled what costs time. */
+  private void warmUp(Run.Bench bench, Tape.Ticket[] tickets) throws InterruptedException {
+    boolean areRepeatable = bench.statements().stream().allMatch(statement -> statement.isRepeatable);
+    Tape.Ticket[] again = Arrays.stream(tickets).filter(ticket -> areRepeatable || ticket.statement().isRead).toArray(Tape.Ticket[]::new);
+    long begun = System.nanoTime(), before = 0;
+    for (int pass = 0; pass < MOST_PASSES && System.nanoTime() - begun < LONGEST_WARM_UP_NS; pass++) {
+      Tape.Ticket[] due = pass == 0 ? tickets : again;
+      if (due.length == 0) {
+        return;
+      }
+      Run run = new Run(bench, due, 0, 0, false);
+      run.play();
+      run.counts.errors.forEach((kind, error) -> {
+        throw new Failure("warm_up", "The warm-up had " + error.get("count") + " errors of kind " + kind + ", the first: " + error.get("first"));
+      });
+      long[] cost = run.cost();
+      if (pass > 1 && Math.abs(cost[0] - before) < STEADY * before && cost[1] < STEADY * cost[0]) {
+        return;
+      }
+      before = cost[0];
+    }
+  }
+
+  private void turns(Run.Bench bench, Tape tape) throws InterruptedException {
+    int turns = job.path("turns").asInt(1);
+    long count = job.path("count").asLong(), rate = job.path("rate").asLong();
+    Map<String, Object> told = new LinkedHashMap<>(Map.of("settings", bench.driver().settings()));
+    for (int turn = 0; turn < turns; turn++) {
+      long first = count * turn / turns, next = count * (turn + 1) / turns;
+      Run run = new Run(bench, tape.read((int) (next - first)), first, rate, job.path("mode").asText().equals("connect"));
+      // What was decoded outside of the window is not to be collected within it.
+      System.gc();
+      told.put("threads", Usage.tasks().size());
+      link.say(turn == 0 ? "ready" : "done", told, "go");
+      for (long at = link.hear().path("at_ns").asLong(); System.nanoTime() < at; ) {
+        LockSupport.parkNanos(at - System.nanoTime());
+      }
+      run.play();
+      link.say("end", run.end(), "ack");
+      told = run.done();
+      link.hear();
+    }
+    told.put("threads", Usage.tasks().size());
+    link.say("done", told, "nothing");
+  }
+}
