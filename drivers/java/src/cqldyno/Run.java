@@ -54,12 +54,14 @@ final class Run {
     }
     begin = new Usage(null);
     for (int slot = 0; slot < concurrency; slot++) {
-      idle.add(new Slot());
+      if (rate > 0) {
+        idle.add(new Slot());
+      } else {
+        new Slot().start(System.nanoTime());
+      }
     }
     if (rate > 0) {
       pace();
-    } else {
-      idle.forEach(slot -> slot.start(System.nanoTime()));
     }
     leave();
     over.await();
@@ -194,7 +196,9 @@ final class Run {
     private CompletionStage<?> issueNext(long now) {
       nth = take(now);
       if (nth < 0) {
-        idle.add(this);
+        if (rate > 0) {
+          idle.add(this);
+        }
         leave();
         return null;
       }
