@@ -72,6 +72,9 @@ final class Driver {
     // The fork's releases have four numbers.
     boolean isFork = own.getGroupId().equals("com.scylladb");
     told.put("version", isFork ? version.replaceAll("^(\\d+\\.\\d+\\.\\d+).*", "$1-scylladb") : version);
+    if (Driver.class.getClassLoader().getResource("com/datastax/oss/driver/api/core/type/VectorType.class") == null) {
+      told.putArray("lacks_types").add("vector");
+    }
     String netty = io.netty.util.Version.identify().values().stream().findFirst().map(io.netty.util.Version::artifactVersion).orElse("unknown");
     told.putArray("libraries").addObject().put("name", "java").put("version", Runtime.version().toString());
     told.withArray("libraries").addObject().put("name", "netty").put("version", netty);

@@ -68,11 +68,11 @@ final class Statement {
     return StreamSupport.stream(texts.spliterator(), false).map(text -> CodecRegistry.DEFAULT.codecFor(type(text.asText()))).toList();
   }
 
-  /** The type with this name; a user-defined one has the form of a tuple. */
+  /** The type with this name. A user-defined one has the form of a tuple, and what is always null any type. */
   private static DataType type(String text) {
     CqlIdentifier keyspace = CqlIdentifier.fromCql("cqldyno");
     try {
-      DataType type = new DataTypeCqlNameParser().parse(keyspace, text.replace("udt<", "tuple<"), Map.of(), null);
+      DataType type = new DataTypeCqlNameParser().parse(keyspace, text.equals("null") ? "text" : text.replace("udt<", "tuple<"), Map.of(), null);
       type.attach(AttachmentPoint.NONE);
       return type;
     } catch (RuntimeException error) {
