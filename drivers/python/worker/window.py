@@ -1,0 +1,276 @@
+"""A turn: its slots issue the tickets, and what became of each is noted in arrays, which are counted after the window."""
+import array, asyncio, base64, collections, ctypes, itertools, operator, os, queue, struct, threading, time
+
+from tape import mismatch
+from usage import moment, steady
+
+now = time.monotonic_ns
+LONGEST_NS, LATE_AFTER_NS = 3600 * 10**9, 10**6
+LONGEST_SLEEP_NS = 10**8
+# The first statement of the steady part in rounds of all slots, and the fewest rounds of a turn that has one.
+FIRST_EDGE, LEAST_ROUNDS = 2, 8
+
+
+class Turn:
+    """Tickets that slots take in their order, the first of which is `first` on the tape. `kind_of` gives an error's kind and message."""
+
+    def __init__(self, tickets, first, slots, kind_of, rate=None, edges=False, strict=False):
+        self.tickets, self.slots, self.kind_of, self.rate, self.count = tickets, slots, kind_of, rate, len(tickets)
+        self.first, self.strict = first, strict
+        self.order = iter(range(self.count))
+        self.sent, self.came = (array.array("q", bytes(8 * self.count)) for _ in "12")
+        self.right, self.errors, self.lock = bytearray(self.count), {}, threading.Lock()
+        self.stopped, self.left, self.finished = False, itertools.count(1), threading.Event()
+        self.edges = (FIRST_EDGE * slots, self.count - 1) if edges and self.count >= LEAST_ROUNDS * slots else ()
+        self.moments, self.origin, self.over = [], 0, lambda: None
+
+    def issued(self):
+        return self.count - operator.length_hint(self.order)
+
+    def take(self):
+        """The next ticket, or None; one step of the interpreter, so several threads may take at once."""
+        if self.stopped:
+            return None
+        at = next(self.order, None)
+        if at in self.edges:
+            self.moments.append(moment())
+        return at
+
+    def leave(self):
+        """A slot found no ticket and has no statement in flight; the last one ends the window."""
+        if next(self.left) == self.slots:
+            self.end()
+
+    def end(self):
+        self.over()
+        self.finished.set()
+
+    def answered(self, at, rows):
+        self.came[at] = now()
+        due = self.tickets[at][2]
+        if rows == due or (wrong := mismatch(rows, due)) is None:
+            self.right[at] = 1
+        else:
+            self.note("wrong_row", f"ticket {self.first + at}: {wrong}")
+
+    def failed(self, at, error):
+        self.came[at] = now()
+        self.note(*self.kind_of(error))
+
+    def note(self, kind, message):
+        with self.lock:
+            self.errors.setdefault(kind, {"count": 0, "first": message[:2000]})["count"] += 1
+        self.stopped |= self.strict
+
+    def intended(self, at):
+        return self.origin + at * 10**9 // self.rate
+
+    def steady(self):
+        return steady(*self.moments, self.edges[1] - self.edges[0]) if len(self.moments) == 2 else None
+
+    def counted(self, names, began):
+        """What `done` says of the statements that were issued."""
+        issued = self.issued()
+        by_statement = collections.Counter(ticket[0] for ticket in self.tickets[:issued])
+        sent, came = self.sent[:issued], self.came[:issued]
+        seconds = collections.Counter((at - began) // 10**9 for at in came)
+        told = {"issued": issued, "answered": issued, "verified": sum(self.right), "errors": self.errors,
+                "issued_by_statement": {name: by_statement[nth] for nth, name in enumerate(names)},
+                "per_second": [seconds[second] for second in range(max(seconds, default=-1) + 1)]}
+        if issued:
+            told["histogram"] = histogram(map(operator.sub, came, sent))
+        if self.rate and issued:
+            intended = [self.intended(at) for at in range(issued)]
+            late = [max(one, 0) for one in map(operator.sub, sent, intended)]
+            told["pace"] = {"rate": self.rate, "lasted_ns": max(came) - self.origin, "late_after_ns": LATE_AFTER_NS,
+                            "response": histogram(map(operator.sub, came, intended)), "lateness": histogram(late),
+                            "late": sum(one > LATE_AFTER_NS for one in late), "latest_ns": max(late)}
+        return told
+
+
+def histogram(latencies):
+    """An HdrHistogram in its V2 form: counts in ZigZag LEB128, and for a run of zeros its length below zero."""
+    counts = collections.Counter()
+    for took, count in collections.Counter(latencies).items():
+        took = min(max(took, 1), LONGEST_NS)
+        bucket = max(took.bit_length() - 11, 0)  # Of 2,048 values, each counted by its upper 11 bits.
+        counts[(bucket << 10) + (took >> bucket)] += count
+
+    def leb(number):
+        return bytes([number]) if number < 128 else bytes([number & 127 | 128]) + leb(number >> 7)
+    indexes = sorted(counts)
+    pairs = [(before + 1 - at, counts[at]) for before, at in zip([-1] + indexes, indexes)]
+    body = b"".join(leb(number << 1 ^ number >> 63) for pair in pairs for number in pair if number)
+    return base64.b64encode(struct.pack(">iiiiqqd", 0x1C849313, len(body), 0, 3, 1, LONGEST_NS, 1.0) + body).decode()
+
+
+class Here(threading.local):
+    """The slots that are to issue their next statement in this thread; None if it is issuing none."""
+    waiting = None
+
+
+here = Here()
+
+
+def go_on(slot):
+    """Has the slot issue its next statement; not within another one, so that answers that come at once do not pile up the stack."""
+    if here.waiting is not None:
+        here.waiting.append(slot)
+        return
+    here.waiting = [slot]
+    while here.waiting:
+        slot = here.waiting.pop()
+        if (at := slot.turn.take()) is None:
+            slot.turn.leave()
+        else:
+            slot.issue(at)
+    here.waiting = None
+
+
+class Slot:
+    """A slot of a driver with callbacks. `starts` has for each statement the call that begins it and returns the driver's future."""
+
+    def __init__(self, turn, starts, then, crash):
+        self.turn, self.starts, self.then, self.crash = turn, starts, then, crash
+        self.at, self.rows, self.future = 0, None, None
+
+    def issue(self, at):
+        self.at, self.rows = at, None
+        statement, values, due = self.turn.tickets[at]
+        self.turn.sent[at] = now()
+        try:
+            self.future = self.starts[statement](values, due)
+        except Exception as error:
+            return self.failed(error)
+        self.future.add_callbacks(self.answered, self.failed)
+
+    def answered(self, rows):
+        try:
+            rows = rows or []
+            if self.rows is not None:
+                rows = self.rows + rows
+            if self.future.has_more_pages:
+                self.rows = rows
+                return self.future.start_fetching_next_page()
+            self.turn.answered(self.at, rows)
+            self.then(self)
+        except BaseException as error:  # The driver would only log it.
+            self.crash(error)
+
+    def failed(self, error):
+        try:
+            self.turn.failed(self.at, error)
+            self.then(self)
+        except BaseException as error:
+            self.crash(error)
+
+
+def wait_for(turn, at):
+    """Sleeps until the ticket is to start, or the turn is stopped."""
+    while not turn.stopped and (early := turn.intended(at) - now()) > 0:
+        time.sleep(min(early, LONGEST_SLEEP_NS) / 1e9)
+
+
+def by_callbacks(turn, starts, crash):
+    if turn.rate is None:
+        for slot in [Slot(turn, starts, go_on, crash) for _ in range(turn.slots)]:
+            go_on(slot)
+        return turn.finished.wait()
+    free = queue.SimpleQueue()
+    for _ in range(turn.slots):
+        free.put(Slot(turn, starts, free.put, crash))
+    turn.origin = now()
+    for nth in range(turn.count):
+        wait_for(turn, nth)
+        slot = free.get()
+        if (at := turn.take()) is None:
+            free.put(slot)
+            break
+        slot.issue(at)
+    for _ in range(turn.slots):
+        free.get()
+    turn.end()
+
+
+async def slot(turn, plays):
+    while (at := turn.take()) is not None:
+        await plays[turn.tickets[at][0]](turn, at)
+
+
+def at_once(coroutine):
+    """What a coroutine returns that waits for nothing, as those of a driver with blocking calls are."""
+    try:
+        coroutine.send(None)
+    except StopIteration as done:
+        return done.value
+    raise RuntimeError("a coroutine of a driver with blocking calls waited")
+
+
+def by_threads(turn, plays, crash):
+    """A thread for each slot, for the driver's calls that block."""
+    def work():
+        try:
+            at_once(slot(turn, plays))
+            turn.leave()
+        except BaseException as error:
+            crash(error)
+    for _ in range(turn.slots):
+        threading.Thread(target=work, daemon=True).start()
+    turn.finished.wait()
+
+
+async def by_tasks(turn, plays):
+    if turn.rate is None:
+        await asyncio.gather(*(slot(turn, plays) for _ in range(turn.slots)))
+    else:
+        await at_rate(turn, plays)
+    turn.end()
+
+
+async def at_rate(turn, plays):
+    """A task for each statement when it is due. A timer of the kernel wakes the loop: those of asyncio are whole milliseconds."""
+    loop, flying, timer = asyncio.get_running_loop(), set(), Timer()
+    over, turn.origin = loop.create_future(), now()
+
+    def start():
+        while not turn.stopped and (nth := turn.issued()) < turn.count and len(flying) < turn.slots:
+            if turn.intended(nth) > now():
+                return timer.set(turn.intended(nth))
+            task = loop.create_task(plays[turn.tickets[nth][0]](turn, turn.take()))
+            flying.add(task)
+            task.add_done_callback(ended)
+        if not flying:
+            over.set_result(None)
+
+    def ended(task):
+        flying.remove(task)
+        start()
+
+    loop.add_reader(timer.fd, lambda: (timer.clear(), start()))
+    start()
+    await over
+    loop.remove_reader(timer.fd)
+    timer.close()
+
+
+class Timer:
+    """A timer of the kernel (timerfd), which Python has from 3.13 on."""
+
+    def __init__(self):
+        self.libc = ctypes.CDLL(None, use_errno=True)
+        self.fd = self.libc.timerfd_create(time.CLOCK_MONOTONIC, os.O_NONBLOCK | os.O_CLOEXEC)
+        if self.fd < 0:
+            raise OSError(ctypes.get_errno(), "statements cannot be started at a rate, because the system refuses a timer")
+
+    def set(self, at_ns):
+        absolute = 1
+        self.libc.timerfd_settime(self.fd, absolute, struct.pack("qqqq", 0, 0, *divmod(at_ns, 10**9)), None)
+
+    def clear(self):
+        try:
+            os.read(self.fd, 8)
+        except BlockingIOError:
+            pass  # It was set anew meanwhile.
+
+    def close(self):
+        os.close(self.fd)
