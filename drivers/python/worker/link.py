@@ -6,10 +6,8 @@ os.dup2(2, 1)  # What a library prints goes to the log, so that it cannot break 
 LOCK = threading.Lock()
 EXPECTED = {"job": "`job`", "nothing": "nothing until `ready`", "go": "`go`", "end": "`stop` or nothing until `end`", "ack": "`ack`"}
 
-
 class Failure(Exception):
     """Why a job cannot go on: the kind of `failed`, and a full sentence."""
-
 
 def say(message, /, **fields):
     line = (json.dumps({"type": message, **fields}) + "\n").encode()
@@ -20,34 +18,27 @@ def say(message, /, **fields):
         print(f"Nobody reads what the worker says: {error}.", file=sys.stderr)
         os._exit(2)
 
-
 def fail(kind, message):
     LOCK.acquire()  # For good: nothing is said after it.
     print(message, file=sys.stderr, flush=True)
     say("failed", kind=kind, message=message)
     os._exit(1)
 
-
 class Link:
     """What the parent may say next, and the turn that `stop` stops."""
-
     def __init__(self):
         self.due, self.heard, self.turn = "job", queue.SimpleQueue(), None
-
     def say(self, message, due, **fields):
         """Says it; from then on the parent may say what is due."""
         with LOCK:
             self.due = due
             say(message, **fields)
-
     def wait(self):
         return self.heard.get()
-
     def progress(self, turn):
         with LOCK:
             if turn is self.turn and self.due in ("nothing", "end"):
                 say("progress", issued=turn.issued())
-
     def listen(self):
         for line in sys.stdin.buffer:
             try:
@@ -61,10 +52,12 @@ class Link:
                     if due == "end":
                         self.turn.stopped = True
                     continue
-                if kind == due:
+                if kind == due in ("job", "go", "ack"):
                     self.due = "end" if kind == "go" else "nothing"
                     self.heard.put(message)
                     continue
             fail("protocol", f"{EXPECTED[due]} was expected from the parent, and `{kind}` came.")
-        print("Standard input was closed before the end; cqldyno starts this program.", file=sys.stderr)
-        os._exit(2)
+        with LOCK:
+            if self.due != "closed":
+                print("Standard input was closed before the end; cqldyno starts this program.", file=sys.stderr)
+                os._exit(2)

@@ -1,50 +1,40 @@
 """A turn: its slots issue the tickets, and what became of each is noted in arrays, which are counted after the window."""
-import array, asyncio, base64, collections, ctypes, itertools, operator, os, queue, struct, threading, time
+import array, asyncio, base64, collections, contextlib, ctypes, itertools, operator, os, queue, struct, threading, time
 
 from tape import mismatch
 from usage import moment, steady
 
 now = time.monotonic_ns
-LONGEST_NS, LATE_AFTER_NS = 3600 * 10**9, 10**6
-LONGEST_SLEEP_NS = 10**8
+LONGEST_NS, LATE_AFTER_NS, LONGEST_SLEEP_NS = 3600 * 10**9, 10**6, 10**8
 # The first statement of the steady part in rounds of all slots, and the fewest rounds of a turn that has one.
 FIRST_EDGE, LEAST_ROUNDS = 2, 8
 
-
 class Turn:
     """Tickets that slots take in their order, the first of which is `first` on the tape. `kind_of` gives an error's kind and message."""
-
     def __init__(self, tickets, first, slots, kind_of, rate=None, edges=False, strict=False):
-        self.tickets, self.slots, self.kind_of, self.rate, self.count = tickets, slots, kind_of, rate, len(tickets)
-        self.first, self.strict = first, strict
-        self.order = iter(range(self.count))
-        self.sent, self.came = (array.array("q", bytes(8 * self.count)) for _ in "12")
+        self.tickets, self.first, self.slots, self.kind_of, self.rate, self.strict = tickets, first, slots, kind_of, rate, strict
+        self.count = len(tickets)
+        self.order, self.left = iter(range(self.count)), itertools.count(1)
+        self.sent, self.came = (array.array("q", bytes(8 * self.count)) for _ in range(2))
         self.right, self.errors, self.lock = bytearray(self.count), {}, threading.Lock()
-        self.stopped, self.left, self.finished = False, itertools.count(1), threading.Event()
+        self.stopped, self.finished, self.over, self.origin = False, threading.Event(), lambda: None, 0
         self.edges = (FIRST_EDGE * slots, self.count - 1) if edges and self.count >= LEAST_ROUNDS * slots else ()
-        self.moments, self.origin, self.over = [], 0, lambda: None
-
+        self.moments = []
     def issued(self):
         return self.count - operator.length_hint(self.order)
-
     def take(self):
         """The next ticket, or None; one step of the interpreter, so several threads may take at once."""
-        if self.stopped:
-            return None
-        at = next(self.order, None)
+        at = None if self.stopped else next(self.order, None)
         if at in self.edges:
             self.moments.append(moment())
         return at
-
     def leave(self):
         """A slot found no ticket and has no statement in flight; the last one ends the window."""
         if next(self.left) == self.slots:
             self.end()
-
     def end(self):
         self.over()
         self.finished.set()
-
     def answered(self, at, rows):
         self.came[at] = now()
         due = self.tickets[at][2]
@@ -52,22 +42,17 @@ class Turn:
             self.right[at] = 1
         else:
             self.note("wrong_row", f"ticket {self.first + at}: {wrong}")
-
     def failed(self, at, error):
         self.came[at] = now()
         self.note(*self.kind_of(error))
-
     def note(self, kind, message):
         with self.lock:
             self.errors.setdefault(kind, {"count": 0, "first": message[:2000]})["count"] += 1
         self.stopped |= self.strict
-
     def intended(self, at):
         return self.origin + at * 10**9 // self.rate
-
     def steady(self):
         return steady(*self.moments, self.edges[1] - self.edges[0]) if len(self.moments) == 2 else None
-
     def counted(self, names, began):
         """What `done` says of the statements that were issued."""
         issued = self.issued()
@@ -87,7 +72,6 @@ class Turn:
                             "late": sum(one > LATE_AFTER_NS for one in late), "latest_ns": max(late)}
         return told
 
-
 def histogram(latencies):
     """An HdrHistogram in its V2 form: counts in ZigZag LEB128, and for a run of zeros its length below zero."""
     counts = collections.Counter()
@@ -95,28 +79,22 @@ def histogram(latencies):
         took = min(max(took, 1), LONGEST_NS)
         bucket = max(took.bit_length() - 11, 0)  # Of 2,048 values, each counted by its upper 11 bits.
         counts[(bucket << 10) + (took >> bucket)] += count
-
-    def leb(number):
-        return bytes([number]) if number < 128 else bytes([number & 127 | 128]) + leb(number >> 7)
+    leb = lambda n: bytes([n]) if n < 128 else bytes([n & 127 | 128]) + leb(n >> 7)
     indexes = sorted(counts)
     pairs = [(before + 1 - at, counts[at]) for before, at in zip([-1] + indexes, indexes)]
-    body = b"".join(leb(number << 1 ^ number >> 63) for pair in pairs for number in pair if number)
+    body = b"".join(leb(n << 1 ^ n >> 63) for pair in pairs for n in pair if n)
     return base64.b64encode(struct.pack(">iiiiqqd", 0x1C849313, len(body), 0, 3, 1, LONGEST_NS, 1.0) + body).decode()
-
 
 class Here(threading.local):
     """The slots that are to issue their next statement in this thread; None if it is issuing none."""
     waiting = None
 
-
 here = Here()
-
 
 def go_on(slot):
     """Has the slot issue its next statement; not within another one, so that answers that come at once do not pile up the stack."""
     if here.waiting is not None:
-        here.waiting.append(slot)
-        return
+        return here.waiting.append(slot)
     here.waiting = [slot]
     while here.waiting:
         slot = here.waiting.pop()
@@ -126,29 +104,21 @@ def go_on(slot):
             slot.issue(at)
     here.waiting = None
 
-
 class Slot:
     """A slot of a driver with callbacks. `starts` has for each statement the call that begins it and returns the driver's future."""
-
     def __init__(self, turn, starts, then, crash):
-        self.turn, self.starts, self.then, self.crash = turn, starts, then, crash
-        self.at, self.rows, self.future = 0, None, None
-
+        self.turn, self.starts, self.then, self.crash, self.rows = turn, starts, then, crash, []
     def issue(self, at):
-        self.at, self.rows = at, None
         statement, values, due = self.turn.tickets[at]
-        self.turn.sent[at] = now()
+        self.at, self.turn.sent[at] = at, now()
         try:
             self.future = self.starts[statement](values, due)
         except Exception as error:
             return self.failed(error)
         self.future.add_callbacks(self.answered, self.failed)
-
     def answered(self, rows):
         try:
-            rows = rows or []
-            if self.rows is not None:
-                rows = self.rows + rows
+            rows, self.rows = self.rows + (rows or []), []
             if self.future.has_more_pages:
                 self.rows = rows
                 return self.future.start_fetching_next_page()
@@ -156,20 +126,13 @@ class Slot:
             self.then(self)
         except BaseException as error:  # The driver would only log it.
             self.crash(error)
-
     def failed(self, error):
         try:
+            self.rows = []
             self.turn.failed(self.at, error)
             self.then(self)
         except BaseException as error:
             self.crash(error)
-
-
-def wait_for(turn, at):
-    """Sleeps until the ticket is to start, or the turn is stopped."""
-    while not turn.stopped and (early := turn.intended(at) - now()) > 0:
-        time.sleep(min(early, LONGEST_SLEEP_NS) / 1e9)
-
 
 def by_callbacks(turn, starts, crash):
     if turn.rate is None:
@@ -180,22 +143,19 @@ def by_callbacks(turn, starts, crash):
     for _ in range(turn.slots):
         free.put(Slot(turn, starts, free.put, crash))
     turn.origin = now()
-    for nth in range(turn.count):
-        wait_for(turn, nth)
+    while not turn.stopped and (nth := turn.issued()) < turn.count:
+        if (early := turn.intended(nth) - now()) > 0:
+            time.sleep(min(early, LONGEST_SLEEP_NS) / 1e9)
+            continue
         slot = free.get()
-        if (at := turn.take()) is None:
-            free.put(slot)
-            break
-        slot.issue(at)
+        slot.issue(at) if (at := turn.take()) is not None else free.put(slot)
     for _ in range(turn.slots):
         free.get()
     turn.end()
 
-
 async def slot(turn, plays):
     while (at := turn.take()) is not None:
         await plays[turn.tickets[at][0]](turn, at)
-
 
 def at_once(coroutine):
     """What a coroutine returns that waits for nothing, as those of a driver with blocking calls are."""
@@ -204,7 +164,6 @@ def at_once(coroutine):
     except StopIteration as done:
         return done.value
     raise RuntimeError("a coroutine of a driver with blocking calls waited")
-
 
 def by_threads(turn, plays, crash):
     """A thread for each slot, for the driver's calls that block."""
@@ -218,59 +177,35 @@ def by_threads(turn, plays, crash):
         threading.Thread(target=work, daemon=True).start()
     turn.finished.wait()
 
-
 async def by_tasks(turn, plays):
-    if turn.rate is None:
-        await asyncio.gather(*(slot(turn, plays) for _ in range(turn.slots)))
-    else:
-        await at_rate(turn, plays)
+    await (asyncio.gather(*(slot(turn, plays) for _ in range(turn.slots))) if turn.rate is None else at_rate(turn, plays))
     turn.end()
 
-
 async def at_rate(turn, plays):
-    """A task for each statement when it is due. A timer of the kernel wakes the loop: those of asyncio are whole milliseconds."""
-    loop, flying, timer = asyncio.get_running_loop(), set(), Timer()
-    over, turn.origin = loop.create_future(), now()
-
+    """A task for each statement when it is due. A timer of the kernel (timerfd) wakes the loop: those of asyncio are whole milliseconds."""
+    loop, flying, over, libc = asyncio.get_running_loop(), set(), asyncio.Event(), ctypes.CDLL(None)
+    timer = libc.timerfd_create(time.CLOCK_MONOTONIC, os.O_NONBLOCK | os.O_CLOEXEC)
+    if timer < 0:
+        raise OSError("statements cannot be started at a rate, because the system refuses a timer")
     def start():
         while not turn.stopped and (nth := turn.issued()) < turn.count and len(flying) < turn.slots:
-            if turn.intended(nth) > now():
-                return timer.set(turn.intended(nth))
+            if (at := turn.intended(nth)) > now():
+                return libc.timerfd_settime(timer, 1, struct.pack("qqqq", 0, 0, *divmod(at, 10**9)), None)  # 1: the time is absolute.
             task = loop.create_task(plays[turn.tickets[nth][0]](turn, turn.take()))
             flying.add(task)
             task.add_done_callback(ended)
         if not flying:
-            over.set_result(None)
-
+            over.set()
     def ended(task):
         flying.remove(task)
         start()
-
-    loop.add_reader(timer.fd, lambda: (timer.clear(), start()))
+    def woken():
+        with contextlib.suppress(BlockingIOError):  # It was set anew meanwhile.
+            os.read(timer, 8)
+        start()
+    loop.add_reader(timer, woken)
+    turn.origin = now()
     start()
-    await over
-    loop.remove_reader(timer.fd)
-    timer.close()
-
-
-class Timer:
-    """A timer of the kernel (timerfd), which Python has from 3.13 on."""
-
-    def __init__(self):
-        self.libc = ctypes.CDLL(None, use_errno=True)
-        self.fd = self.libc.timerfd_create(time.CLOCK_MONOTONIC, os.O_NONBLOCK | os.O_CLOEXEC)
-        if self.fd < 0:
-            raise OSError(ctypes.get_errno(), "statements cannot be started at a rate, because the system refuses a timer")
-
-    def set(self, at_ns):
-        absolute = 1
-        self.libc.timerfd_settime(self.fd, absolute, struct.pack("qqqq", 0, 0, *divmod(at_ns, 10**9)), None)
-
-    def clear(self):
-        try:
-            os.read(self.fd, 8)
-        except BlockingIOError:
-            pass  # It was set anew meanwhile.
-
-    def close(self):
-        os.close(self.fd)
+    await over.wait()
+    loop.remove_reader(timer)
+    os.close(timer)

@@ -1,8 +1,9 @@
 """The packages cassandra-driver, and scylla-driver, which is its fork: both are imported as `cassandra`, and have callbacks."""
-import importlib, importlib.machinery, itertools, os, ssl, sys, time
+import importlib, itertools, ssl, sys, time
+from importlib import machinery
 
 import drivers
-from drivers import nodes, option
+from drivers import ROUTING, TIMESTAMPS, nodes, option
 
 EVENT_LOOPS = {"libev": "libevreactor.LibevConnection", "asyncore": "asyncorereactor.AsyncoreConnection",
                "asyncio": "asyncioreactor.AsyncioConnection"}
@@ -14,24 +15,20 @@ TYPES = {"bigint": "LongType", "int": "Int32Type", "smallint": "ShortType", "tin
          "text": "UTF8Type", "varchar": "VarcharType", "ascii": "AsciiType", "blob": "BytesType", "uuid": "UUIDType",
          "timeuuid": "TimeUUIDType", "timestamp": "DateType", "date": "SimpleDateType", "time": "TimeType", "duration": "DurationType",
          "inet": "InetAddressType"}
-# Compiled modules that are no translation of Python; without Cython these stay.
+# Modules that are no translation of Python: without Cython these stay.
 COMPILED = ("cassandra.io.libevwrapper", "cassandra.cmurmur3")
 SETTLES_WITHIN_S = 5
 
-
 class WithoutCython:
     """Finds the modules of the package in Python, although those that Cython compiled lie beside them."""
-
     @staticmethod
     def find_spec(name, path=None, target=None):
         if not name.startswith("cassandra.") or name in COMPILED:
             return None
-        sources = (importlib.machinery.SourceFileLoader, importlib.machinery.SOURCE_SUFFIXES)
         for folder in path:
-            if spec := importlib.machinery.FileFinder(folder, sources).find_spec(name):
+            if spec := machinery.FileFinder(folder, (machinery.SourceFileLoader, machinery.SOURCE_SUFFIXES)).find_spec(name):
                 return spec
         raise ModuleNotFoundError(f"{name} is compiled, and cython=off was asked for", name=name)
-
 
 def secured(tls):
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -43,91 +40,74 @@ def secured(tls):
         context.load_cert_chain(client["certificate"], client["key"])
     return context
 
-
 class Driver(drivers.Driver):
     has_tasks = False
-    capabilities = ["request_timeout", "paging", "reprepare", "reconnect", "control_connection", "notices_close", "closes_sessions",
-                    "credentials", "tls", "batch", "prepare", "connect"]
+    capabilities = [one for one in drivers.Driver.capabilities if one != "unprepared"]
     caveats = [
-        "Statements are issued and answered with `execute_async` and callbacks; an answer's callback issues the next statement of its slot.",
-        "Python runs one thread at a time: `current` and `multi:N` change nothing. The driver's event loop has a thread of its own.",
-        "It opens one connection per node and session; `connections=N` takes N sessions of one cluster in turn.",
-        "It has no QUERY with values: it writes them into the text, so unprepared statements are not possible.",
-        "`prepare` and `connect` block: each of their slots is a thread.",
+        "It issues with `execute_async`; the callback of an answer issues the next statement of its slot, in the thread of the event loop.",
+        "It opens one connection per node and session; for `connections=N` the worker takes N sessions of one cluster in turn.",
+        "It has no QUERY with values, but writes them into the text; so unprepared statements are not possible.",
+        "Its calls `prepare` and `connect` block: if a scenario issues them, each slot is a thread.",
     ]
     options = [
         option("event-loop", "|".join(EVENT_LOOPS), "libev", "Which event loop reads and writes.", "asyncio"),
         option("cython", "on|off", "on", "Takes the modules that Cython compiled, or the same ones in Python.", "off"),
-        option("rows", "named-tuple|tuple", "named-tuple", "What a row is: a named tuple, or a plain one (tuple_factory).", "tuple"),
-        option("protocol", "v4|v5", "v4", "The version of the protocol; v5 if the server knows it."),
-        option("routing", "token-aware|round-robin", "token-aware", "Sends each statement to a replica of its row, or to each node in turn."),
-        option("timestamps", "server|client", "server", "Leaves the time of a write to the server, or sends one with every statement."),
+        option("rows", "named-tuple|tuple", "named-tuple", "Makes each row a named tuple, or a plain one (tuple_factory).", "tuple"),
+        option("protocol", "v4|v5", "v4", "The version of the protocol; v5 if the server knows it."), ROUTING, TIMESTAMPS,
     ]
     kinds = {
-        "Unavailable": "unavailable", "UnavailableErrorMessage": "unavailable", "ReadTimeout": "server_timeout", "WriteTimeout": "server_timeout",
-        "OperationTimedOut": "request_timeout", "AuthenticationFailed": "bad_credentials", "Unauthorized": "unauthorized",
-        "InvalidRequest": "invalid", "AlreadyExists": "already_exists", "SyntaxException": "syntax", "OverloadedErrorMessage": "overloaded",
-        "IsBootstrappingErrorMessage": "bootstrapping", "PreparedQueryNotFound": "unprepared", "ProtocolException": "protocol",
-        "ProtocolVersionUnsupported": "protocol", "ProtocolError": "protocol", "ConnectionBusy": "queue_full",
-        "NoConnectionsAvailable": "queue_full", "ConnectionException": "connection_lost", "ConnectionShutdown": "connection_lost",
-        "NoHostAvailable": "connection_lost", "ErrorMessage": "server", "DriverException": "other",
+        "UnavailableErrorMessage": "unavailable", "OperationTimedOut": "request_timeout", "AuthenticationFailed": "bad_credentials",
+        "OverloadedErrorMessage": "overloaded", "IsBootstrappingErrorMessage": "bootstrapping", "PreparedQueryNotFound": "unprepared",
+        "ProtocolException": "protocol", "ProtocolVersionUnsupported": "protocol", "ProtocolError": "protocol", "ErrorMessage": "server",
+        "ConnectionBusy": "queue_full", "NoConnectionsAvailable": "queue_full", "ConnectionException": "connection_lost",
+        "NoHostAvailable": "connection_lost",
     }
     connection_class = None
-
     def kind_of(self, error):
         # Why each host was not available.
         inner = list(getattr(error, "errors", {}).values()) if type(error).__name__ == "NoHostAvailable" else []
         return super().kind_of(next((one for one in inner if isinstance(one, Exception)), error))
-
     def begin(self, job):
         if job["options"].get("cython") == "off":
             sys.meta_path.insert(0, WithoutCython)
-
     def scalars(self):
         types = importlib.import_module("cassandra.cqltypes")
-        made = {name: getattr(types, of) for name, of in TYPES.items()}
-        return {name: lambda raw, of=of: of.from_binary(raw, 4) for name, of in made.items()}
-
+        return {name: lambda raw, of=getattr(types, of): of.from_binary(raw, 4) for name, of in TYPES.items()}
     def unset(self):
         return importlib.import_module("cassandra.query").UNSET_VALUE
-
     def settings(self, job):
-        own, named = {}, job.get("options", {})
-        if job.get("settings") == "default":
+        own = {"runtime": "one thread of Python at a time: the one that issues, or the driver's event loop"}
+        if job["settings"] == "default":
             own |= {"protocol version": "the highest that the server knows", "consistency": "LOCAL_ONE", "retries": "RetryPolicy",
                     "connections": "1 per node", "page size": "5000", "request timeout": "10 s", "timestamps": "client"}
         elif job["connections"] > 1:
             own["connections"] = f"{job['connections']} per node, one for each of as many sessions"
-        own |= {"protocol version": named["protocol"]} if "protocol" in named else {}
-        own |= {name: named[name] for name in ("routing", "timestamps") if name in named}
+        own |= {name: job["options"][name] for name in ("routing", "timestamps") if name in job["options"]}
         if self.connection_class:
             compiled = not importlib.import_module("cassandra.protocol").__file__.endswith(".py")
-            own |= {"event loop": self.connection_class.__name__, "Cython": "on" if compiled else "off"}
-        return {name: (value, True) for name, value in own.items()} | {
-            "runtime": ("one thread of Python at a time: the one that issues, and the driver's event loop", False)}
-
+            own |= {"event loop": self.connection_class.__name__, "cython": "on" if compiled else "off",
+                    "protocol version": f"v{self.protocol}"}
+        return own
     async def connect(self, job):
-        cluster = self.cluster(job)
+        cluster, equal = self.cluster(job), job["settings"] == "equal"
         try:
-            sessions = [cluster.connect() for _ in range(1 if job["settings"] == "default" else job["connections"])]
+            sessions = [cluster.connect() for _ in range(job["connections"] if equal else 1)]
         except BaseException:
             cluster.shutdown()
             raise
-        self.connection_class = cluster.connection_class
+        self.connection_class, self.protocol = cluster.connection_class, cluster.protocol_version
         for session in sessions:
-            if job["settings"] != "default":
-                session.default_fetch_size = job["page_size"]
-            if job["settings"] != "default" or "timestamps" in job["options"]:
+            session.default_fetch_size = job["page_size"] if equal else session.default_fetch_size
+            if equal or "timestamps" in job["options"]:
                 session.use_client_timestamp = job["options"].get("timestamps") == "client"
         until = time.monotonic() + SETTLES_WITHIN_S
-        while time.monotonic() < until and any(len(one.get_pool_state()) < len(cluster.metadata.all_hosts()) for one in sessions):
+        while any(len(one.get_pool_state()) < len(cluster.metadata.all_hosts()) for one in sessions) and time.monotonic() < until:
             time.sleep(0.001)
         return Session(cluster, sessions)
-
     def cluster(self, job):
         from cassandra import ConsistencyLevel, auth, cluster, policies, query
-        options, addresses = job["options"], nodes(job)
-        asked = {"contact_points": [host for host, _ in addresses], "port": addresses[0][1]}
+        options, equal, profile = job["options"], job["settings"] == "equal", {}
+        asked = {"contact_points": [host for host, _ in nodes(job)], "port": nodes(job)[0][1]}
         if "credentials" in job:
             asked["auth_provider"] = auth.PlainTextAuthProvider(job["credentials"]["user"], job["credentials"]["password"])
         if "tls" in job:
@@ -135,58 +115,43 @@ class Driver(drivers.Driver):
         if "event-loop" in options:
             module, name = EVENT_LOOPS[options["event-loop"]].split(".")
             asked["connection_class"] = getattr(importlib.import_module("cassandra.io." + module), name)
-        if "protocol" in options or job["settings"] != "default":
+        if equal or "protocol" in options:
             asked["protocol_version"] = 5 if options.get("protocol") == "v5" else 4
-        profile = {"row_factory": query.tuple_factory} if options.get("rows") == "tuple" else {}
-        in_turn = policies.DCAwareRoundRobinPolicy(job["datacenter"]) if "datacenter" in job else policies.RoundRobinPolicy()
-        if options.get("routing") == "round-robin":
-            profile["load_balancing_policy"] = in_turn
-        elif "routing" in options or job["settings"] != "default":
-            profile["load_balancing_policy"] = policies.TokenAwarePolicy(in_turn)
-        if job["settings"] != "default":
-            limit = job.get("request_timeout_ms")
+        if equal or "routing" in options:
+            in_turn = policies.DCAwareRoundRobinPolicy(job["datacenter"]) if "datacenter" in job else policies.RoundRobinPolicy()
+            aware = options.get("routing") != "round-robin"
+            profile["load_balancing_policy"] = policies.TokenAwarePolicy(in_turn) if aware else in_turn
+        if options.get("rows") == "tuple":
+            profile["row_factory"] = query.tuple_factory
+        if equal:
+            limit, asked["compression"] = job.get("request_timeout_ms"), False
             profile |= {"consistency_level": ConsistencyLevel.name_to_value[job["consistency"]], "request_timeout": limit and limit / 1000,
                         "retry_policy": policies.FallthroughRetryPolicy()}
-            asked["compression"] = False
         if profile:
             asked["execution_profiles"] = {cluster.EXEC_PROFILE_DEFAULT: cluster.ExecutionProfile(**profile)}
         return cluster.Cluster(**asked)
 
-
 class Session:
     """As many sessions of one cluster as each node is to have connections; statements take them in turn."""
-
     def __init__(self, cluster, sessions):
-        self.cluster, self.sessions, self.turns = cluster, sessions, itertools.cycle(sessions)
-
-    def next(self):
-        return self.sessions[0] if len(self.sessions) == 1 else next(self.turns)
-
+        self.cluster, self.sessions, turns = cluster, sessions, itertools.cycle(sessions)
+        self.next = turns.__next__ if len(sessions) > 1 else lambda: sessions[0]
     async def prepare(self, cql):
         return self.next().prepare(cql)
-
     async def close(self):
         self.cluster.shutdown()
-
     def execute(self, prepared):
         async def execute(values, _):
             return list(self.next().execute(prepared, values))
         return execute
-
     def execute_batch(self, prepared, logged):
         async def execute(values, _):
             return list(self.next().execute(self.batch(prepared, logged, values)))
         return execute
-
     def start(self, prepared):
-        if len(self.sessions) == 1:
-            start = self.sessions[0].execute_async
-            return lambda values, _: start(prepared, values)
-        return lambda values, _: next(self.turns).execute_async(prepared, values)
-
+        return lambda values, _: self.next().execute_async(prepared, values)
     def start_batch(self, prepared, logged):
         return lambda values, _: self.next().execute_async(self.batch(prepared, logged, values))
-
     @staticmethod
     def batch(prepared, logged, rows):
         from cassandra import query
