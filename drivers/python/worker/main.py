@@ -74,7 +74,7 @@ class Player:
         """The call of a statement: `execute` is awaited, `start` returns the driver's future."""
         cql, operation = self.statements[nth]["cql"], self.operations[nth]
         if operation == "unprepared":
-            return session.execute_unprepared(cql, len(self.job["tape"]["statements"][nth]["values"]))
+            return session.execute_unprepared(cql, self.job["tape"]["statements"][nth]["values"])
         if operation == "prepare":
             async def prepare(*_):
                 await session.prepare(f"{cql} /* {uuid.uuid4()} {next(self.numbers)} */")

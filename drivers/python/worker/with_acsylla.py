@@ -1,5 +1,5 @@
 """The package acsylla: libcassandra, the driver in C++, for asyncio."""
-import datetime, importlib, ipaddress, logging, uuid
+import datetime, importlib, ipaddress, uuid
 
 import drivers
 from drivers import ROUTING, nodes, option
@@ -34,9 +34,6 @@ class Driver(drivers.Driver):
         "CassErrorSourceServer": "server", "CassErrorLibRequestTimedOut": "request_timeout", "CassErrorLibRequestQueueFull": "queue_full",
         "CassErrorLibNoStreams": "queue_full", "CassErrorLibNoHostsAvailable": "connection_lost", "CassErrorLibWriteError": "connection_lost",
         "CassErrorLibUnableToConnect": "connection_lost", "CassErrorLibUnexpectedResponse": "protocol", "CassErrorSourceSsl": "connect"}
-    def begin(self, job):
-        # It warns for each connection to a node that is not ScyllaDB's.
-        logging.getLogger("acsylla").setLevel(logging.ERROR)
     def scalars(self):
         return {name: of for name, of in (SCALARS | OWN).items() if name not in self.lacks_types}
     def settings(self, job):
@@ -49,7 +46,7 @@ class Driver(drivers.Driver):
         return own | {name: job["options"][name] for name in ("routing",) if name in job["options"]}
     async def connect(self, job):
         acsylla, options, equal = importlib.import_module("acsylla"), job["options"], job["settings"] == "equal"
-        asked = {"contact_points": [host for host, _ in nodes(job)], "port": nodes(job)[0][1], "log_level": "error"}
+        asked = {"contact_points": [host for host, _ in nodes(job)], "port": nodes(job)[0][1]}
         if "credentials" in job:
             asked |= {"username": job["credentials"]["user"], "password": job["credentials"]["password"]}
         if tls := job.get("tls"):
