@@ -83,7 +83,7 @@ class Session:
         return lambda values, _: self.rows(prepared.bind(values, page_size=self.page_size))
     def execute_unprepared(self, cql, kinds):
         types = [self.acsylla.ValueType[{"smallint": "SMALL_INT", "tinyint": "TINY_INT"}.get(kind, kind.upper())] for kind in kinds]
-        return lambda values, _: self.rows(self.acsylla.create_statement(cql, values, types, self.page_size))
+        return lambda values, _: self.rows(self.session.query(cql, values, types, self.page_size))
     def execute_batch(self, prepared, logged):
         async def execute(rows, _):
             batch = self.acsylla.create_batch_logged() if logged else self.acsylla.create_batch_unlogged()
