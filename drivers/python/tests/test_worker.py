@@ -108,7 +108,7 @@ class TheWindow(unittest.TestCase):
         one = turn(5000, 3, edges=True)
         by_callbacks(one, [lambda values, due: Future([due])], crash)
         self.check(one, 5000)
-        self.assertEqual(one.steady()["statements"], 4999 - 6)
+        self.assertEqual(one.steady()["steady"]["statements"], 4999 - 6)
 
     def test_pages_are_put_together(self):
         one = Turn([(0, (), [(1,), (2,), (3,)])], 0, 1, None)

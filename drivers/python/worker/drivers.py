@@ -1,5 +1,5 @@
 """What the four packages share: how one is found, described and asked."""
-import asyncio, importlib, importlib.metadata, platform
+import asyncio, importlib, importlib.metadata, platform, re
 
 from link import Failure
 from tape import SCALARS
@@ -8,23 +8,27 @@ from window import at_once
 # The module for each package, and the end of its versions.
 PACKAGES = {"cassandra-driver": ("with_cassandra", ""), "scylla-driver": ("with_cassandra", "-scylladb"),
             "acsylla": ("with_acsylla", "-acsylla"), "scylladb-rs-driver": ("with_scylla", "-rs")}
-# The kinds of errors by class, of Python and of those that several packages name alike.
-KINDS = {"ConnectionError": "connection_lost", "TimeoutError": "request_timeout", "TypeError": "codec", "ValueError": "codec",
-         "OverflowError": "codec", "error": "codec", "Unavailable": "unavailable", "ReadTimeout": "server_timeout",
-         "WriteTimeout": "server_timeout", "Unauthorized": "unauthorized", "AlreadyExists": "already_exists",
-         "InvalidRequest": "invalid", "SyntaxException": "syntax"}
+# The kinds of errors by what distinguishes their classes, or texts if a package has no class for them.
+KINDS = {
+    "BadCredentials|AuthenticationFailed|Authentication failed": "bad_credentials", "WriteTimeout|ReadTimeout|nodes responded": "server_timeout",
+    "RequestTimedOut|OperationTimedOut|TimeoutError|exceeded a client timeout": "request_timeout", "Unavailable|nodes are alive": "unavailable",
+    "Overloaded|is overloaded": "overloaded", "Bootstrapping|still bootstrapping": "bootstrapping", "AlreadyExists|already existing": "already_exists",
+    "Syntax|syntax error": "syntax", "Unauthorized|have the right": "unauthorized", "Invalid(Query|Request)|but invalid": "invalid",
+    "Unprepared|PreparedQueryNotFound|is not prepared": "unprepared", "QueueFull|NoStreams|Busy|NoConnectionsAvailable|stream id": "queue_full",
+    "TypeError|ValueError|OverflowError|^error|[sS]erializ": "codec", "NoHost|UnableToConnect|LibWriteError|onnection": "connection_lost",
+    "Protocol|UnexpectedResponse|protocol message": "protocol", "ErrorMessage|ServerServer|SourceServer|Database returned": "server",
+}
 
 def option(name, values, default, about, tried=None):
-    told = {"name": name, "values": values, "default": default, "about": about}
-    return told | ({"tried": tried} if tried else {})
+    return {"name": name, "values": values, "default": default, "about": about} | ({"tried": tried} if tried else {})
 
 ROUTING = option("routing", "token-aware|round-robin", "token-aware", "Sends each statement to a replica of its row, or to each node in turn.")
 TIMESTAMPS = option("timestamps", "server|client", "server", "Leaves the time of a write to the server, or sends one with every statement.")
 
 def nodes(job):
-    """The addresses and ports that are given."""
-    pairs = (node.rsplit(":", 1) for node in job["target"])
-    return [(host.strip("[]"), int(port)) for host, port in pairs]
+    """The addresses that are given, and the port that they share."""
+    pairs = [node.rsplit(":", 1) for node in job["target"]]
+    return {"contact_points": [host.strip("[]") for host, _ in pairs], "port": int(pairs[0][1])}
 
 def found(noop):
     """The driver that is installed, or one that sends nothing in its place."""
@@ -38,26 +42,21 @@ def found(noop):
     raise Failure("describe", f"None of {', '.join(PACKAGES)} is installed beside this worker; build it with `native`.")
 
 class Driver:
-    """A package. One with tasks is awaited; the others have callbacks, and their coroutines wait for nothing."""
-    has_tasks = True
+    """A package. One with tasks is awaited; the others have callbacks, and their coroutines wait for nothing. If a package does not have a
+    class for each kind of error, the kind is found in the text."""
+    has_tasks, has_classes, scalars, lacks_types, unset = True, True, SCALARS, [], None
     capabilities = ["request_timeout", "paging", "reprepare", "reconnect", "control_connection", "notices_close", "closes_sessions",
                     "credentials", "tls", "batch", "unprepared", "prepare", "connect"]
-    caveats, options, lacks_types, kinds = [], [], [], {}
+    # The settings that are not as the job asks: Python runs one thread at a time.
+    caveats, options, not_as_asked = [], [], ["runtime"]
     def __init__(self, package, version):
         self.package, self.version, self.title = package, version, f"{package} {version.partition('-')[0]}"
-    def libraries(self):
-        return [{"name": self.package, "version": importlib.metadata.version(self.package)},
-                {"name": "python", "version": platform.python_version()}]
+        self.libraries = [{"name": package, "version": importlib.metadata.version(package)}, {"name": "python", "version": platform.python_version()}]
     def settings(self, job):
         """The settings that are not the equal ones."""
         return {}
     def begin(self, job):
-        """What must be done before the package is imported."""
-    def scalars(self):
-        """The functions from bytes to values of the types that the package binds and decodes."""
-        return SCALARS
-    def unset(self):
-        """The value that leaves a marker unset; None if there is none."""
+        """Imports the package, and finds its codecs: `scalars`, and `unset`, which leaves a marker unset."""
     def runner(self):
         if not self.has_tasks:
             return at_once
@@ -66,8 +65,9 @@ class Driver:
         return self.loop.run_until_complete
     def kind_of(self, error):
         """The kind of an error in the words of the protocol, and its message."""
-        kinds, names = KINDS | self.kinds, [one.__name__ for one in type(error).__mro__]
-        return next((kinds[name] for name in names if name in kinds), "other"), f"{type(error).__name__}: {error}"
+        message = f"{type(error).__name__}: {error}"
+        texts = [one.__name__ for one in type(error).__mro__ if self.has_classes] + [message]
+        return next((kind for text in texts for pattern, kind in KINDS.items() if re.search(pattern, text)), "other"), message
 
 class Noop(Driver):
     """Sends nothing: the rows that are due come back through the event loop at once."""
@@ -75,13 +75,15 @@ class Noop(Driver):
     caveats = ["It sends nothing: its figure is what the worker itself costs, with a task and a callback of asyncio for each statement."]
     def __init__(self, of):
         super().__init__(of.package, of.version)
-        self.scalars, self.unset, self.lacks_types = of.scalars, of.unset, of.lacks_types
+        self.of, self.lacks_types = of, of.lacks_types
+    def begin(self, job):
+        self.of.begin(job)
+        self.scalars, self.unset = self.of.scalars, self.of.unset
     async def connect(self, job):
         return self
     async def prepare(self, cql):
         return cql
-    async def close(self):
-        pass
+    async def close(self): """There is nothing to close."""
     def execute(self, *_):
         async def execute(values, due):
             future = self.loop.create_future()

@@ -1,13 +1,11 @@
 """Both directions of the worker protocol, on standard input and output."""
 import json, os, queue, sys, threading
 
-OUT = os.dup(1)
+OUT, LOCK = os.dup(1), threading.Lock()
 os.dup2(2, 1)  # What a library prints goes to the log, so that it cannot break the protocol.
-LOCK = threading.Lock()
 EXPECTED = {"job": "`job`", "nothing": "nothing until `ready`", "go": "`go`", "end": "`stop` or nothing until `end`", "ack": "`ack`"}
 
-class Failure(Exception):
-    """Why a job cannot go on: the kind of `failed`, and a full sentence."""
+class Failure(Exception): """Why a job cannot go on: the kind of `failed`, and a full sentence."""
 
 def say(message, /, **fields):
     line = (json.dumps({"type": message, **fields}) + "\n").encode()
@@ -33,8 +31,6 @@ class Link:
         with LOCK:
             self.due = due
             say(message, **fields)
-    def wait(self):
-        return self.heard.get()
     def progress(self, turn):
         with LOCK:
             if turn is self.turn and self.due in ("nothing", "end"):
@@ -48,15 +44,13 @@ class Link:
                 fail("protocol", f"A message of the worker protocol was expected, and the line {line[:80]!r} was found: {error!r}.")
             with LOCK:
                 due = self.due
-                if kind == "stop" and due in ("end", "ack"):  # One that crosses `end` changes nothing.
-                    if due == "end":
-                        self.turn.stopped = True
-                    continue
                 if kind == due in ("job", "go", "ack"):
                     self.due = "end" if kind == "go" else "nothing"
                     self.heard.put(message)
-                    continue
-            fail("protocol", f"{EXPECTED[due]} was expected from the parent, and `{kind}` came.")
+                elif kind == "stop" and due == "end":
+                    self.turn.stopped = True
+            if kind != due and not (kind == "stop" and due in ("end", "ack")):  # One that crosses `end` changes nothing.
+                fail("protocol", f"{EXPECTED[due]} was expected from the parent, and `{kind}` came.")
         with LOCK:
             if self.due != "closed":
                 print("Standard input was closed before the end; cqldyno starts this program.", file=sys.stderr)

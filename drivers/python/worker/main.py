@@ -4,7 +4,7 @@ import gc, hashlib, itertools, os, pathlib, platform, sys, threading, time, trac
 import drivers
 from link import Failure, Link, fail
 from tape import Broken, Tape
-from usage import Collections, since, threads, usage
+from usage import Collections, since, usage
 from window import Turn, by_callbacks, by_tasks, by_threads, now
 
 LEAST_PROGRESS_MS = 500
@@ -16,7 +16,7 @@ def hello(driver):
     return {
         "protocol": 3, "turns": True, "tape": True, "language": "Python",
         "machine": {"host": platform.node(), "cores": len(os.sched_getaffinity(0)), "kernel": platform.release()},
-        "driver": {"name": "python", "version": driver.version, "libraries": driver.libraries(), "capabilities": driver.capabilities,
+        "driver": {"name": "python", "version": driver.version, "libraries": driver.libraries, "capabilities": driver.capabilities,
                    "caveats": driver.caveats, "options": driver.options, "lacks_types": driver.lacks_types},
         "settings": settings(driver, {"connections": 1, "consistency": "LOCAL_ONE", "page_size": 5000, "options": {}, "settings": "equal"}),
         "build": {"id": "", "adapter": hashlib.sha256(sources).hexdigest(), "profile": "release",
@@ -30,8 +30,8 @@ def settings(driver, job):
              "speculative execution": "none", "routing": "token-aware" + within, "connections": f"{job['connections']} per node",
              "page size": str(job["page_size"]), "request timeout": f"{limit} ms" if limit else "none", "timestamps": "server",
              "serial consistency": "none"} | driver.settings(job)
-    # A thread of Python is not as many as the runtime was asked for.
-    return [{"name": name, "value": value, "as_asked": name != "runtime"} for name, value in found.items()]
+    found |= {name: job["options"][name] for name in ("routing", "timestamps") if name in job["options"]}
+    return [{"name": name, "value": value, "as_asked": name not in driver.not_as_asked} for name, value in found.items()]
 
 def check(driver, job):
     """Refuses, before anything is connected, what cannot be done."""
@@ -139,7 +139,7 @@ def carry_out(link, driver, job, collected):
     check(driver, job)
     driver.begin(job)
     player, turns, warmup, connects = Player(driver, job), job.get("turns", 1), job["warmup"], job["mode"] == "connect"
-    tape = Tape(job["tape"], player.operations, driver.scalars(), driver.unset())
+    tape = Tape(job["tape"], player.operations, driver.scalars, driver.unset)
     player.connect()
     turn = Turn(tape.tickets(warmup), 0, player.slots, driver.kind_of, strict=True)
     if warmup:
@@ -156,8 +156,8 @@ def carry_out(link, driver, job, collected):
         gc.collect()
         gc.freeze()
         link.turn, ended = turn, {}
-        link.say(message, "go", threads=threads(), **fields)
-        start = link.wait().get("at_ns", 0)
+        link.say(message, "go", threads=len(os.listdir("/proc/self/task")), **fields)
+        start = link.heard.get().get("at_ns", 0)
         while (early := start - now()) > 0:
             time.sleep(early / 1e9)
         garbage, before = collected.cpu_ns, usage()
@@ -165,11 +165,11 @@ def carry_out(link, driver, job, collected):
         report(link, turn, job["progress_ms"])
         player.play(turn, connects)
         message, fields = "done", {"runtime": {"gc_cpu_ns": ended.pop("garbage")}}
-        link.say("end", "ack", **ended, **({"steady": part} if (part := turn.steady()) else {}))
-        link.wait()
+        link.say("end", "ack", **ended, **turn.steady())
+        link.heard.get()
         fields |= turn.counted([one["name"] for one in player.statements], before["wall_ns"])
         link.turn = turn = None
-    link.say(message, "closed", threads=threads(), **fields)
+    link.say(message, "closed", threads=len(os.listdir("/proc/self/task")), **fields)
     os._exit(0)
 
 def main():
@@ -178,7 +178,7 @@ def main():
         driver = drivers.found(noop=os.path.basename(sys.argv[1]).endswith("-noop"))
         link.say("hello", "job", **hello(driver))
         threading.Thread(target=link.listen, daemon=True).start()
-        carry_out(link, driver, link.wait(), collected)
+        carry_out(link, driver, link.heard.get(), collected)
     except Failure as failure:
         fail(*failure.args)
     except Broken as broken:

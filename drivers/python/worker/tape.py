@@ -1,22 +1,24 @@
 """The tape of drivers/PROTOCOL.md: what is issued, and what must come back, as values that an application would bind."""
-import decimal, struct, uuid
+import datetime, decimal, itertools, struct, uuid
 from collections import Counter
 
 I32, U32, FLOAT, DOUBLE = (struct.Struct(">" + code).unpack_from for code in "iIfd")
+EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
+EMPTY = ([], set(), {})
 integer = lambda raw: int.from_bytes(raw, "big", signed=True)
-# The types that packages take and return alike.
+# The types that have a value in Python's own library.
 SCALARS = dict.fromkeys(("bigint", "int", "smallint", "tinyint", "varint", "counter"), integer) | {
     "float": lambda raw: FLOAT(raw)[0], "double": lambda raw: DOUBLE(raw)[0], "boolean": lambda raw: raw != b"\0", "blob": bytes,
     "decimal": lambda raw: decimal.Decimal(f"{integer(raw[4:])}E{-integer(raw[:4])}"),
+    "timestamp": lambda raw: EPOCH + datetime.timedelta(milliseconds=integer(raw)),
+    "date": lambda raw: EPOCH.date() + datetime.timedelta(days=U32(raw)[0] - 2**31),
 } | dict.fromkeys(("text", "varchar", "ascii"), bytes.decode) | dict.fromkeys(("uuid", "timeuuid"), lambda raw: uuid.UUID(bytes=raw))
 # The bytes of a vector's element, for the types of which all values have as many.
 FIXED = {"float": 4, "double": 8, "int": 4, "bigint": 8, "timestamp": 8, "uuid": 16, "timeuuid": 16}
 
-class Broken(Exception):
-    """A tape that cannot be played, in a full sentence."""
+class Broken(Exception): """A tape that cannot be played, in a full sentence."""
 
-class Unordered(list):
-    """Rows that may come in any order."""
+class Unordered(list): """Rows that may come in any order."""
 
 def parsed(kind):
     """The name and the parameters of a type: `map<text, list<int>>` is ("map", ["text", "list<int>"])."""
@@ -25,8 +27,7 @@ def parsed(kind):
     for at, character in enumerate(inside[:-1] + "," if inside else ""):
         depth += (character == "<") - (character == ">")
         if character == "," and depth == 0:
-            parts.append(inside[start:at].strip())
-            start = at + 1
+            parts, start = [*parts, inside[start:at].strip()], at + 1
     return (name, parts) if name != "frozen" else parsed(parts[0])
 
 def elements(raw, at, decoders):
@@ -79,11 +80,10 @@ class Tape:
                 values.append(decoders[nth % width](body[at:at + length]))
                 at += length
             elif length == -3:
-                (offset,), (size,) = U32(body, at), U32(body, at + 4)
+                (offset,), (size,), at = U32(body, at), U32(body, at + 4), at + 8
                 if offset + size > len(self.pool):
                     raise Broken(f"{self.path} has a window at {offset} of {size} bytes, and its pool has {len(self.pool)}.")
                 values.append(decoders[nth % width](self.pool[offset:offset + size]))
-                at += 8
             elif length == -2 and self.unset is None:
                 raise Broken("The tape has a value that is not set, which this driver cannot bind; leave it out.")
             else:
@@ -91,13 +91,12 @@ class Tape:
         return values, at
     def answer(self, body, at, statement):
         """The rows that are due, or their number if only that is checked."""
-        check, (rows,), (width,) = body[at], U32(body, at + 1), U32(body, at + 5)
+        check, (rows,), (width,), columns = body[at], U32(body, at + 1), U32(body, at + 5), self.columns[statement]
         if check == 2:
             return rows
-        if width != len(self.columns[statement]):
-            raise Broken(f"{self.path} has an answer of {width} columns to a statement of {len(self.columns[statement])}.")
-        values, _ = self.cells(body, at + 9, rows * width, self.columns[statement])
-        return (Unordered if check == 1 else list)(zip(*[iter(values)] * width))
+        if width != len(columns):
+            raise Broken(f"{self.path} has an answer of {width} columns to a statement of {len(columns)}.")
+        return (Unordered if check == 1 else list)(zip(*[iter(self.cells(body, at + 9, rows * width, columns)[0])] * width))
     def pooled_answer(self, nth, statement):
         if nth >= len(self.pooled):
             raise Broken(f"{self.path} names the pooled answer {nth}, and has {len(self.pooled)} before.")
@@ -132,16 +131,15 @@ def mismatch(rows, due):
         return f"{number} rows were due, and {len(rows)} came"
     if isinstance(due, int):
         return None
-    rows = [tuple(row) for row in rows]
+    # CQL does not tell an empty collection from null, and packages give either.
+    rows, wanted = ([tuple(None if value in EMPTY else value for value in row) for row in which] for which in (rows, due))
     if isinstance(due, Unordered):
         try:
-            missing, more = list(Counter(due) - Counter(rows)), list(Counter(rows) - Counter(due))
+            missing, more = list(Counter(wanted) - Counter(rows)), list(Counter(rows) - Counter(wanted))
         except TypeError:  # Some value has no hash.
-            missing, more = [one for one in due if one not in rows], [one for one in rows if one not in due]
+            missing, more = [one for one in wanted if one not in rows], [one for one in rows if one not in wanted]
         return f"in any order {missing[:1]} was due, and {more[:1]} came" if missing or more else None
-    for row, (found, expected) in enumerate(zip(rows, due)):
-        if len(found) != len(expected):
-            return f"row {row}: {len(expected)} columns were due, and {len(found)} came"
-        for column, (one, other) in enumerate(zip(found, expected)):
+    for row, (found, expected) in enumerate(zip(rows, wanted)):
+        for column, (one, other) in enumerate(itertools.zip_longest(found, expected, fillvalue="no column")):
             if one != other:
                 return f"row {row}, column {column}: {other!r:.200} was due, and {one!r:.200} came"

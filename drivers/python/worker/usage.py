@@ -1,5 +1,5 @@
 """What a window cost: clocks, resource usage, threads, garbage collection."""
-import gc, os, resource, time
+import contextlib, gc, os, resource, time
 
 def usage():
     used = resource.getrusage(resource.RUSAGE_SELF)
@@ -11,34 +11,23 @@ def since(before):
     now = usage()
     return {"at_ns": now["wall_ns"], **{name: now[name] - before[name] for name in now}}
 
-def threads():
-    return len(os.listdir("/proc/self/task"))
-
 def moment():
     """Monotonic time, and the CPU time of each thread by the kernel's encoding of its clock (CPUCLOCK_PERTHREAD and CPUCLOCK_SCHED)."""
     cpu = {}
     for task in map(int, os.listdir("/proc/self/task")):
-        try:
+        with contextlib.suppress(OSError):  # It has ended.
             cpu[task] = time.clock_gettime_ns(~task << 3 | 6)
-        except OSError:
-            pass  # It has ended.
     return time.monotonic_ns(), cpu
 
-def steady(first, last, statements):
+def steady(began, before, ended, after, statements):
     """The turn without its edges, unless a thread ended within."""
-    (began, before), (ended, after) = first, last
-    if before.keys() - after.keys():
-        return None
     cpu = sum(used - before.get(task, 0) for task, used in after.items())
-    return {"wall_ns": ended - began, "cpu_ns": cpu, "statements": statements}
+    return {"steady": {"wall_ns": ended - began, "cpu_ns": cpu, "statements": statements}} if before.keys() <= after.keys() else {}
 
 class Collections:
     """The CPU time of the garbage collector so far, by the clock of the thread in which it runs."""
+    cpu_ns = 0
     def __init__(self):
-        self.cpu_ns, self.began = 0, 0
         gc.callbacks.append(self.note)
     def note(self, phase, _):
-        if phase == "start":
-            self.began = time.thread_time_ns()
-        else:
-            self.cpu_ns += time.thread_time_ns() - self.began
+        self.cpu_ns += time.thread_time_ns() * (-1 if phase == "start" else 1)

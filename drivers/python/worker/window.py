@@ -28,13 +28,11 @@ class Turn:
         if at in self.edges:
             self.moments.append(moment())
         return at
-    def leave(self):
-        """A slot found no ticket and has no statement in flight; the last one ends the window."""
-        if next(self.left) == self.slots:
-            self.end()
-    def end(self):
-        self.over()
-        self.finished.set()
+    def leave(self, slots=1):
+        """So many slots found no ticket and have no statement in flight; the last one ends the window."""
+        if slots == self.slots or next(self.left) == self.slots:
+            self.over()
+            self.finished.set()
     def answered(self, at, rows):
         self.came[at] = now()
         due = self.tickets[at][2]
@@ -52,7 +50,7 @@ class Turn:
     def intended(self, at):
         return self.origin + at * 10**9 // self.rate
     def steady(self):
-        return steady(*self.moments, self.edges[1] - self.edges[0]) if len(self.moments) == 2 else None
+        return steady(*self.moments[0], *self.moments[1], self.edges[1] - self.edges[0]) if len(self.moments) == 2 else {}
     def counted(self, names, began):
         """What `done` says of the statements that were issued."""
         issued = self.issued()
@@ -85,15 +83,11 @@ def histogram(latencies):
     body = b"".join(leb(n << 1 ^ n >> 63) for pair in pairs for n in pair if n)
     return base64.b64encode(struct.pack(">iiiiqqd", 0x1C849313, len(body), 0, 3, 1, LONGEST_NS, 1.0) + body).decode()
 
-class Here(threading.local):
-    """The slots that are to issue their next statement in this thread; None if it is issuing none."""
-    waiting = None
-
-here = Here()
+here = threading.local()
 
 def go_on(slot):
-    """Has the slot issue its next statement; not within another one, so that answers that come at once do not pile up the stack."""
-    if here.waiting is not None:
+    """Has the slot issue its next statement: at once, or after the one that this thread is issuing, so that the stack stays flat."""
+    if getattr(here, "waiting", None) is not None:
         return here.waiting.append(slot)
     here.waiting = [slot]
     while here.waiting:
@@ -151,7 +145,7 @@ def by_callbacks(turn, starts, crash):
         slot.issue(at) if (at := turn.take()) is not None else free.put(slot)
     for _ in range(turn.slots):
         free.get()
-    turn.end()
+    turn.leave(turn.slots)
 
 async def slot(turn, plays):
     while (at := turn.take()) is not None:
@@ -179,7 +173,7 @@ def by_threads(turn, plays, crash):
 
 async def by_tasks(turn, plays):
     await (asyncio.gather(*(slot(turn, plays) for _ in range(turn.slots))) if turn.rate is None else at_rate(turn, plays))
-    turn.end()
+    turn.leave(turn.slots)
 
 async def at_rate(turn, plays):
     """A task for each statement when it is due. A timer of the kernel (timerfd) wakes the loop: those of asyncio are whole milliseconds."""

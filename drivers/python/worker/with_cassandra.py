@@ -55,26 +55,16 @@ class Driver(drivers.Driver):
         option("rows", "named-tuple|tuple", "named-tuple", "Makes each row a named tuple, or a plain one (tuple_factory).", "tuple"),
         option("protocol", "v4|v5", "v4", "The version of the protocol; v5 if the server knows it."), ROUTING, TIMESTAMPS,
     ]
-    kinds = {
-        "UnavailableErrorMessage": "unavailable", "OperationTimedOut": "request_timeout", "AuthenticationFailed": "bad_credentials",
-        "OverloadedErrorMessage": "overloaded", "IsBootstrappingErrorMessage": "bootstrapping", "PreparedQueryNotFound": "unprepared",
-        "ProtocolException": "protocol", "ProtocolVersionUnsupported": "protocol", "ProtocolError": "protocol", "ErrorMessage": "server",
-        "ConnectionBusy": "queue_full", "NoConnectionsAvailable": "queue_full", "ConnectionException": "connection_lost",
-        "NoHostAvailable": "connection_lost",
-    }
-    connection_class = None
+    cluster = None
     def kind_of(self, error):
-        # Why each host was not available.
-        inner = list(getattr(error, "errors", {}).values()) if type(error).__name__ == "NoHostAvailable" else []
-        return super().kind_of(next((one for one in inner if isinstance(one, Exception)), error))
+        inner = getattr(error, "errors", {})  # Of each host that was not available.
+        return super().kind_of(next((one for one in inner.values() if isinstance(one, Exception)), error) if isinstance(inner, dict) else error)
     def begin(self, job):
         if job["options"].get("cython") == "off":
             sys.meta_path.insert(0, WithoutCython)
-    def scalars(self):
-        types = importlib.import_module("cassandra.cqltypes")
-        return {name: lambda raw, of=getattr(types, of): of.from_binary(raw, 4) for name, of in TYPES.items()}
-    def unset(self):
-        return importlib.import_module("cassandra.query").UNSET_VALUE
+        from cassandra import cqltypes, query
+        self.unset = query.UNSET_VALUE
+        self.scalars = {name: lambda raw, of=getattr(cqltypes, of): of.from_binary(raw, 4) for name, of in TYPES.items()}
     def settings(self, job):
         own = {"runtime": "one thread of Python at a time: the one that issues, or the driver's event loop"}
         if job["settings"] == "default":
@@ -82,20 +72,19 @@ class Driver(drivers.Driver):
                     "connections": "1 per node", "page size": "5000", "request timeout": "10 s", "timestamps": "client"}
         elif job["connections"] > 1:
             own["connections"] = f"{job['connections']} per node, one for each of as many sessions"
-        own |= {name: job["options"][name] for name in ("routing", "timestamps") if name in job["options"]}
-        if self.connection_class:
+        if self.cluster:
             compiled = not importlib.import_module("cassandra.protocol").__file__.endswith(".py")
-            own |= {"event loop": self.connection_class.__name__, "cython": "on" if compiled else "off",
-                    "protocol version": f"v{self.protocol}"}
+            own |= {"event loop": self.cluster.connection_class.__name__, "cython": "on" if compiled else "off",
+                    "protocol version": f"v{self.cluster.protocol_version}"}
         return own
     async def connect(self, job):
-        cluster, equal = self.cluster(job), job["settings"] == "equal"
+        cluster, equal = self.configured(job), job["settings"] == "equal"
         try:
             sessions = [cluster.connect() for _ in range(job["connections"] if equal else 1)]
         except BaseException:
             cluster.shutdown()
             raise
-        self.connection_class, self.protocol = cluster.connection_class, cluster.protocol_version
+        self.cluster = self.cluster or cluster
         for session in sessions:
             session.default_fetch_size = job["page_size"] if equal else session.default_fetch_size
             if equal or "timestamps" in job["options"]:
@@ -104,10 +93,10 @@ class Driver(drivers.Driver):
         while any(len(one.get_pool_state()) < len(cluster.metadata.all_hosts()) for one in sessions) and time.monotonic() < until:
             time.sleep(0.001)
         return Session(cluster, sessions)
-    def cluster(self, job):
+    def configured(self, job):
         from cassandra import ConsistencyLevel, auth, cluster, policies, query
-        options, equal, profile = job["options"], job["settings"] == "equal", {}
-        asked = {"contact_points": [host for host, _ in nodes(job)], "port": nodes(job)[0][1]}
+        options, equal, limit, profile = job["options"], job["settings"] == "equal", job.get("request_timeout_ms"), {}
+        asked = nodes(job)
         if "credentials" in job:
             asked["auth_provider"] = auth.PlainTextAuthProvider(job["credentials"]["user"], job["credentials"]["password"])
         if "tls" in job:
@@ -124,7 +113,7 @@ class Driver(drivers.Driver):
         if options.get("rows") == "tuple":
             profile["row_factory"] = query.tuple_factory
         if equal:
-            limit, asked["compression"] = job.get("request_timeout_ms"), False
+            asked["compression"] = False
             profile |= {"consistency_level": ConsistencyLevel.name_to_value[job["consistency"]], "request_timeout": limit and limit / 1000,
                         "retry_policy": policies.FallthroughRetryPolicy()}
         if profile:
@@ -141,21 +130,21 @@ class Session:
     async def close(self):
         self.cluster.shutdown()
     def execute(self, prepared):
-        async def execute(values, _):
-            return list(self.next().execute(prepared, values))
-        return execute
+        return self.waiting(self.start(prepared))
     def execute_batch(self, prepared, logged):
-        async def execute(values, _):
-            return list(self.next().execute(self.batch(prepared, logged, values)))
+        return self.waiting(self.start_batch(prepared, logged))
+    @staticmethod
+    def waiting(start):
+        async def execute(values, due):
+            return list(start(values, due).result())
         return execute
     def start(self, prepared):
         return lambda values, _: self.next().execute_async(prepared, values)
     def start_batch(self, prepared, logged):
-        return lambda values, _: self.next().execute_async(self.batch(prepared, logged, values))
-    @staticmethod
-    def batch(prepared, logged, rows):
-        from cassandra import query
-        batch = query.BatchStatement(query.BatchType.LOGGED if logged else query.BatchType.UNLOGGED)
-        for values in rows:
-            batch.add(prepared, values)
-        return batch
+        from cassandra.query import BatchStatement, BatchType
+        def start(rows, _):
+            batch = BatchStatement(BatchType.LOGGED if logged else BatchType.UNLOGGED)
+            for values in rows:
+                batch.add(prepared, values)
+            return self.next().execute_async(batch)
+        return start
