@@ -15,7 +15,7 @@ KINDS = {
     "Overloaded|is overloaded": "overloaded", "Bootstrapping|still bootstrapping": "bootstrapping", "AlreadyExists|already existing": "already_exists",
     "Syntax|syntax error": "syntax", "Unauthorized|have the right": "unauthorized", "Invalid(Query|Request)|but invalid": "invalid",
     "Unprepared|PreparedQueryNotFound|is not prepared": "unprepared", "QueueFull|NoStreams|Busy|NoConnectionsAvailable|stream id": "queue_full",
-    "TypeError|ValueError|OverflowError|^error|[sS]erializ": "codec", "NoHost|UnableToConnect|LibWriteError|onnection": "connection_lost",
+    "NoHost|UnableToConnect|LibWriteError|onnection": "connection_lost", "TypeError|ValueError|OverflowError|^error|[sS]erializ": "codec",
     "Protocol|UnexpectedResponse|protocol message": "protocol", "ErrorMessage|ServerServer|SourceServer|Database returned": "server",
 }
 
