@@ -3,7 +3,7 @@ import asyncio, importlib, importlib.metadata, platform, re
 
 from link import Failure
 from tape import SCALARS
-from window import at_once
+from window import blocking
 
 # The module for each package, and the end of its versions.
 PACKAGES = {"cassandra-driver": ("with_cassandra", ""), "scylla-driver": ("with_cassandra", "-scylladb"),
@@ -42,8 +42,7 @@ def found(noop):
     raise Failure("describe", f"None of {', '.join(PACKAGES)} is installed beside this worker; build it with `native`.")
 
 class Driver:
-    """A package. One with tasks is awaited; the others have callbacks, and their coroutines wait for nothing. If a package does not have a
-    class for each kind of error, the kind is found in the text."""
+    """A package, for asyncio if it has tasks and otherwise with callbacks. If it has no class for each kind of error, the text tells the kind."""
     has_tasks, has_classes, scalars, lacks_types, unset = True, True, SCALARS, [], None
     capabilities = ["request_timeout", "paging", "reprepare", "reconnect", "control_connection", "notices_close", "closes_sessions",
                     "credentials", "tls", "batch", "unprepared", "prepare", "connect"]
@@ -59,7 +58,7 @@ class Driver:
         """Imports the package, and finds its codecs: `scalars`, and `unset`, which leaves a marker unset."""
     def runner(self):
         if not self.has_tasks:
-            return at_once
+            return blocking
         self.loop = asyncio.new_event_loop()
         asyncio.set_event_loop(self.loop)
         return self.loop.run_until_complete

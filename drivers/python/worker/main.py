@@ -70,8 +70,8 @@ class Player:
         self.blocks = not driver.has_tasks and (job["mode"] == "connect" or not BLOCKING.isdisjoint(self.operations))
         self.slots = 1 if "sequential" == job["scenario"].get("submit") or job["mode"] == "connect" else job["concurrency"]
         self.run, self.numbers = driver.runner(), itertools.count()
-    async def call(self, session, kind, nth):
-        """The call of a statement: `execute` is awaited, `start` returns the driver's future."""
+    async def call(self, session, nth):
+        """The coroutine function that executes a statement."""
         cql, operation = self.statements[nth]["cql"], self.operations[nth]
         if operation == "unprepared":
             return session.execute_unprepared(cql, self.job["tape"]["statements"][nth]["values"])
@@ -82,14 +82,14 @@ class Player:
             return prepare
         prepared = await session.prepare(cql)
         if operation == "batch":
-            return getattr(session, kind + "_batch")(prepared, self.statements[nth].get("logged", False))
-        return getattr(session, kind)(prepared)
+            return session.execute_batch(prepared, self.statements[nth].get("logged", False))
+        return session.execute(prepared)
     def connect(self):
         doing = "connect"
         try:
             session = self.run(self.driver.connect(self.job))
-            doing, kind = "prepare", "execute" if self.driver.has_tasks or self.blocks else "start"
-            self.calls = [self.run(self.call(session, kind, nth)) for nth in range(len(self.statements))]
+            doing = "prepare"
+            self.calls = [self.run(self.call(session, nth)) for nth in range(len(self.statements))]
         except Exception as error:
             kind, message = self.driver.kind_of(error)
             doing = "bad_credentials" if kind == "bad_credentials" else doing
@@ -110,7 +110,7 @@ class Player:
         every = range(len(self.statements)) if self.job["mode"] == "connect" else [statement]
         try:
             session = await self.driver.connect(self.job)
-            calls = {nth: await self.call(session, "execute", nth) for nth in every}
+            calls = {nth: await self.call(session, nth) for nth in every}
             rows = await calls[statement](values, due)
         except Exception as error:
             turn.failed(at, error)
@@ -124,7 +124,7 @@ class Player:
         if self.driver.has_tasks:
             self.run(by_tasks(turn, plays))
         else:
-            by_threads(turn, plays, crash) if self.blocks else by_callbacks(turn, self.calls, crash)
+            (by_threads if self.blocks else by_callbacks)(turn, plays, crash)
 
 def report(link, turn, every_ms):
     """Says progress until the turn is over."""

@@ -1,5 +1,5 @@
 """A turn: its slots issue the tickets, and what became of each is noted in arrays, which are counted after the window."""
-import array, asyncio, base64, collections, contextlib, ctypes, itertools, operator, os, queue, struct, threading, time
+import array, asyncio, base64, collections, contextlib, ctypes, itertools, operator, os, struct, threading, time, types
 
 from tape import mismatch
 from usage import moment, steady
@@ -85,85 +85,75 @@ def histogram(latencies):
 
 here = threading.local()
 
-def go_on(slot):
-    """Has the slot issue its next statement: at once, or after the one that this thread is issuing, so that the stack stays flat."""
-    if getattr(here, "waiting", None) is not None:
-        return here.waiting.append(slot)
-    here.waiting = [slot]
-    while here.waiting:
-        slot = here.waiting.pop()
-        if (at := slot.turn.take()) is None:
-            slot.turn.leave()
-        else:
-            slot.issue(at)
-    here.waiting = None
+@types.coroutine
+def answer(future=None):
+    """Waits for the rows of a driver's future, or for the next page of the one that this coroutine waited for last."""
+    return (yield future)
 
-class Slot:
-    """A slot of a driver with callbacks. `starts` has for each statement the call that begins it and returns the driver's future."""
-    def __init__(self, turn, starts, then, crash):
-        self.turn, self.starts, self.then, self.crash, self.rows = turn, starts, then, crash, []
-    def issue(self, at):
-        statement, values, due = self.turn.tickets[at]
-        self.at, self.turn.sent[at] = at, now()
-        try:
-            self.future = self.starts[statement](values, due)
-        except Exception as error:
-            return self.failed(error)
-        self.future.add_callbacks(self.answered, self.failed)
+class Flight:
+    """A coroutine that goes on in the callbacks of the driver's futures that it waits for."""
+    def __init__(self, coroutine, ended, crash):
+        self.coroutine, self.ended, self.crash = coroutine, ended, crash
+        self.go_on(coroutine.send, None)
     def answered(self, rows):
-        try:
-            rows, self.rows = self.rows + (rows or []), []
-            if self.future.has_more_pages:
-                self.rows = rows
-                return self.future.start_fetching_next_page()
-            self.turn.answered(self.at, rows)
-            self.then(self)
-        except BaseException as error:  # The driver would only log it.
-            self.crash(error)
+        self.go_on(self.coroutine.send, rows)
     def failed(self, error):
-        try:
-            self.rows = []
-            self.turn.failed(self.at, error)
-            self.then(self)
-        except BaseException as error:
-            self.crash(error)
+        self.go_on(self.coroutine.throw, error)
+    def go_on(self, step, value):
+        """Takes a step: at once, or after the one that this thread is taking, so that the stack stays flat."""
+        if getattr(here, "steps", None) is not None:
+            return here.steps.append((self, step, value))
+        here.steps = [(self, step, value)]
+        while here.steps:
+            flight, step, value = here.steps.pop()
+            try:
+                if (future := step(value)) is not None:  # A future keeps its callbacks for further pages.
+                    future.add_callbacks(flight.answered, flight.failed)
+            except StopIteration:
+                flight.ended()
+            except BaseException as error:
+                flight.crash(error)
+        here.steps = None
 
-def by_callbacks(turn, starts, crash):
+def by_callbacks(turn, plays, crash):
     if turn.rate is None:
-        for slot in [Slot(turn, starts, go_on, crash) for _ in range(turn.slots)]:
-            go_on(slot)
+        for _ in range(turn.slots):
+            Flight(slot(turn, plays), turn.leave, crash)
         return turn.finished.wait()
-    free = queue.SimpleQueue()
-    for _ in range(turn.slots):
-        free.put(Slot(turn, starts, free.put, crash))
-    turn.origin = now()
+    free, turn.origin = threading.Semaphore(turn.slots), now()
     while not turn.stopped and (nth := turn.issued()) < turn.count:
         if (early := turn.intended(nth) - now()) > 0:
             time.sleep(min(early, LONGEST_SLEEP_NS) / 1e9)
-            continue
-        slot = free.get()
-        slot.issue(at) if (at := turn.take()) is not None else free.put(slot)
+        elif free.acquire() and (at := turn.take()) is not None:
+            Flight(plays[turn.tickets[at][0]](turn, at), free.release, crash)
+        else:
+            free.release()
     for _ in range(turn.slots):
-        free.get()
+        free.acquire()
     turn.leave(turn.slots)
 
 async def slot(turn, plays):
     while (at := turn.take()) is not None:
         await plays[turn.tickets[at][0]](turn, at)
 
-def at_once(coroutine):
-    """What a coroutine returns that waits for nothing, as those of a driver with blocking calls are."""
-    try:
-        coroutine.send(None)
-    except StopIteration as done:
-        return done.value
-    raise RuntimeError("a coroutine of a driver with blocking calls waited")
+def blocking(coroutine):
+    """What a coroutine returns, if this thread blocks wherever it waits for a driver's future."""
+    future, step, value = None, coroutine.send, None
+    while True:
+        try:
+            future = step(value) or future
+        except StopIteration as done:
+            return done.value
+        try:
+            step, value = coroutine.send, future.result().current_rows
+        except Exception as error:
+            step, value = coroutine.throw, error
 
 def by_threads(turn, plays, crash):
     """A thread for each slot, for the driver's calls that block."""
     def work():
         try:
-            at_once(slot(turn, plays))
+            blocking(slot(turn, plays))
             turn.leave()
         except BaseException as error:
             crash(error)

@@ -4,6 +4,7 @@ from importlib import machinery
 
 import drivers
 from drivers import ROUTING, TIMESTAMPS, nodes, option
+from window import answer
 
 EVENT_LOOPS = {"libev": "libevreactor.LibevConnection", "asyncore": "asyncorereactor.AsyncoreConnection",
                "asyncio": "asyncioreactor.AsyncioConnection"}
@@ -129,22 +130,19 @@ class Session:
         return self.next().prepare(cql)
     async def close(self):
         self.cluster.shutdown()
+    async def rows(self, future):
+        rows = await answer(future) or []
+        while future.has_more_pages:
+            future.start_fetching_next_page()
+            rows = rows + (await answer() or [])
+        return rows
     def execute(self, prepared):
-        return self.waiting(self.start(prepared))
+        return lambda values, _: self.rows(self.next().execute_async(prepared, values))
     def execute_batch(self, prepared, logged):
-        return self.waiting(self.start_batch(prepared, logged))
-    @staticmethod
-    def waiting(start):
-        async def execute(values, due):
-            return list(start(values, due).result())
-        return execute
-    def start(self, prepared):
-        return lambda values, _: self.next().execute_async(prepared, values)
-    def start_batch(self, prepared, logged):
         from cassandra.query import BatchStatement, BatchType
-        def start(rows, _):
+        def execute(rows, _):
             batch = BatchStatement(BatchType.LOGGED if logged else BatchType.UNLOGGED)
             for values in rows:
                 batch.add(prepared, values)
-            return self.next().execute_async(batch)
-        return start
+            return self.rows(self.next().execute_async(batch))
+        return execute
