@@ -1,5 +1,5 @@
 """The worker for Python's CQL drivers; drivers/PROTOCOL.md is what it speaks."""
-import gc, hashlib, itertools, os, pathlib, platform, sys, threading, time, traceback, uuid
+import asyncio, gc, hashlib, itertools, os, pathlib, platform, sys, threading, time, traceback, uuid
 
 import drivers
 from link import Failure, Link, fail
@@ -119,6 +119,9 @@ class Player:
         finally:
             if session:
                 await session.close()
+    def hear(self, link):
+        """The parent's next message; until then an event loop runs, as an application's would."""
+        return self.run(asyncio.to_thread(link.heard.get)) if self.driver.has_tasks else link.heard.get()
     def play(self, turn, connects=False):
         plays = [self.connected if connects or one == "connect" else self.issue for one in self.operations]
         if self.driver.has_tasks:
@@ -157,7 +160,7 @@ def carry_out(link, driver, job, collected):
         gc.freeze()
         link.turn, ended = turn, {}
         link.say(message, "go", threads=len(os.listdir("/proc/self/task")), **fields)
-        start = link.heard.get().get("at_ns", 0)
+        start = player.hear(link).get("at_ns", 0)
         while (early := start - now()) > 0:
             time.sleep(early / 1e9)
         garbage, before = collected.cpu_ns, usage()
@@ -166,7 +169,7 @@ def carry_out(link, driver, job, collected):
         player.play(turn, connects)
         message, fields = "done", {"runtime": {"gc_cpu_ns": ended.pop("garbage")}}
         link.say("end", "ack", **ended, **turn.steady())
-        link.heard.get()
+        player.hear(link)
         fields |= turn.counted([one["name"] for one in player.statements], before["wall_ns"])
         link.turn = turn = None
     link.say(message, "closed", threads=len(os.listdir("/proc/self/task")), **fields)

@@ -40,8 +40,8 @@ def elements(raw, at, decoders):
 def decoder(kind, scalars):
     """The function from the bytes of a value to the value."""
     name, parts = parsed(kind)
-    if name in scalars:
-        return scalars[name]
+    if name in scalars or name == "null":  # Of which there is no value but null.
+        return scalars.get(name)
     if name == "vector" and parts[0] in FIXED.keys() & scalars.keys():
         decode, size = scalars[parts[0]], FIXED[parts[0]]
         return lambda raw: [decode(raw[at:at + size]) for at in range(0, len(raw), size)]
