@@ -1,0 +1,218 @@
+// The driver: what it says of itself, its settings, its statements, and how its errors are named.
+import fs from 'node:fs';
+import { Client, Encoder, errors, policies, types, version } from 'cassandra-driver';
+import { typeOf } from './types.js';
+
+const { loadBalancing, retry: { FallthroughRetryPolicy } } = policies;
+const MOST_IN_FLIGHT = { equal: 32768, default: 2048 };
+const CONSISTENCIES = new Map(Object.entries(types.consistencyToString).map(([code, name]) => [name, Number(code)]));
+
+const OPTIONS = [
+  { name: 'coalescing', values: 'BYTES', default: '65536', tried: '8192', about: 'How many bytes of requests it writes at once (coalescingThreshold).' },
+  { name: 'routing', values: 'token-aware|round-robin', default: 'token-aware',
+    about: 'Sends each statement to a replica of its row, or to each node in turn.' },
+  { name: 'timestamps', values: 'server|client', default: 'server',
+    about: 'Leaves the time of a write to the server, or sends one of the client\'s own with every statement.' },
+  { name: 'integers', values: 'long|bigint', default: 'long',
+    about: 'Has a bigint as an object of the class Long and a varint as an Integer, or both as JavaScript\'s BigInt.' },
+  { name: 'buffers', values: 'copied|shared', default: 'copied',
+    about: 'Copies blobs and uuids out of what was received, or hands out windows into it (copyBuffer).' },
+];
+
+const CAVEATS = [
+  'JavaScript runs on one thread, so `current` and `multi:N` are the same for it. V8 adds threads that help to collect garbage and to compile, and ' +
+    'libuv four for files; all are in its CPU time.',
+  'Its garbage collection is the time for which the thread of JavaScript stood still; what V8 collects meanwhile on other threads is not in it.',
+  'It asks for the result\'s metadata with every SELECT, which cannot be set, so its answers are longer.',
+  'It has no call for preparing alone, so the scenario prepare is not possible.',
+  'A timer of Node.js has a resolution of a millisecond, so at a rate its statements start up to two late.',
+  'Sets and maps are JavaScript\'s Set and Map; without this setting it uses arrays and objects.',
+];
+
+/** Its own default policy, which uses one datacenter. If none is named, it is that of the first node; the driver would refuse. */
+class Near extends loadBalancing.DefaultLoadBalancingPolicy {
+  init(client, hosts, callback) {
+    this.localDc ??= hosts.values()[0].datacenter;
+    super.init(client, hosts, callback);
+  }
+}
+
+export const describe = isOffline => ({
+  name: 'nodejs', version, caveats: CAVEATS, options: OPTIONS, most_in_flight: MOST_IN_FLIGHT,
+  libraries: [
+    { name: 'node', version: process.versions.node }, { name: 'v8', version: process.versions.v8 },
+    { name: 'long', version: JSON.parse(fs.readFileSync(new URL('package.json', import.meta.resolve('long')))).version },
+  ],
+  capabilities: [
+    'request_timeout', 'paging', 'reprepare', 'reconnect', 'control_connection', 'notices_close', 'closes_sessions', 'credentials', 'tls',
+    'batch', 'unprepared', 'connect', ...isOffline ? ['offline'] : [],
+  ],
+});
+
+/** The contender's options and the defaults of the others. */
+function optionsOf(asked = {}) {
+  for (const [name, value] of Object.entries(asked)) {
+    const known = OPTIONS.find(one => one.name === name);
+    if (!known) throw new Error(`nodejs has no option \`${name}\`; it has ${OPTIONS.map(one => one.name).join(', ')}.`);
+    const takes = known.values === 'BYTES' ? /^[1-9]\d{0,8}$/ : new RegExp(`^(${known.values})$`);
+    if (!takes.test(value)) throw new Error(`nodejs' option \`${name}\` was set to ${value}; it takes ${known.values}.`);
+  }
+  return { ...Object.fromEntries(OPTIONS.map(one => [one.name, one.default])), ...asked };
+}
+
+const encoding = ({ integers, buffers }) => ({
+  map: Map, set: Set, copyBuffer: buffers === 'copied', useBigIntAsLong: integers === 'bigint', useBigIntAsVarint: integers === 'bigint',
+});
+
+/** Files of TLS. Without other settings Node verifies that a certificate is for the address that is dialled. */
+function tls({ ca, client }) {
+  const read = file => file && fs.readFileSync(file);
+  return { rejectUnauthorized: ca !== undefined, ca: read(ca), cert: read(client?.certificate), key: read(client?.key) };
+}
+
+/** The driver's configuration for a job. */
+function configuration(job) {
+  const { target, datacenter, credentials, options: asked = {}, settings: kind, connections } = job, own = optionsOf(asked);
+  const isEqual = kind !== 'default', sets = name => isEqual || name in asked;
+  const inTurn = () => datacenter ? new loadBalancing.DCAwareRoundRobinPolicy(datacenter) : new loadBalancing.RoundRobinPolicy();
+  const options = {
+    contactPoints: target, protocolOptions: { port: Number(target[0].split(':').pop()) }, encoding: encoding(own),
+    policies: { loadBalancing: own.routing === 'round-robin' ? inTurn() : new Near(datacenter) },
+    queryOptions: {}, socketOptions: {}, pooling: {},
+  };
+  if (credentials) options.credentials = { username: credentials.user, password: credentials.password };
+  if (job.tls) options.sslOptions = job.tls.read ??= tls(job.tls);
+  if (sets('coalescing')) options.socketOptions.coalescingThreshold = Number(own.coalescing);
+  if (sets('timestamps') && own.timestamps === 'server') options.policies.timestampGeneration = null;
+  if (isEqual) {
+    const consistency = CONSISTENCIES.get(job.consistency);
+    if (consistency === undefined) throw new Error(`The consistency ${job.consistency} was asked for, which the driver does not know.`);
+    Object.assign(options.queryOptions, { consistency, fetchSize: job.page_size });
+    Object.assign(options.pooling, {
+      coreConnectionsPerHost: { [types.distance.local]: connections, [types.distance.remote]: connections },
+      // An answer frees its stream a moment after it was handed over.
+      maxRequestsPerConnection: Math.min(Math.max(2 * job.concurrency, MOST_IN_FLIGHT.default), MOST_IN_FLIGHT.equal),
+    });
+    options.protocolOptions.maxVersion = 4;
+    options.policies.retry = new FallthroughRetryPolicy();
+    options.socketOptions.readTimeout = job.request_timeout_ms ?? 0;
+  }
+  return options;
+}
+
+const lasting = ms => ms > 0 ? ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms` : 'none';
+
+/** The equal settings, before there is a job. */
+const EQUAL = { target: ['127.0.0.1:9042'], consistency: 'LOCAL_ONE', connections: 1, page_size: 5000, concurrency: 1 };
+
+/** What the driver makes of the settings, read from a client that may be connected. */
+export function settings(job = EQUAL, client = new Client(configuration(job))) {
+  const { policies: { loadBalancing: routing, retry, timestampGeneration }, queryOptions, protocolOptions, pooling, socketOptions } = client.options;
+  const { connected: isOpen, controlConnection } = client, hosts = isOpen ? client.hosts.values() : [], within = name => name ? ` in ${name}` : '';
+  const kind = routing instanceof Near ? 'token-aware' : 'round-robin';
+  const limits = new Set(hosts.map(host => host.datacenter)).size > 1 && routing.localDc;
+  const each = hosts.filter(host => routing.getDistance(host) === types.distance.local).map(host => client.getState().getOpenConnections(host));
+  const highest = protocolOptions.maxVersion ? `v${protocolOptions.maxVersion}` : 'the highest that the server knows';
+  const found = [
+    ['protocol version', isOpen ? `v${controlConnection.protocolVersion}` : highest, 'v4'],
+    ['consistency', types.consistencyToString[queryOptions.consistency ?? types.consistencies.localOne], job.consistency],
+    ['compression', 'none', 'none'],
+    ['retries', retry instanceof FallthroughRetryPolicy ? 'none' : 'its own policy', 'none'],
+    ['speculative execution', 'none', 'none'],
+    ['routing', kind + within(job.datacenter ?? limits), `token-aware${within(job.datacenter)}`],
+    ['connections', `${isOpen ? Math.min(...each) : pooling.coreConnectionsPerHost?.[0] ?? 1} per node`, `${job.connections} per node`],
+    ['page size', String(queryOptions.fetchSize), String(job.page_size)],
+    ['request timeout', lasting(socketOptions.readTimeout), lasting(job.request_timeout_ms ?? 0)],
+    ['timestamps', timestampGeneration === null ? 'server' : 'client', 'server'],
+    ['serial consistency', 'none', 'none'],
+  ];
+  const isFree = name => job.settings === 'default' || name in (job.options ?? {});
+  return found.map(([name, value, due]) => ({ name, value, as_asked: isFree(name) || value === due }));
+}
+
+export async function connected(job) {
+  const client = new Client(configuration(job));
+  await client.connect();
+  return client;
+}
+
+/** Prepares a text and returns its markers' types. The driver has no call for that: with a routing key that is none an execution ends after its PREPARE. */
+async function prepare(client, cql) {
+  try {
+    await client.execute(cql, [], { prepare: true, routingKey: {} });
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+  }
+  return client.metadata.getPreparedInfo(client.keyspace, cql).meta.columns.map(column => column.type);
+}
+
+/** The statements of a job, prepared by a client; a worker that sends nothing has none. */
+export async function statements(job, client) {
+  const { integers } = optionsOf(job.options), made = job.scenario.statement.map(one => ({ operation: 'execute', ...one }));
+  // What is decoded beforehand may be windows into the tape.
+  const encoder = new Encoder(4, { encoding: encoding({ integers, buffers: 'shared' }) }), decoder = info => bytes => encoder.decode(bytes, info);
+  const refuse = why => { throw Object.assign(new Error(why), { step: 'job' }); };
+  for (const [nth, one] of made.entries()) {
+    const { values, columns } = job.tape.statements[nth] ?? refuse(`The tape has no types for the statement ${one.name}.`);
+    const isPrepared = client && one.operation !== 'unprepared', width = values.length;
+    if (one.operation === 'unprepared' && values.some(text => text.includes('udt<'))) {
+      refuse(`The driver binds no user-defined type without a PREPARE, as the statement ${one.name} would.`);
+    }
+    const markers = values.map(text => typeOf(text, integers).info);
+    one.hints = values;
+    one.columns = columns.map(text => typeOf(text, integers));
+    one.decoded = one.columns.map(({ info }) => decoder(info));
+    try {
+      one.bound = (isPrepared ? await prepare(client, one.cql) : markers).map(decoder);
+    } catch (error) {
+      throw new Error(`The statement ${one.name} (${one.cql}) could not be prepared: ${error.message}`, { cause: error });
+    }
+    const batch = cells => Array.from({ length: cells.length / width }, (_, at) => ({ query: one.cql, params: cells.slice(at * width, (at + 1) * width) }));
+    one.arranged = one.operation === 'batch' ? batch : cells => cells;
+    one.issue = client ? one.operation === 'connect' ? onItsOwn(job, [], one) : issuer(one, client) : answered;
+    if (!client) one.resultOf = resultOf;
+  }
+  return made;
+}
+
+/** How a ticket of the statement is issued on a client: it returns a promise of the driver's result. */
+function issuer({ operation, cql, logged, hints }, client) {
+  const prepared = { prepare: true }, batch = { prepare: true, logged: logged === true }, unprepared = { prepare: false, hints };
+  if (operation === 'batch') return ({ values }) => client.batch(values, batch);
+  return operation === 'unprepared' ? ({ values }) => client.execute(cql, values, unprepared) : ({ values }) => client.execute(cql, values, prepared);
+}
+
+/** How a ticket is issued on a session of its own, on which all of `before` are prepared; the ticket then has the session to close. */
+export const onItsOwn = (job, before, statement) => async ticket => {
+  ticket.session = await connected(job);
+  for (const one of before) if (one.operation !== 'unprepared') await prepare(ticket.session, one.cql);
+  return issuer(statement, ticket.session)(ticket);
+};
+
+/** Without a server: the due rows come in the next turn of the event loop, as the driver would return them. */
+const NOTHING = { isPaged: () => false };
+const answered = ({ due }) => new Promise(resolve => setImmediate(resolve, due?.result ?? NOTHING));
+function resultOf(cells, width) {
+  const columns = Array.from({ length: width }, (_, nth) => ({ name: `c${nth}` }));
+  const row = nth => Object.fromEntries(columns.map(({ name }, column) => [name, cells[nth * width + column]]));
+  return { ...NOTHING, columns, rows: Array.from({ length: cells.length / width || 0 }, (_, nth) => row(nth)) };
+}
+
+/** Error codes of native_protocol_v4.spec section 9 that have a name of their own. */
+const KINDS = {
+  0x000a: 'protocol', 0x0100: 'bad_credentials', 0x1000: 'unavailable', 0x1001: 'overloaded', 0x1002: 'bootstrapping', 0x1100: 'server_timeout',
+  0x1200: 'server_timeout', 0x2000: 'syntax', 0x2100: 'unauthorized', 0x2200: 'invalid', 0x2400: 'already_exists', 0x2500: 'unprepared',
+};
+
+export function kindOf(error) {
+  if (error instanceof errors.AuthenticationError) return 'bad_credentials';
+  if (error instanceof errors.ResponseError) return KINDS[error.code] ?? 'server';
+  if (error instanceof errors.OperationTimedOutError) return 'request_timeout';
+  if (error instanceof errors.BusyConnectionError) return 'queue_full';
+  if (error instanceof errors.NoHostAvailableError) {
+    const kind = Object.values(error.innerErrors ?? {}).filter(inner => inner instanceof Error).map(kindOf)[0] ?? 'other';
+    return kind === 'other' ? 'connection_lost' : kind;
+  }
+  if (error.isSocketError || typeof error.syscall === 'string') return 'connection_lost';
+  return error instanceof TypeError || error instanceof RangeError ? 'codec' : 'other';
+}

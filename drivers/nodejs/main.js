@@ -1,0 +1,119 @@
+// The worker of the driver for Node.js: carries out one job of drivers/PROTOCOL.md.
+import crypto from 'node:crypto';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { performance, PerformanceObserver } from 'node:perf_hooks';
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
+import { connected, describe, kindOf, onItsOwn, settings, statements } from './driver.js';
+import { Link, fail, say } from './link.js';
+import { Tape } from './tape.js';
+import { Window } from './window.js';
+
+const PROGRESS_AT_MOST_EVERY_MS = 500;
+/** A worker of this name sends nothing. */
+const isOffline = path.basename(process.argv[2] ?? '').endsWith('-noop');
+
+// What a library prints goes to the log.
+globalThis.console = new console.Console(process.stderr);
+process.on('uncaughtException', error => {
+  console.error(error.stack);
+  fail('crash', `The driver threw where nobody catches it: ${error.message}`);
+});
+
+/** The pauses of the thread of JavaScript for garbage collection, in milliseconds. */
+const pauses = [];
+new PerformanceObserver(list => pauses.push(...list.getEntries())).observe({ entryTypes: ['gc'] });
+
+const threads = () => fs.readdirSync('/proc/self/task').length;
+const clock = () => ({ at: performance.now(), ns: process.hrtime.bigint() });
+
+/** What `end` says of a window between two readings of clock and usage. */
+const between = (from, to, used, use) => ({
+  wall_ns: Number(to.ns - from.ns), at_ns: Number(to.ns), user_us: use.userCPUTime - used.userCPUTime, sys_us: use.systemCPUTime - used.systemCPUTime,
+  voluntary_switches: use.voluntaryContextSwitches - used.voluntaryContextSwitches,
+  involuntary_switches: use.involuntaryContextSwitches - used.involuntaryContextSwitches,
+  minor_faults: use.minorPageFault - used.minorPageFault, major_faults: use.majorPageFault - used.majorPageFault,
+});
+
+/** Returns at a time of CLOCK_MONOTONIC: sleeps, and looks at the clock in the last milliseconds. */
+async function until(ns) {
+  for (let ms; (ms = Number(BigInt(ns) - process.hrtime.bigint()) / 1e6) > 0;) await (ms > 3 ? sleep(ms - 2) : turn());
+}
+
+/** Issues all of a window, with progress now and then. */
+async function run(window, everyMs) {
+  const progress = () => say('progress', { issued: window.taken });
+  const timer = everyMs > 0 ? setInterval(progress, Math.max(everyMs, PROGRESS_AT_MOST_EVERY_MS)) : undefined;
+  await window.run();
+  clearInterval(timer);
+}
+
+/** Why a job cannot be carried out, if so. */
+function refusal({ mode, tape, scenario: { submit = 'slots', statement } }) {
+  if (!['measure', 'connect'].includes(mode)) return `The mode ${mode} was asked for, which is for floor; nodejs knows measure and connect.`;
+  if (!tape) return 'The job has no tape, and nodejs issues only what a tape has; take a cqldyno that writes tapes.';
+  if (!['slots', 'sequential'].includes(submit)) return `Statements were to be submitted as ${submit}; nodejs knows slots and sequential.`;
+  const known = ['execute', ...describe(isOffline).capabilities], lacking = statement.find(({ operation = 'execute' }) => !known.includes(operation));
+  return lacking && `The scenario issues the statement ${lacking.name} as ${lacking.operation}, for which nodejs has no call.`;
+}
+
+/** What the step returns; an error ends the job with this kind, or the one that it has. */
+async function step(kind, does, what = '') {
+  try {
+    return await does();
+  } catch (error) {
+    console.error(error.stack);
+    return fail(kindOf(error) === 'bad_credentials' ? 'bad_credentials' : error.step ?? kind, what + error.message);
+  }
+}
+
+async function main() {
+  const link = new Link(), hash = crypto.createHash('sha256'), folder = import.meta.dirname;
+  for (const name of fs.readdirSync(folder).filter(name => name.endsWith('.js'))) hash.update(fs.readFileSync(path.join(folder, name)));
+  const job = await link.next('job', 'hello', {
+    protocol: 3, turns: true, tape: true, language: 'JavaScript', driver: describe(isOffline), settings: settings(),
+    machine: { host: os.hostname(), cores: os.availableParallelism(), kernel: os.release() },
+    build: { id: '', adapter: hash.digest('hex'), compiler: `Node.js ${process.version}, V8 ${process.versions.v8}`, profile: 'release' },
+  });
+  const refused = refusal(job);
+  if (refused) fail('job', refused);
+  const { count, turns = 1, warmup, mode, rate } = job;
+  const client = isOffline ? undefined : await step('connect', () => connected(job), `nodejs could not connect to ${job.target}: `);
+  const made = await step('prepare', () => statements(job, client));
+  const tape = await step('job', () => new Tape(job.tape.path, made));
+  const read = async (of, first, concurrency, rate) => {
+    const tickets = await step('job', () => tape.read(of));
+    for (const one of made) one.issued = 0;
+    // What was decoded leaves the young generation now, and not in the window.
+    globalThis.gc();
+    return new Window(tickets, first, concurrency, rate);
+  };
+  const slots = job.scenario.submit === 'sequential' ? 1 : job.concurrency;
+  const warming = await read(warmup, 0, slots);
+  await run(warming, job.progress_ms);
+  for (const [kind, { first }] of Object.entries(warming.errors)) {
+    fail('warm_up', `The warm-up of ${warmup} statements had ${warming.failed} errors, the first of kind ${kind}: ${first}`);
+  }
+  if (mode === 'connect') for (const one of made) one.issue = onItsOwn(job, made, one);
+  const edge = nth => Number(BigInt(count) * BigInt(nth) / BigInt(turns));
+  const prepared = nth => read(edge(nth + 1) - edge(nth), edge(nth), mode === 'connect' ? 1 : slots, rate);
+  let said = ['ready', { settings: settings(job, client), threads: threads() }];
+  link.window = await prepared(0);
+  for (let nth = 0; nth < turns; nth++) {
+    const go = await link.next('go', ...said), { window } = link;
+    if (go.at_ns) await until(go.at_ns);
+    const used = process.resourceUsage(), from = clock();
+    await run(window, job.progress_ms);
+    const to = clock(), use = process.resourceUsage(), found = threads();
+    await link.next('ack', 'end', { ...between(from, to, used, use), steady: window.steady });
+    const gc = pauses.splice(0).filter(({ startTime }) => startTime >= from.at && startTime < to.at);
+    const runtime = { gc_cpu_ns: Math.round(gc.reduce((sum, { duration }) => sum + duration, 0) * 1e6) };
+    said = ['done', { ...window.done(made), threads: found, runtime }];
+    if (nth + 1 < turns) link.window = await prepared(nth + 1);
+  }
+  say(...said);
+  process.exit(0);
+}
+
+step('crash', main);

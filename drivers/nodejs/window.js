@@ -1,0 +1,161 @@
+// A warm-up or a turn: issues its tickets, checks what comes back, and counts.
+import { performance } from 'node:perf_hooks';
+import { kindOf } from './driver.js';
+import { Histogram } from './histogram.js';
+import { shown } from './types.js';
+
+/** How late a timer of Node may be on an idle machine, and how long one waits at most, in milliseconds. */
+const LATE_AFTER = 2, LONGEST_SLEEP = 100;
+/** All slots are at work after so many rounds of tickets; a turn of fewer than the second number has no such part. */
+const FIRST_EDGE = 2, LEAST_ROUNDS = 8;
+/** How rows are checked: in any order, or only how many there are. */
+const ANY_ORDER = 1, COUNTED = 2;
+const NONE = [];
+
+const ns = ms => Math.round(ms * 1e6);
+
+export class Window {
+  #edges = [];
+  #noted;
+
+  /** The tickets have the numbers from `first` on. A rate is in statements per second; without one every slot issues after its answer. */
+  constructor(tickets, first, concurrency, rate) {
+    Object.assign(this, { tickets, first, concurrency, rate, stopped: false, taken: 0, answered: 0, failed: 0, errors: {}, perSecond: [] });
+    this.latencies = new Histogram();
+    if (!rate && tickets.length >= LEAST_ROUNDS * concurrency) this.#edges = [FIRST_EDGE * concurrency, tickets.length - 1];
+  }
+
+  get isOver() {
+    return this.stopped || this.taken === this.tickets.length;
+  }
+
+  /** Issues all tickets, and returns after the last answer. */
+  async run() {
+    this.origin = performance.now();
+    const slots = () => Array.from({ length: Math.min(this.concurrency, this.tickets.length) }, () => this.#slot());
+    await (this.rate ? this.#atRate() : Promise.all(slots()));
+    // Answered tickets make room for those of the next turn, and a timer that is left has nothing to do.
+    Object.assign(this, { tickets: NONE, stopped: true });
+  }
+
+  async #slot() {
+    while (!this.isOver) {
+      if (this.#edges.includes(this.taken)) this.#note();
+      await this.#one(this.taken++);
+    }
+  }
+
+  /** Notes time and CPU time when the ticket of an edge is taken; between both all slots are at work. */
+  #note() {
+    const { user, system } = process.cpuUsage(), wall = performance.now(), cpu = user + system, before = this.#noted, [from, to] = this.#edges;
+    if (before) this.steady = { wall_ns: ns(wall - before.wall), cpu_ns: (cpu - before.cpu) * 1000, statements: to - from };
+    this.#noted = { wall, cpu };
+  }
+
+  /** Starts each statement when it is due and a slot is free. Every answer looks for what is due, and a timer if none comes. */
+  #atRate() {
+    const { rate, origin } = this, due = nth => origin + nth * 1000 / rate;
+    this.pace = { response: new Histogram(), lateness: new Histogram(), late: 0, latest: 0, last: origin };
+    let free = this.concurrency, timer;
+    return new Promise(resolve => {
+      const start = () => {
+        for (; !this.isOver && free > 0 && due(this.taken) <= performance.now(); free--) {
+          this.#one(this.taken, due(this.taken++)).then(() => {
+            free++;
+            start();
+          });
+        }
+        if (this.isOver && free === this.concurrency) resolve();
+        else if (!this.isOver && free > 0) timer ??= setTimeout(wake, Math.min(Math.max(due(this.taken) - performance.now(), 1), LONGEST_SLEEP));
+      };
+      const wake = () => {
+        timer = undefined;
+        start();
+      };
+      start();
+    });
+  }
+
+  /** Issues a ticket and counts its answer. */
+  async #one(nth, intended) {
+    const ticket = this.tickets[nth], { statement } = ticket, issued = performance.now();
+    let came;
+    try {
+      const result = await statement.issue(ticket);
+      const rows = result.isPaged() ? await all(result) : result.rows ?? NONE;
+      came = performance.now();
+      const wrong = unlike(ticket, result.columns, rows);
+      if (wrong) this.#fail('wrong_row', `ticket ${this.first + nth} of the statement ${statement.name}: ${wrong}`);
+    } catch (error) {
+      came ??= performance.now();
+      this.#fail(kindOf(error), error.message);
+    }
+    this.#count(statement, issued, came, intended);
+    await ticket.session?.shutdown();
+  }
+
+  #fail(kind, message) {
+    this.failed++;
+    (this.errors[kind] ??= { count: 0, first: message }).count++;
+  }
+
+  #count(statement, issued, came, intended) {
+    const second = Math.floor((came - this.origin) / 1000), { pace } = this;
+    this.answered++;
+    statement.issued++;
+    this.latencies.record(ns(came - issued));
+    while (this.perSecond.length <= second) this.perSecond.push(0);
+    this.perSecond[second]++;
+    if (pace) {
+      const lateness = issued - intended;
+      pace.response.record(ns(came - intended));
+      pace.lateness.record(ns(lateness));
+      if (lateness > LATE_AFTER) pace.late++;
+      Object.assign(pace, { latest: Math.max(pace.latest, lateness), last: Math.max(pace.last, came) });
+    }
+  }
+
+  /** What `done` says of the turn. */
+  done(statements) {
+    const { answered, failed, errors, rate, origin, pace, perSecond, latencies } = this, issued = {};
+    for (const { name, issued: count } of statements) issued[name] = (issued[name] ?? 0) + count;
+    return {
+      issued: answered, answered, verified: answered - failed, errors, issued_by_statement: issued, per_second: perSecond,
+      histogram: answered > 0 ? latencies.encoded() : undefined,
+      pace: pace && {
+        rate, lasted_ns: ns(pace.last - origin), response: pace.response.encoded(), lateness: pace.lateness.encoded(),
+        late_after_ns: ns(LATE_AFTER), late: pace.late, latest_ns: ns(pace.latest),
+      },
+    };
+  }
+}
+
+/** The rows of all pages. */
+async function all(result) {
+  const rows = [];
+  for await (const row of result) rows.push(row);
+  return rows;
+}
+
+/** What is wrong with the rows that came for a ticket; `columns` of the driver name their fields. */
+function unlike({ statement: { columns: types }, due }, columns, rows) {
+  const count = due === null ? 0 : due.rows;
+  if (rows.length !== count) return `${count} rows were due, and ${rows.length} came`;
+  if (count === 0 || due.check === COUNTED) return undefined;
+  if (columns.length !== types.length) return `${types.length} columns were due, and ${columns.length} came`;
+  let first;
+  const isRow = (at, row) => types.every((type, nth) => {
+    const cell = due.cells[at * types.length + nth], came = row[columns[nth].name];
+    const isSame = type.equal(cell, came);
+    if (!isSame) first ??= [at, nth, cell, came];
+    return isSame;
+  });
+  const left = due.check === ANY_ORDER && new Set(rows.keys());
+  const isLeft = row => {
+    for (const at of left) if (isRow(at, row)) return left.delete(at);
+    return false;
+  };
+  if (rows.every((row, at) => left ? isLeft(row) : isRow(at, row))) return undefined;
+  const [at, nth, cell, came] = first;
+  return `in row ${at + 1} column ${nth + 1} should be ${shown(cell)}, and ${shown(came)} came`;
+}
