@@ -22,7 +22,7 @@ const OPTIONS = [
 const CAVEATS = [
   'JavaScript runs on one thread, so `current` and `multi:N` are the same for it. V8 adds threads that help to collect garbage and to compile, and ' +
     'libuv four for files; all are in its CPU time.',
-  'Its garbage collection is the time for which the thread of JavaScript stood still; what V8 collects meanwhile on other threads is not in it.',
+  'Its garbage collection is the time for which V8 stopped the thread of JavaScript, less waiting for a core; what V8 collects on other threads is not in it.',
   'It asks for the result\'s metadata with every SELECT, which cannot be set, so its answers are longer.',
   'It has no call for preparing alone, so the scenario prepare is not possible.',
   'A timer of Node.js has a resolution of a millisecond, so at a rate its statements start up to two late.',

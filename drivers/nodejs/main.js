@@ -25,6 +25,8 @@ process.on('uncaughtException', error => {
 const pauses = [];
 new PerformanceObserver(list => pauses.push(...list.getEntries())).observe({ entryTypes: ['gc'] });
 
+/** For how long the thread of JavaScript has run, and for how long it has waited for a core, in nanoseconds. */
+const scheduled = () => fs.readFileSync('/proc/thread-self/schedstat', 'latin1').split(' ').map(Number);
 const threads = () => fs.readdirSync('/proc/self/task').length;
 const clock = () => ({ at: performance.now(), ns: process.hrtime.bigint() });
 
@@ -79,6 +81,7 @@ async function main() {
   const refused = refusal(job);
   if (refused) fail('job', refused);
   const { count, turns = 1, warmup, mode, rate } = job;
+  await step('job', () => settings(job));
   const client = isOffline ? undefined : await step('connect', () => connected(job), `nodejs could not connect to ${job.target}: `);
   const made = await step('prepare', () => statements(job, client));
   const tape = await step('job', () => new Tape(job.tape.path, made));
@@ -103,13 +106,14 @@ async function main() {
   for (let nth = 0; nth < turns; nth++) {
     const go = await link.next('go', ...said), { window } = link;
     if (go.at_ns) await until(go.at_ns);
-    const used = process.resourceUsage(), from = clock();
+    const [ran, waited] = scheduled(), used = process.resourceUsage(), from = clock();
     await run(window, job.progress_ms);
-    const to = clock(), use = process.resourceUsage(), found = threads();
+    const to = clock(), use = process.resourceUsage(), found = threads(), [runs, waits] = scheduled();
     await link.next('ack', 'end', { ...between(from, to, used, use), steady: window.steady });
-    const gc = pauses.splice(0).filter(({ startTime }) => startTime >= from.at && startTime < to.at);
-    const runtime = { gc_cpu_ns: Math.round(gc.reduce((sum, { duration }) => sum + duration, 0) * 1e6) };
-    said = ['done', { ...window.done(made), threads: found, runtime }];
+    const paused = pauses.splice(0).reduce((sum, { startTime, duration }) => sum + (startTime >= from.at && startTime < to.at ? duration : 0), 0);
+    // Pauses are wall time: without the part for which a thread that is not idle waits for a core they are CPU time.
+    const gc = paused * 1e6 * (runs - ran) / (runs - ran + waits - waited);
+    said = ['done', { ...window.done(made), threads: found, runtime: { gc_cpu_ns: Math.round(gc) || 0 } }];
     if (nth + 1 < turns) link.window = await prepared(nth + 1);
   }
   say(...said);

@@ -103,7 +103,8 @@ export function shown(value) {
     if (one == null) return 'null';
     if (Buffer.isBuffer(one)) return `0x${one.toString('hex', 0, 40)}`;
     if (one instanceof Date) return one.toISOString();
-    const fields = one.constructor === Object ? Object.values(one) : typeof one !== 'string' && one[Symbol.iterator] && [...one];
+    if (typeof one === 'string') return JSON.stringify(one);
+    const fields = one.elements ?? (one.constructor === Object ? Object.values(one) : one[Symbol.iterator] && [...one]);
     return fields ? `[${fields.slice(0, 20).map(text).join(', ')}]` : String(one);
   };
   const whole = text(value);
