@@ -165,7 +165,7 @@ export async function statements(job, client) {
     try {
       one.bound = (isPrepared ? await prepare(client, one.cql) : markers).map(decoder);
     } catch (error) {
-      throw new Error(`The statement ${one.name} (${one.cql}) could not be prepared: ${error.message}`, { cause: error });
+      throw new Error(`The statement ${one.name} (${one.cql}) could not be prepared: ${messageOf(error)}`, { cause: error });
     }
     const batch = cells => Array.from({ length: cells.length / width }, (_, at) => ({ query: one.cql, params: cells.slice(at * width, (at + 1) * width) }));
     one.arranged = one.operation === 'batch' ? batch : cells => cells;
@@ -203,6 +203,9 @@ const KINDS = {
   0x000a: 'protocol', 0x0100: 'bad_credentials', 0x1000: 'unavailable', 0x1001: 'overloaded', 0x1002: 'bootstrapping', 0x1100: 'server_timeout',
   0x1200: 'server_timeout', 0x2000: 'syntax', 0x2100: 'unauthorized', 0x2200: 'invalid', 0x2400: 'already_exists', 0x2500: 'unprepared',
 };
+
+/** An error's message; the driver adds a stack to some. */
+export const messageOf = error => error.message.split('\n')[0];
 
 export function kindOf(error) {
   if (error instanceof errors.AuthenticationError) return 'bad_credentials';

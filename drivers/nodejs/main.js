@@ -5,12 +5,13 @@ import os from 'node:os';
 import path from 'node:path';
 import { performance, PerformanceObserver } from 'node:perf_hooks';
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
-import { connected, describe, kindOf, onItsOwn, settings, statements } from './driver.js';
+import { connected, describe, kindOf, messageOf, onItsOwn, settings, statements } from './driver.js';
 import { Link, fail, say } from './link.js';
 import { Tape } from './tape.js';
 import { Window } from './window.js';
 
 const PROGRESS_AT_MOST_EVERY_MS = 500;
+const USAGE = ['userCPUTime', 'systemCPUTime', 'voluntaryContextSwitches', 'involuntaryContextSwitches', 'minorPageFault', 'majorPageFault'];
 /** A worker of this name sends nothing. */
 const isOffline = path.basename(process.argv[2] ?? '').endsWith('-noop');
 
@@ -31,12 +32,10 @@ const threads = () => fs.readdirSync('/proc/self/task').length;
 const clock = () => ({ at: performance.now(), ns: process.hrtime.bigint() });
 
 /** What `end` says of a window between two readings of clock and usage. */
-const between = (from, to, used, use) => ({
-  wall_ns: Number(to.ns - from.ns), at_ns: Number(to.ns), user_us: use.userCPUTime - used.userCPUTime, sys_us: use.systemCPUTime - used.systemCPUTime,
-  voluntary_switches: use.voluntaryContextSwitches - used.voluntaryContextSwitches,
-  involuntary_switches: use.involuntaryContextSwitches - used.involuntaryContextSwitches,
-  minor_faults: use.minorPageFault - used.minorPageFault, major_faults: use.majorPageFault - used.majorPageFault,
-});
+function between(from, to, used, use) {
+  const [user_us, sys_us, voluntary_switches, involuntary_switches, minor_faults, major_faults] = USAGE.map(name => use[name] - used[name]);
+  return { wall_ns: Number(to.ns - from.ns), at_ns: Number(to.ns), user_us, sys_us, voluntary_switches, involuntary_switches, minor_faults, major_faults };
+}
 
 /** Returns at a time of CLOCK_MONOTONIC: sleeps, and looks at the clock in the last milliseconds. */
 async function until(ns) {
@@ -66,7 +65,7 @@ async function step(kind, does, what = '') {
     return await does();
   } catch (error) {
     console.error(error.stack);
-    return fail(kindOf(error) === 'bad_credentials' ? 'bad_credentials' : error.step ?? kind, what + error.message);
+    return fail(kindOf(error) === 'bad_credentials' ? 'bad_credentials' : error.step ?? kind, what + messageOf(error));
   }
 }
 

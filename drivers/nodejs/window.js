@@ -1,6 +1,6 @@
 // A warm-up or a turn: issues its tickets, checks what comes back, and counts.
 import { performance } from 'node:perf_hooks';
-import { kindOf } from './driver.js';
+import { kindOf, messageOf } from './driver.js';
 import { Histogram } from './histogram.js';
 import { shown } from './types.js';
 
@@ -66,11 +66,10 @@ export class Window {
           });
         }
         if (this.isOver && free === this.concurrency) resolve();
-        else if (!this.isOver && free > 0) timer ??= setTimeout(wake, Math.min(Math.max(due(this.taken) - performance.now(), 1), LONGEST_SLEEP));
-      };
-      const wake = () => {
-        timer = undefined;
-        start();
+        else if (!this.isOver && free > 0) {
+          const wait = Math.min(Math.max(due(this.taken) - performance.now(), 1), LONGEST_SLEEP);
+          timer ??= setTimeout(() => start(timer = undefined), wait);
+        }
       };
       start();
     });
@@ -88,7 +87,7 @@ export class Window {
       if (wrong) this.#fail('wrong_row', `ticket ${this.first + nth} of the statement ${statement.name}: ${wrong}`);
     } catch (error) {
       came ??= performance.now();
-      this.#fail(kindOf(error), error.message);
+      this.#fail(kindOf(error), messageOf(error));
     }
     this.#count(statement, issued, came, intended);
     await ticket.session?.shutdown();
