@@ -2,7 +2,6 @@
 import crypto from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
-import path from 'node:path';
 import { performance, PerformanceObserver } from 'node:perf_hooks';
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import { connected, describe, kindOf, messageOf, onItsOwn, settings, statements } from './driver.js';
@@ -13,7 +12,7 @@ import { Window } from './window.js';
 const PROGRESS_AT_MOST_EVERY_MS = 500;
 const USAGE = ['userCPUTime', 'systemCPUTime', 'voluntaryContextSwitches', 'involuntaryContextSwitches', 'minorPageFault', 'majorPageFault'];
 /** A worker of this name sends nothing. */
-const isOffline = path.basename(process.argv[2] ?? '').endsWith('-noop');
+const isOffline = Boolean(process.argv[2]?.endsWith('-noop'));
 
 // What a library prints goes to the log.
 globalThis.console = new console.Console(process.stderr);
@@ -53,25 +52,25 @@ async function run(window, everyMs) {
 /** Why a job cannot be carried out, if so. */
 function refusal({ mode, tape, scenario: { submit = 'slots', statement } }) {
   if (!['measure', 'connect'].includes(mode)) return `The mode ${mode} was asked for, which is for floor; nodejs knows measure and connect.`;
-  if (!tape) return 'The job has no tape, and nodejs issues only what a tape has; take a cqldyno that writes tapes.';
+  if (tape?.statements?.length !== statement.length) return 'The job has no tape with the types of its statements, and nodejs issues nothing else; take a cqldyno that writes tapes.';
   if (!['slots', 'sequential'].includes(submit)) return `Statements were to be submitted as ${submit}; nodejs knows slots and sequential.`;
   const known = ['execute', ...describe(isOffline).capabilities], lacking = statement.find(({ operation = 'execute' }) => !known.includes(operation));
   return lacking && `The scenario issues the statement ${lacking.name} as ${lacking.operation}, for which nodejs has no call.`;
 }
 
-/** What the step returns; an error ends the job with this kind, or the one that it has. */
+/** What the step returns; an error ends the job with this kind. */
 async function step(kind, does, what = '') {
   try {
     return await does();
   } catch (error) {
     console.error(error.stack);
-    return fail(kindOf(error) === 'bad_credentials' ? 'bad_credentials' : error.step ?? kind, what + messageOf(error));
+    return fail(kindOf(error) === 'bad_credentials' ? 'bad_credentials' : kind, what + messageOf(error));
   }
 }
 
 async function main() {
-  const link = new Link(), hash = crypto.createHash('sha256'), folder = import.meta.dirname;
-  for (const name of fs.readdirSync(folder).filter(name => name.endsWith('.js'))) hash.update(fs.readFileSync(path.join(folder, name)));
+  const link = new Link(), hash = crypto.createHash('sha256');
+  for (const name of fs.readdirSync(new URL('.', import.meta.url))) if (name.endsWith('.js')) hash.update(fs.readFileSync(new URL(name, import.meta.url)));
   const job = await link.next('job', 'hello', {
     protocol: 3, turns: true, tape: true, language: 'JavaScript', driver: describe(isOffline), settings: settings(),
     machine: { host: os.hostname(), cores: os.availableParallelism(), kernel: os.release() },
