@@ -45,7 +45,7 @@ export class Link {
     }
     if (message?.type === 'stop' && this.window && this.#due !== 'go') {
       // One that crosses `end` changes nothing.
-      this.window.stopped = true;
+      this.window.stop();
     } else if (message?.type !== this.#due) {
       fail('protocol', `The parent said ${message?.type}, and ${this.#due ?? 'nothing'} was due.`);
     } else {

@@ -83,12 +83,12 @@ async function main() {
   const client = isOffline ? undefined : await step('connect', () => connected(job), `nodejs could not connect to ${job.target}: `);
   const made = await step('prepare', () => statements(job, client));
   const tape = await step('job', () => new Tape(job.tape.path, made));
-  const read = async (of, first, concurrency, rate) => {
+  const read = async (of, first, ...how) => {
     const tickets = await step('job', () => tape.read(of));
     for (const one of made) one.issued = 0;
     // What was decoded leaves the young generation now, and not in the window.
     globalThis.gc();
-    return new Window(tickets, first, concurrency, rate);
+    return new Window(tickets, first, ...how);
   };
   const slots = job.scenario.submit === 'sequential' ? 1 : job.concurrency;
   const warming = await read(warmup, 0, slots);
@@ -98,7 +98,7 @@ async function main() {
   }
   if (mode === 'connect') for (const one of made) one.issue = onItsOwn(job, made, one);
   const edge = nth => Number(BigInt(count) * BigInt(nth) / BigInt(turns));
-  const prepared = nth => read(edge(nth + 1) - edge(nth), edge(nth), mode === 'connect' ? 1 : slots, rate);
+  const prepared = nth => read(edge(nth + 1) - edge(nth), edge(nth), mode === 'connect' ? 1 : slots, rate, job.trace?.patience_ms);
   let said = ['ready', { settings: settings(job, client), threads: threads() }];
   link.window = await prepared(0);
   for (let nth = 0; nth < turns; nth++) {

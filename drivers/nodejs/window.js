@@ -10,38 +10,60 @@ const LATE_AFTER = 2, LONGEST_SLEEP = 100;
 const FIRST_EDGE = 2, LEAST_ROUNDS = 8;
 /** How rows are checked: in any order, or only how many there are. */
 const ANY_ORDER = 1, COUNTED = 2;
+/** What became of a ticket. */
+const UNANSWERED = 0, RIGHT = 1, FAILED = 2;
 const NONE = [];
 
 const ns = ms => Math.round(ms * 1e6);
+
+/** Counts one at a place of a series. */
+function addTo(series, place) {
+  while (series.length <= place) series.push(0);
+  series[Math.floor(place)]++;
+}
 
 export class Window {
   #edges = [];
   #noted;
 
-  /** The tickets have the numbers from `first` on. A rate is in statements per second; without one every slot issues after its answer. */
-  constructor(tickets, first, concurrency, rate) {
-    Object.assign(this, { tickets, first, concurrency, rate, stopped: false, taken: 0, answered: 0, failed: 0, errors: {}, perSecond: [] });
+  /**
+   * The tickets have the numbers from `first` on. A rate is in statements per second; without one every slot issues after its answer.
+   * With a patience, single statements are traced, and answers are not waited for longer than so many milliseconds.
+   */
+  constructor(tickets, first, concurrency, rate, patience) {
+    Object.assign(this, { tickets, first, concurrency, rate, patience, isOver: false, taken: 0, answered: 0, failed: 0, errors: {}, perSecond: [] });
     this.latencies = new Histogram();
+    this.states = new Uint8Array(patience === undefined ? 0 : tickets.length);
     if (!rate && tickets.length >= LEAST_ROUNDS * concurrency) this.#edges = [FIRST_EDGE * concurrency, tickets.length - 1];
   }
 
-  get isOver() {
-    return this.stopped || this.taken === this.tickets.length;
+  /** Issues no more. */
+  stop() {
+    this.isOver = true;
+    this.onStop?.();
   }
 
   /** Issues all tickets, and returns after the last answer. */
   async run() {
     this.origin = performance.now();
+    this.isOver = this.tickets.length === 0;
     const slots = () => Array.from({ length: Math.min(this.concurrency, this.tickets.length) }, () => this.#slot());
     await (this.rate ? this.#atRate() : Promise.all(slots()));
-    // Answered tickets make room for those of the next turn, and a timer that is left has nothing to do.
-    Object.assign(this, { tickets: NONE, stopped: true });
+    // Answered tickets make room for those of the next turn, and answers that are late count nowhere.
+    Object.assign(this, { tickets: NONE, isOver: true, isClosed: true });
+  }
+
+  /** The next ticket. */
+  #take() {
+    this.isOver ||= this.taken + 1 === this.tickets.length;
+    this.tickets[this.taken].statement.issued++;
+    return this.taken++;
   }
 
   async #slot() {
     while (!this.isOver) {
       if (this.#edges.includes(this.taken)) this.#note();
-      await this.#one(this.taken++);
+      await this.#one(this.#take());
     }
   }
 
@@ -55,12 +77,13 @@ export class Window {
   /** Starts each statement when it is due and a slot is free. Every answer looks for what is due, and a timer if none comes. */
   #atRate() {
     const { rate, origin } = this, due = nth => origin + nth * 1000 / rate;
-    this.pace = { response: new Histogram(), lateness: new Histogram(), late: 0, latest: 0, last: origin };
+    this.pace = { response: new Histogram(), lateness: new Histogram(), late: 0, latest: 0, last: origin, rightPer10Ms: [] };
     let free = this.concurrency, timer;
     return new Promise(resolve => {
       const start = () => {
         for (; !this.isOver && free > 0 && due(this.taken) <= performance.now(); free--) {
-          this.#one(this.taken, due(this.taken++)).then(() => {
+          const intended = due(this.taken);
+          this.#one(this.#take(), intended).then(() => {
             free++;
             start();
           });
@@ -71,6 +94,11 @@ export class Window {
           timer ??= setTimeout(() => start(timer = undefined), wait);
         }
       };
+      const until = ms => setTimeout(resolve, ms + this.patience);
+      if (this.patience !== undefined) {
+        until((this.tickets.length - 1) * 1000 / rate);
+        this.onStop = () => until(0);
+      }
       start();
     });
   }
@@ -78,33 +106,34 @@ export class Window {
   /** Issues a ticket and counts its answer. */
   async #one(nth, intended) {
     const ticket = this.tickets[nth], { statement } = ticket, issued = performance.now();
-    let came;
+    let came, error;
     try {
       const result = await statement.issue(ticket);
       const rows = result.isPaged() ? await all(result) : result.rows ?? NONE;
       came = performance.now();
       const wrong = unlike(ticket, result.columns, rows);
-      if (wrong) this.#fail('wrong_row', `ticket ${this.first + nth} of the statement ${statement.name}: ${wrong}`);
-    } catch (error) {
+      error = wrong && ['wrong_row', `ticket ${this.first + nth} of the statement ${statement.name}: ${wrong}`];
+    } catch (thrown) {
       came ??= performance.now();
-      this.#fail(kindOf(error), messageOf(error));
+      error = [kindOf(thrown), messageOf(thrown)];
     }
-    this.#count(statement, issued, came, intended);
+    if (!this.isClosed) this.#count(nth, issued, came, intended, error);
     await ticket.session?.shutdown();
   }
 
-  #fail(kind, message) {
-    this.failed++;
-    (this.errors[kind] ??= { count: 0, first: message }).count++;
-  }
-
-  #count(statement, issued, came, intended) {
-    const second = Math.floor((came - this.origin) / 1000), { pace } = this;
+  #count(nth, issued, came, intended, error) {
+    const { pace, origin, states } = this;
     this.answered++;
-    statement.issued++;
     this.latencies.record(ns(came - issued));
-    while (this.perSecond.length <= second) this.perSecond.push(0);
-    this.perSecond[second]++;
+    addTo(this.perSecond, (came - origin) / 1000);
+    if (error) {
+      this.failed++;
+      (this.errors[error[0]] ??= { count: 0, first: error[1] }).count++;
+    }
+    if (states.length > 0) {
+      states[nth] = error ? FAILED : RIGHT;
+      if (!error) addTo(pace.rightPer10Ms, (came - origin) / 10);
+    }
     if (pace) {
       const lateness = issued - intended;
       pace.response.record(ns(came - intended));
@@ -116,16 +145,29 @@ export class Window {
 
   /** What `done` says of the turn. */
   done(statements) {
-    const { answered, failed, errors, rate, origin, pace, perSecond, latencies } = this, issued = {};
+    const { taken, answered, failed, errors, rate, origin, pace, perSecond, latencies, states } = this, issued = {};
     for (const { name, issued: count } of statements) issued[name] = (issued[name] ?? 0) + count;
+    const trace = () => ({ failed: this.#runs(FAILED), unanswered: this.#runs(UNANSWERED), answers_per_10ms: pace.rightPer10Ms });
     return {
-      issued: answered, answered, verified: answered - failed, errors, issued_by_statement: issued, per_second: perSecond,
+      issued: taken, answered, verified: answered - failed, errors, issued_by_statement: issued, per_second: perSecond,
       histogram: answered > 0 ? latencies.encoded() : undefined,
       pace: pace && {
         rate, lasted_ns: ns(pace.last - origin), response: pace.response.encoded(), lateness: pace.lateness.encoded(),
         late_after_ns: ns(LATE_AFTER), late: pace.late, latest_ns: ns(pace.latest),
       },
+      trace: states.length > 0 ? trace() : undefined,
     };
+  }
+
+  /** Runs of tickets in this state. */
+  #runs(state) {
+    const runs = [];
+    for (let nth = 0; nth < this.taken; nth++) {
+      if (this.states[nth] !== state) continue;
+      if (nth > 0 && this.states[nth - 1] === state) runs.at(-1)[1]++;
+      else runs.push([this.first + nth, 1]);
+    }
+    return runs;
   }
 }
 
