@@ -8,7 +8,8 @@ const MOST_IN_FLIGHT = { equal: 32768, default: 2048 };
 const CONSISTENCIES = new Map(Object.entries(types.consistencyToString).map(([code, name]) => [name, Number(code)]));
 
 const OPTIONS = [
-  { name: 'coalescing', values: 'BYTES', default: '65536', tried: '8192', about: 'How many bytes of requests it writes at once (coalescingThreshold).' },
+  { name: 'coalescing', values: 'BYTES', default: '65536', tried: '8192',
+    about: 'How many bytes of requests it writes at once (coalescingThreshold).' },
   { name: 'routing', values: 'token-aware|round-robin', default: 'token-aware',
     about: 'Sends each statement to a replica of its row, or to each node in turn.' },
   { name: 'timestamps', values: 'server|client', default: 'server',
@@ -20,9 +21,9 @@ const OPTIONS = [
 ];
 
 const CAVEATS = [
-  'JavaScript runs on one thread, so `current` and `multi:N` are the same for it. V8 adds threads that help to collect garbage and to compile, and ' +
-    'libuv four for files; all are in its CPU time.',
-  'Its garbage collection is the time for which V8 stopped the thread of JavaScript, less waiting for a core; what V8 collects on other threads is not in it.',
+  'JavaScript runs on one thread, so `current` and `multi:N` are the same for it. V8 adds threads that help to collect garbage and to ' +
+    'compile, and libuv four for files; all are in its CPU time.',
+  'Its garbage collection is the time for which V8 stopped the thread of JavaScript, without waiting for a core and other threads.',
   'It asks for the result\'s metadata with every SELECT, which cannot be set, so its answers are longer.',
   'It has no call for preparing alone, so the scenario prepare is not possible.',
   'Its control connection carries statements, too: one of those that were asked for is subscribed to events.',
@@ -108,8 +109,9 @@ const EQUAL = { target: ['127.0.0.1:9042'], consistency: 'LOCAL_ONE', connection
 
 /** What the driver makes of the settings, read from a client that may be connected. */
 export function settings(job = EQUAL, client = new Client(configuration(job))) {
-  const { policies: { loadBalancing: routing, retry, timestampGeneration }, queryOptions, protocolOptions, pooling, socketOptions } = client.options;
-  const { connected: isOpen, controlConnection } = client, hosts = isOpen ? client.hosts.values() : [], within = name => name ? ` in ${name}` : '';
+  const { connected: isOpen, controlConnection, options } = client, { queryOptions, protocolOptions, pooling, socketOptions } = options;
+  const { loadBalancing: routing, retry, timestampGeneration } = options.policies, hosts = isOpen ? client.hosts.values() : [];
+  const within = name => name ? ` in ${name}` : '';
   const kind = routing instanceof Near ? 'token-aware' : 'round-robin';
   const limits = new Set(hosts.map(host => host.datacenter)).size > 1 && routing.localDc;
   const each = hosts.filter(host => routing.getDistance(host) === types.distance.local).map(host => client.getState().getOpenConnections(host));
@@ -137,7 +139,7 @@ export async function connected(job) {
   return client;
 }
 
-/** Prepares a text and returns its markers' types. The driver has no call for that: with a routing key that is none an execution ends after its PREPARE. */
+/** Prepares a text and returns its markers' types. The driver has no call for that: without a valid routing key an execution ends there. */
 async function prepare(client, cql) {
   try {
     await client.execute(cql, [], { prepare: true, routingKey: {} });
@@ -164,7 +166,8 @@ export async function statements(job, client) {
     } catch (error) {
       throw new Error(`The statement ${one.name} (${one.cql}) could not be prepared: ${messageOf(error)}`, { cause: error });
     }
-    const batch = cells => Array.from({ length: cells.length / width }, (_, at) => ({ query: one.cql, params: cells.slice(at * width, (at + 1) * width) }));
+    const row = (cells, at) => ({ query: one.cql, params: cells.slice(at * width, (at + 1) * width) });
+    const batch = cells => Array.from({ length: cells.length / width }, (_, at) => row(cells, at));
     one.arranged = one.operation === 'batch' ? batch : cells => cells;
     one.issue = client ? one.operation === 'connect' ? onItsOwn(job, [], one) : issuer(one, client) : answered;
     if (!client) one.resultOf = resultOf;
@@ -176,7 +179,8 @@ export async function statements(job, client) {
 function issuer({ operation, cql, logged, hints }, client) {
   const prepared = { prepare: true }, batch = { prepare: true, logged: logged === true }, unprepared = { prepare: false, hints };
   if (operation === 'batch') return ({ values }) => client.batch(values, batch);
-  return operation === 'unprepared' ? ({ values }) => client.execute(cql, values, unprepared) : ({ values }) => client.execute(cql, values, prepared);
+  const how = operation === 'unprepared' ? unprepared : prepared;
+  return ({ values }) => client.execute(cql, values, how);
 }
 
 /** How a ticket is issued on a session of its own, on which all of `before` are prepared; the ticket then has the session to close. */

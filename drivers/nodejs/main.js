@@ -33,7 +33,8 @@ const clock = () => ({ at: performance.now(), ns: process.hrtime.bigint() });
 /** What `end` says of a window between two readings of clock and usage. */
 function between(from, to, used, use) {
   const [user_us, sys_us, voluntary_switches, involuntary_switches, minor_faults, major_faults] = USAGE.map(name => use[name] - used[name]);
-  return { wall_ns: Number(to.ns - from.ns), at_ns: Number(to.ns), user_us, sys_us, voluntary_switches, involuntary_switches, minor_faults, major_faults };
+  const [wall_ns, at_ns] = [to.ns - from.ns, to.ns].map(Number);
+  return { wall_ns, at_ns, user_us, sys_us, voluntary_switches, involuntary_switches, minor_faults, major_faults };
 }
 
 /** Returns at a time of CLOCK_MONOTONIC: sleeps, and looks at the clock in the last milliseconds. */
@@ -52,9 +53,10 @@ async function run(window, everyMs) {
 /** Why a job cannot be carried out, if so. */
 function refusal({ mode, tape, scenario: { submit = 'slots', statement } }) {
   if (!['measure', 'connect'].includes(mode)) return `The mode ${mode} was asked for, which is for floor; nodejs knows measure and connect.`;
-  if (tape?.statements?.length !== statement.length) return 'The job has no tape with the types of its statements, and nodejs issues nothing else; take a cqldyno that writes tapes.';
+  if (tape?.statements?.length !== statement.length) return 'The job has no tape with the types of its statements; take a cqldyno that writes tapes.';
   if (!['slots', 'sequential'].includes(submit)) return `Statements were to be submitted as ${submit}; nodejs knows slots and sequential.`;
-  const known = ['execute', ...describe(isOffline).capabilities], lacking = statement.find(({ operation = 'execute' }) => !known.includes(operation));
+  const known = ['execute', ...describe(isOffline).capabilities];
+  const lacking = statement.find(({ operation = 'execute' }) => !known.includes(operation));
   return lacking && `The scenario issues the statement ${lacking.name} as ${lacking.operation}, for which nodejs has no call.`;
 }
 
@@ -70,7 +72,8 @@ async function step(kind, does, what = '') {
 
 async function main() {
   const link = new Link(), hash = crypto.createHash('sha256');
-  for (const name of fs.readdirSync(new URL('.', import.meta.url))) if (name.endsWith('.js')) hash.update(fs.readFileSync(new URL(name, import.meta.url)));
+  const here = name => new URL(name, import.meta.url);
+  for (const name of fs.readdirSync(here('.'))) if (name.endsWith('.js')) hash.update(fs.readFileSync(here(name)));
   const job = await link.next('job', 'hello', {
     protocol: 3, turns: true, tape: true, language: 'JavaScript', driver: describe(isOffline), settings: settings(),
     machine: { host: os.hostname(), cores: os.availableParallelism(), kernel: os.release() },

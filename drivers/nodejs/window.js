@@ -31,8 +31,8 @@ export class Window {
    * With a patience, single statements are traced, and answers are not waited for longer than so many milliseconds.
    */
   constructor(tickets, first, concurrency, rate, patience) {
-    Object.assign(this, { tickets, first, concurrency, rate, patience, isOver: false, taken: 0, answered: 0, failed: 0, errors: {}, perSecond: [] });
-    this.latencies = new Histogram();
+    Object.assign(this, { tickets, first, concurrency, rate, patience, latencies: new Histogram(), errors: {}, perSecond: [] });
+    Object.assign(this, { isOver: false, taken: 0, answered: 0, failed: 0 });
     this.states = new Uint8Array(patience === undefined ? 0 : tickets.length);
     if (!rate && tickets.length >= LEAST_ROUNDS * concurrency) this.#edges = [FIRST_EDGE * concurrency, tickets.length - 1];
   }
