@@ -74,7 +74,9 @@ function tls({ ca, client }) {
 
 /** The driver's configuration for a job. */
 function configuration(job) {
-  const { target, datacenter, credentials, options: asked = {}, settings: kind, connections } = job, own = optionsOf(asked);
+  const { datacenter, credentials, options: asked = {}, settings: kind, connections } = job, own = optionsOf(asked);
+  // A worker that sends nothing has no address.
+  const target = job.target?.length > 0 ? job.target : EQUAL.target;
   const isEqual = kind !== 'default', sets = name => isEqual || name in asked;
   const inTurn = () => datacenter ? new loadBalancing.DCAwareRoundRobinPolicy(datacenter) : new loadBalancing.RoundRobinPolicy();
   const options = {
@@ -158,7 +160,7 @@ export async function statements(job, client) {
     const { values, columns } = job.tape.statements[nth];
     const isPrepared = client && one.operation !== 'unprepared', width = values.length;
     const markers = values.map(text => typeOf(text, integers).info);
-    one.hints = values;
+    one.hints = values.map(text => text === 'null' ? undefined : text);
     one.columns = columns.map(text => typeOf(text, integers));
     one.decoded = one.columns.map(({ info }) => decoder(info));
     try {

@@ -23,6 +23,7 @@ const nullable = equal => (due, came) => due == null || came == null ? due == ca
 const ifAny = of => value => value == null ? value : of(value);
 
 function scalar(name, integers) {
+  if (name === 'null') return { keep: value => value, equal: (due, came) => due === came };
   const code = dataTypes[name];
   if (typeof code !== 'number' || code >= dataTypes.list || code === dataTypes.custom) {
     throw new Error(`The tape has a value of the type ${name}, which this worker does not know.`);

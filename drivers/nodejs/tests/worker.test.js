@@ -49,6 +49,11 @@ test('a value is equal to itself after the driver has encoded and decoded it, an
   }
 });
 
+test('what is null in every row is equal to null alone', () => {
+  const type = typeOf('null');
+  assert.ok(type.equal(type.keep(null), null) && !type.equal(type.keep(null), 0));
+});
+
 test('sets and maps have no order, and lists have one', () => {
   const [set, map, list] = ['set<text>', 'map<int, text>', 'list<int>'].map(text => typeOf(text));
   assert.ok(set.equal(set.keep(new Set(['a', 'b'])), new Set(['b', 'a'])));
