@@ -1,0 +1,279 @@
+// libcassandra: what it says of itself, its settings, and sessions.
+#pragma once
+
+#include "json.hpp"
+#include "values.hpp"
+
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <filesystem>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+using Cluster = Owned<CassCluster, cass_cluster_free>;
+using Session = Owned<CassSession, cass_session_free>;
+using Future = Owned<CassFuture, cass_future_free>;
+using Statement = Owned<CassStatement, cass_statement_free>;
+using Prepared = Owned<const CassPrepared, cass_prepared_free>;
+using Result = Owned<const CassResult, cass_result_free>;
+
+// Requests that libcassandra's queue holds by default.
+constexpr std::uint64_t queue_by_default = 8192;
+
+struct Option {
+    const char *name, *values, *by_default, *about, *tried = "";
+};
+inline const std::vector<Option> options = {
+    {"lib", "PATH", "the one it was linked with", "The shared library libcassandra that it loads."},
+    {"timestamps", "server|client", "server", "Leaves the time of a write to the server, or sends one of the client's own with every statement."},
+    {"io-threads", "COUNT", "1", "Its I/O threads, which run the callbacks, too; each opens its own connections.", "2"},
+    {"routing", "token-aware|round-robin", "token-aware", "Whether statements go to a replica of their key, or to each node in turn."},
+    {"schema", "fetched|none", "fetched", "Whether it keeps the schema's metadata; without it there is no token-aware routing."},
+    {"queue", "COUNT", "8192, or as many as are in flight", "Requests that its queue holds; a statement that finds it full fails."},
+    {"nodelay", "on|off", "on", "Whether TCP_NODELAY is set on its connections, so that the kernel sends small requests at once."},
+    {"heartbeat", "SECONDS", "30", "Time without a request after which it sends OPTIONS."},
+    {"coalescing", "off|MICROSECONDS", "200", "How long it waits for further requests before it writes.", "50"},
+    {"new-requests", "PERCENT", "50", "The part of an I/O thread's time for new requests; the rest is for answers.", "90"},
+};
+inline std::string written(const Option& one) {
+    Object object;
+    object.put("name", one.name).put("values", one.values).put("default", one.by_default).put("about", one.about);
+    return written(*one.tried ? object.put("tried", one.tried) : object);
+}
+
+// An option that is a number; refused unless it is one from 1 on.
+inline unsigned option_number(const Json& job, const std::string& name, unsigned if_absent) {
+    const auto& value = job["options"][name].text;
+    if (value.empty() || value == "off") return value.empty() ? if_absent : 0;
+    if (value.size() > 9 || value.find_first_not_of("0123456789") != value.npos || std::stoul(value) == 0)
+        throw Failed{"job", "cpp's option `" + name + "` was set to `" + value + "`; it takes a whole number from 1 to 999999999."};
+    return static_cast<unsigned>(std::stoul(value));
+}
+
+// An error by the protocol's name for its kind.
+inline std::string kind_of(CassError error) {
+    switch (error) {
+    case CASS_ERROR_SERVER_BAD_CREDENTIALS: return "bad_credentials";
+    case CASS_ERROR_SERVER_PROTOCOL_ERROR: case CASS_ERROR_LIB_UNEXPECTED_RESPONSE: return "protocol";
+    case CASS_ERROR_SERVER_UNAVAILABLE: return "unavailable";
+    case CASS_ERROR_SERVER_OVERLOADED: return "overloaded";
+    case CASS_ERROR_SERVER_IS_BOOTSTRAPPING: return "bootstrapping";
+    case CASS_ERROR_SERVER_WRITE_TIMEOUT: case CASS_ERROR_SERVER_READ_TIMEOUT: return "server_timeout";
+    case CASS_ERROR_SERVER_SYNTAX_ERROR: return "syntax";
+    case CASS_ERROR_SERVER_UNAUTHORIZED: return "unauthorized";
+    case CASS_ERROR_SERVER_INVALID_QUERY: return "invalid";
+    case CASS_ERROR_SERVER_ALREADY_EXISTS: return "already_exists";
+    case CASS_ERROR_SERVER_UNPREPARED: return "unprepared";
+    case CASS_ERROR_LIB_REQUEST_TIMED_OUT: return "request_timeout";
+    case CASS_ERROR_LIB_REQUEST_QUEUE_FULL: case CASS_ERROR_LIB_NO_STREAMS: return "queue_full";
+    case CASS_ERROR_LIB_NO_HOSTS_AVAILABLE: case CASS_ERROR_LIB_WRITE_ERROR: case CASS_ERROR_LIB_UNABLE_TO_CONNECT: case CASS_ERROR_LIB_UNABLE_TO_CLOSE:
+        return "connection_lost";
+    case CASS_ERROR_LIB_MESSAGE_ENCODE: case CASS_ERROR_LIB_INDEX_OUT_OF_BOUNDS: case CASS_ERROR_LIB_INVALID_ITEM_COUNT:
+    case CASS_ERROR_LIB_INVALID_VALUE_TYPE: case CASS_ERROR_LIB_NULL_VALUE: case CASS_ERROR_LIB_PARAMETER_UNSET: case CASS_ERROR_LIB_INVALID_DATA:
+    case CASS_ERROR_LIB_NOT_ENOUGH_DATA:
+        return "codec";
+    default: return error >> 24 == CASS_ERROR_SOURCE_SERVER ? "server" : "other";
+    }
+}
+// What became of a future: kind and message are empty if it succeeded. Waits for it.
+inline Failed outcome(CassFuture* future) {
+    const auto error = cass_future_error_code(future);
+    if (error == CASS_OK) return {};
+    const char* message = nullptr;
+    std::size_t size = 0;
+    cass_future_error_message(future, &message, &size);
+    return {kind_of(error), std::string(cass_error_desc(error)) + ": " + std::string(message, size)};
+}
+
+// The library that is loaded: it exports no version, but names itself in its STARTUP (native_protocol_v4.spec section 4.1.1). So it
+// is made to connect to a listener here, which refuses it.
+struct Library {
+    std::string path, name, version;
+
+    static Library loaded() {
+        Library library;
+        Dl_info found{};
+        if (dladdr(reinterpret_cast<void*>(cass_session_new), &found) != 0 && found.dli_fname) library.path = found.dli_fname;
+        const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        sockaddr_in address{};
+        socklen_t size = sizeof address;
+        address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        auto* const bound = reinterpret_cast<sockaddr*>(&address);
+        if (listener < 0 || bind(listener, bound, size) != 0 || listen(listener, 8) != 0 || getsockname(listener, bound, &size) != 0)
+            throw Failed{"describe", "libcassandra's version is unknown, because no loopback socket can be opened: " + std::string(std::strerror(errno)) + "."};
+        const Cluster cluster(cass_cluster_new());
+        cass_cluster_set_contact_points(cluster.get(), "127.0.0.1");
+        cass_cluster_set_port(cluster.get(), ntohs(address.sin_port));
+        cass_cluster_set_protocol_version(cluster.get(), 4);
+        cass_cluster_set_connect_timeout(cluster.get(), 2000);
+        const Session session(cass_session_new());
+        const Future connecting(cass_session_connect(session.get(), cluster.get()));
+        pollfd waiting{listener, POLLIN, 0};
+        std::string said;
+        while (said.empty() && poll(&waiting, 1, 2000) == 1) said = startup(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
+        close(listener);
+        cass_future_wait(connecting.get());
+        library.name = option(said, "DRIVER_NAME");
+        library.version = option(said, "DRIVER_VERSION");
+        if (library.version.empty()) throw Failed{"describe", "libcassandra's version is unknown: " + library.path + " sent no STARTUP with it to a loopback socket."};
+        return library;
+    }
+    // `scylla` or `datastax`.
+    std::string short_name() const {
+        std::string word = name.substr(0, name.find(' '));
+        std::ranges::transform(word, word.begin(), [](unsigned char one) { return std::tolower(one); });
+        return word;
+    }
+    // Relative if it came with the worker, because a published result must not show its machine's folders.
+    std::string origin() const {
+        const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+        const auto relative = std::filesystem::weakly_canonical(path).lexically_relative(folder);
+        return relative.empty() || *relative.begin() == ".." ? path : relative.string();
+    }
+    // The parent had the loader look there first.
+    void check_lies_at(const std::filesystem::path& asked) const {
+        std::error_code ignored;
+        for (const auto& one : {asked, asked / "libcassandra.so", asked / "libcassandra.so.2"})
+            if (std::filesystem::is_regular_file(one, ignored) && std::filesystem::equivalent(one, path, ignored)) return;
+        throw Failed{"job", "lib=" + asked.string() + " was asked for, and this process has loaded " + path + "; name libcassandra.so or its folder."};
+    }
+
+private:
+    // The body of the STARTUP of this connection; empty if it sends none.
+    static std::string startup(int connection) {
+        constexpr std::size_t longest = 65536;
+        constexpr timeval limit{2, 0};
+        setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+        std::string body;
+        for (cass_byte_t head[9]; body.empty() && recv(connection, head, sizeof head, MSG_WAITALL) == sizeof head;) {
+            body.resize(Cursor{Bytes(head).subspan(5)}.number<std::uint32_t>() % longest);
+            if (!body.empty() && recv(connection, body.data(), body.size(), MSG_WAITALL) != static_cast<ssize_t>(body.size())) body.clear();
+            // SUPPORTED, with no options.
+            if (const cass_byte_t supported[] = {0x84, 0, head[2], head[3], 6, 0, 0, 0, 2, 0, 0}; body.empty())
+                static_cast<void>(send(connection, supported, sizeof supported, MSG_NOSIGNAL));
+        }
+        close(connection);
+        return body;
+    }
+    static std::string option(const std::string& startup, const std::string& key) {
+        const auto at = startup.find(key) + key.size();
+        if (at < key.size() || at + 2 > startup.size()) return {};
+        return startup.substr(at + 2, static_cast<std::size_t>(static_cast<cass_byte_t>(startup[at]) << 8 | static_cast<cass_byte_t>(startup[at + 1])));
+    }
+};
+
+// What it makes of the settings of a job.
+inline std::vector<Object> settings_of(const Json& job) {
+    const auto own = [&](const char* name) { return job["options"][name].text; };
+    const bool by_default = job["settings"].text == "default";
+    const auto datacenter = job["datacenter"] ? " in " + job["datacenter"].text : "";
+    const auto threads = option_number(job, "io-threads", 1);
+    const auto each = by_default ? 1 : job["connections"].number(1);
+    const auto limit = job["request_timeout_ms"].number();
+    const bool in_turn = own("routing") == "round-robin" || own("schema") == "none";
+    std::vector<Object> all;
+    const auto set = [&](const char* name, const std::string& value, bool as_asked = true) {
+        all.push_back(Object().put("name", name).put("value", value).put("as_asked", as_asked));
+    };
+    set("protocol version", by_default ? "negotiated by libcassandra" : "v4");
+    set("consistency", by_default ? "LOCAL_ONE" : job["consistency"] ? job["consistency"].text : "LOCAL_ONE");
+    set("compression", "none");
+    set("retries", by_default ? "libcassandra's default policy" : "none");
+    set("speculative execution", "none");
+    set("routing", in_turn ? own("schema") == "none" ? "round robin, because it keeps no schema" : "round robin over all datacenters" : "token-aware" + datacenter,
+        !in_turn || datacenter.empty());
+    set("connections", std::to_string(each * threads) + " per node" +
+        (threads > 1 ? ": " + std::to_string(each) + " for each of " + std::to_string(threads) + " I/O threads" : ""));
+    set("page size", by_default ? "no paging" : std::to_string(job["page_size"].number(5000)));
+    set("request timeout", by_default ? "12s" : limit == 0 ? "none" : limit % 1000 == 0 ? std::to_string(limit / 1000) + "s" : std::to_string(limit) + "ms");
+    set("timestamps", !own("timestamps").empty() ? own("timestamps") : by_default ? "client" : "server");
+    set("serial consistency", "none");
+    return all;
+}
+
+inline std::string read_file(const std::string& path) {
+    std::ifstream file(path);
+    const std::string all(std::istreambuf_iterator<char>(file), {});
+    if (all.empty()) throw Failed{"connect", path + " cannot be read, or is empty; name a PEM file."};
+    return all;
+}
+
+// TLS by OpenSSL; with a CA, certificate and address of a node are verified.
+inline void encrypt(CassCluster* cluster, const Json& tls) {
+    const Owned<CassSsl, cass_ssl_free> ssl(cass_ssl_new());
+    const auto check = [](CassError error, const std::string& path) {
+        if (error != CASS_OK) throw Failed{"connect", "libcassandra did not take " + path + ": " + cass_error_desc(error) + "."};
+    };
+    cass_ssl_set_verify_flags(ssl.get(), tls["ca"] ? CASS_SSL_VERIFY_PEER_CERT | CASS_SSL_VERIFY_PEER_IDENTITY : CASS_SSL_VERIFY_NONE);
+    if (tls["ca"]) {
+        // It takes one certificate at a time.
+        static constexpr std::string_view last = "-----END CERTIFICATE-----";
+        const std::string all = read_file(tls["ca"].text);
+        for (std::size_t from = 0, end; (end = all.find(last, from)) != all.npos; from = end)
+            check(cass_ssl_add_trusted_cert_n(ssl.get(), all.data() + from, (end += last.size()) - from), tls["ca"].text);
+    }
+    if (const Json& client = tls["client"]) {
+        check(cass_ssl_set_cert(ssl.get(), read_file(client["certificate"].text).c_str()), client["certificate"].text);
+        check(cass_ssl_set_private_key(ssl.get(), read_file(client["key"].text).c_str(), ""), client["key"].text);
+    }
+    cass_cluster_set_ssl(cluster, ssl.get());
+}
+
+inline Cluster cluster_of(const Json& job) {
+    Cluster owned(cass_cluster_new());
+    auto* const cluster = owned.get();
+    const auto check = [](CassError error, const char* what) {
+        if (error != CASS_OK) throw Failed{"connect", std::string("libcassandra refused the ") + what + ": " + cass_error_desc(error) + "."};
+    };
+    std::string hosts, port;
+    for (const auto& node : job["target"].items) {
+        const auto colon = node.text.rfind(':');
+        if (!port.empty() && node.text.substr(colon + 1) != port) throw Failed{"connect", "libcassandra takes one port for all nodes, and " + node.text + " has another."};
+        port = node.text.substr(colon + 1);
+        hosts += (hosts.empty() ? "" : ",") + (node.text[0] == '[' ? node.text.substr(1, colon - 2) : node.text.substr(0, colon));
+    }
+    check(cass_cluster_set_contact_points(cluster, hosts.c_str()), "addresses");
+    check(cass_cluster_set_port(cluster, std::atoi(port.c_str())), "port");
+    if (const Json& login = job["credentials"]) cass_cluster_set_credentials(cluster, login["user"].text.c_str(), login["password"].text.c_str());
+    if (job["tls"]) encrypt(cluster, job["tls"]);
+    auto client_times = job["options"]["timestamps"].text;
+    if (job["settings"].text != "default") {
+        check(cass_cluster_set_protocol_version(cluster, 4), "protocol version");
+        // It opens so many connections for each I/O thread.
+        check(cass_cluster_set_num_threads_io(cluster, 1), "number of I/O threads");
+        check(cass_cluster_set_core_connections_per_host(cluster, static_cast<unsigned>(job["connections"].number())), "number of connections");
+        const auto in_flight = std::max(job["concurrency"].number(), queue_by_default);
+        check(cass_cluster_set_queue_size_io(cluster, static_cast<unsigned>(in_flight)), "queue");
+        const Owned<CassRetryPolicy, cass_retry_policy_free> no_retries(cass_retry_policy_fallthrough_new());
+        cass_cluster_set_retry_policy(cluster, no_retries.get());
+        cass_cluster_set_token_aware_routing(cluster, cass_true);
+        if (job["datacenter"]) check(cass_cluster_set_load_balance_dc_aware(cluster, job["datacenter"].text.c_str(), 0, cass_false), "datacenter");
+        // 0 is no limit.
+        cass_cluster_set_request_timeout(cluster, static_cast<unsigned>(job["request_timeout_ms"].number()));
+        cass_cluster_set_tcp_keepalive(cluster, cass_false, 0);
+        const auto named = [&](CassConsistency one) { return job["consistency"].text == cass_consistency_string(one); };
+        for (const auto one : {CASS_CONSISTENCY_ONE, CASS_CONSISTENCY_TWO, CASS_CONSISTENCY_THREE, CASS_CONSISTENCY_QUORUM, CASS_CONSISTENCY_ALL,
+                               CASS_CONSISTENCY_LOCAL_QUORUM, CASS_CONSISTENCY_EACH_QUORUM, CASS_CONSISTENCY_LOCAL_ONE})
+            if (named(one)) check(cass_cluster_set_consistency(cluster, one), "consistency");
+        if (client_times.empty()) client_times = "server";
+    }
+    if (!client_times.empty()) {
+        const Owned<CassTimestampGen, cass_timestamp_gen_free> times(client_times == "client" ? cass_timestamp_gen_monotonic_new() : cass_timestamp_gen_server_side_new());
+        cass_cluster_set_timestamp_gen(cluster, times.get());
+    }
+    const Json& own = job["options"];
+    if (own["io-threads"]) check(cass_cluster_set_num_threads_io(cluster, option_number(job, "io-threads", 1)), "number of I/O threads");
+    if (own["queue"]) check(cass_cluster_set_queue_size_io(cluster, option_number(job, "queue", 1)), "queue");
+    if (own["heartbeat"]) cass_cluster_set_connection_heartbeat_interval(cluster, option_number(job, "heartbeat", 30));
+    if (own["coalescing"]) check(cass_cluster_set_coalesce_delay(cluster, option_number(job, "coalescing", 200)), "coalescing");
+    if (own["new-requests"]) check(cass_cluster_set_new_request_ratio(cluster, static_cast<int>(option_number(job, "new-requests", 50))), "part for new requests");
+    if (own["nodelay"]) cass_cluster_set_tcp_nodelay(cluster, own["nodelay"].text == "on" ? cass_true : cass_false);
+    if (own["schema"]) cass_cluster_set_use_schema(cluster, own["schema"].text == "fetched" ? cass_true : cass_false);
+    if (own["routing"].text == "round-robin") {
+        cass_cluster_set_token_aware_routing(cluster, cass_false);
+        cass_cluster_set_load_balance_round_robin(cluster);
+    }
+    return owned;
+}
