@@ -130,9 +130,12 @@ struct Bench {
     Connected session;
     // 0 for libcassandra's own, which is no pages.
     int page_size = 0;
+    // Without the driver: nothing is connected or sent, and each answer comes at once.
+    const bool is_offline = std::string_view(program_invocation_short_name).ends_with("-noop");
 
     // Connects, and prepares the statements that `is_wanted` names.
     Connected connect(const std::function<bool(const Query&)>& is_wanted) const {
+        if (is_offline) return {};
         Connected made{Session(cass_session_new()), {}};
         const Cluster cluster = cluster_of(job);
         const Future connecting(cass_session_connect(made.session.get(), cluster.get()));
@@ -201,7 +204,8 @@ public:
         begin = Edge::begin();
         told_at = begin.at;
         std::vector<std::jthread> threads;
-        if (connects || std::ranges::any_of(bench.queries, [](const Query& one) { return one.operation == Operation::connect; })) {
+        if (bench.is_offline) threads.emplace_back([&] { answer_each(); });
+        if (!bench.is_offline && (connects || std::ranges::any_of(bench.queries, [](const Query& one) { return one.operation == Operation::connect; }))) {
             left = slots.size();
             // A session can be neither made nor freed in a callback.
             for (Slot& slot : slots) threads.emplace_back([&] { wait_for_each(slot); });
@@ -271,6 +275,12 @@ private:
         ask(slot, nullptr);
     }
     void ask(Slot& slot, const CassResult* after) {
+        if (bench.is_offline) {
+            const std::lock_guard lock(mutex);
+            asked.push_back(&slot);
+            if (asked.size() == 1) is_asked.notify_one();
+            return;
+        }
         try {
             cass_future_set_callback(bench.issued(bench.session, *slot.ticket, number(slot), after).get(), on_answer, &slot);
         } catch (const Failed& wrong) {
@@ -314,6 +324,17 @@ private:
             leave();
         } else if (slot.state.exchange(answered) != issuing) {
             advance(slot);
+        }
+    }
+    // Stands for the I/O thread.
+    void answer_each() {
+        for (std::vector<Slot*> answered;; answered.clear()) {
+            std::unique_lock lock(mutex);
+            is_asked.wait(lock, [&] { return is_over || !asked.empty(); });
+            answered.swap(asked);
+            lock.unlock();
+            if (answered.empty()) return;
+            for (Slot* const slot : answered) settle(*slot, now(), {});
         }
     }
     // A slot that waits for each answer, on a thread of its own.
@@ -378,6 +399,7 @@ private:
         const std::lock_guard lock(mutex);
         is_over = true;
         changed.notify_all();
+        is_asked.notify_all();
     }
     void record(const Slot& slot, Nanoseconds came, const Failed& wrong) {
         thread_local Counts* own = nullptr;
@@ -430,6 +452,9 @@ private:
     std::condition_variable changed;
     bool is_over = false;
     std::vector<Slot*> free;
+    // What is to be answered without the driver.
+    std::vector<Slot*> asked;
+    std::condition_variable is_asked;
     std::deque<Counts> all_counts;
 };
 
@@ -437,15 +462,17 @@ std::size_t threads() {
     return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator("/proc/self/task"), {}));
 }
 
-Object hello(const Library& library) {
+Object hello(const Library& library, bool is_offline) {
     utsname system{};
     uname(&system);
     Object told, driver, libcassandra, machine, build;
     libcassandra.put("name", "libcassandra (" + library.name + ")").put("version", library.version).put("origin", library.origin());
-    driver.put("name", "cpp").put("version", library.version).put("variant", "lib=" + library.short_name() + "-" + library.version);
+    driver.put("name", is_offline ? "cpp-noop" : "cpp").put("version", library.version).put("variant", "lib=" + library.short_name() + "-" + library.version);
     driver.put("libraries", std::vector{libcassandra}).put("options", options).put("lacks_types", std::vector<std::string>{"vector"});
-    driver.put("capabilities", std::vector<std::string>{"request_timeout", "paging", "reprepare", "reconnect", "control_connection", "notices_close",
-        "closes_sessions", "credentials", "tls", "batch", "unprepared", "prepare", "connect"});
+    std::vector<std::string> capabilities = {"request_timeout", "paging", "reprepare", "reconnect", "control_connection", "notices_close",
+        "closes_sessions", "credentials", "tls", "batch", "unprepared", "prepare", "connect"};
+    if (is_offline) capabilities = {"offline", "batch", "unprepared", "prepare", "connect"};
+    driver.put("capabilities", capabilities);
     driver.put("caveats", std::vector<std::string>{
         "Its one I/O thread issues the statements and checks the rows, in callbacks; `current` and `multi:N` change nothing, and `io-threads` does.",
         "It always skips the result's metadata, so its answers to a SELECT are shorter.",
@@ -496,13 +523,14 @@ void check(const Bench& bench, const Library& library) {
 }
 
 void describe_types(Bench& bench) {
-    for (std::size_t i = 0; i < bench.queries.size(); ++i)
+    for (std::size_t i = 0; i < bench.session.prepared.size(); ++i)
         for (std::size_t at = 0; bench.session.prepared[i] && at < bench.queries[i].types.values.size(); ++at)
             describe(bench.queries[i].types.values[at], cass_prepared_parameter_data_type(bench.session.prepared[i].get(), at));
 }
 
-void carry_out(Link& link, const Library& library) {
-    Bench bench{link, link.hear(), {}, {}};
+void carry_out(Bench& bench, const Library& library) {
+    Link& link = bench.link;
+    bench.job = link.hear();
     const Json& job = bench.job;
     std::vector<Types> types;
     static const std::set<std::string> known = {"execute", "batch", "prepare", "unprepared", "connect"};
@@ -510,10 +538,7 @@ void carry_out(Link& link, const Library& library) {
         const auto& told = job["tape"]["statements"].items;
         Types& one = types.emplace_back();
         const auto read = [](const Json& names, std::vector<Type>& into) {
-            for (const Json& name : names.items) {
-                std::string_view left = name.text;
-                into.push_back(Type::read(left));
-            }
+            for (const Json& name : names.items) into.push_back(Type::read(name.text));
         };
         if (types.size() <= told.size()) read(told[types.size() - 1]["values"], one.values), read(told[types.size() - 1]["columns"], one.columns);
         const auto operation = of["operation"] ? of["operation"].text : "execute";
@@ -572,9 +597,10 @@ int main() {
         if (cass_log_level_string(static_cast<CassLogLevel>(one)) == std::string_view(level)) cass_log_set_level(static_cast<CassLogLevel>(one));
     try {
         const Library library = Library::loaded();
-        link.say(hello(library), "job");
+        Bench bench{link, {}, {}, {}};
+        link.say(hello(library, bench.is_offline), "job");
         std::thread([] { link.listen(); }).detach();
-        carry_out(link, library);
+        carry_out(bench, library);
     } catch (const Failed& failed) {
         link.fail(failed.kind, failed.message);
     } catch (const std::exception& error) {

@@ -43,25 +43,35 @@ struct Type {
     // That of the n-th item; keys and values of a map take turns.
     const Type& item(std::size_t nth) const { return of[is_fields() ? nth : nth % of.size()]; }
 
-    // Reads a type from the beginning of `left`.
-    static Type read(std::string_view& left) {
+    // The type that the parent names so.
+    static Type read(std::string_view all) {
+        std::string_view left = all;
+        const Type type = next(left);
+        if (!left.empty() || type.has(CASS_VALUE_TYPE_UNKNOWN))
+            throw Failed{"job", "The tape has the type `" + std::string(all) + "`, which this worker does not know; leave it out."};
+        return type;
+    }
+
+private:
+    // The type at the beginning of `left`; an unknown one if there is none.
+    static Type next(std::string_view& left) {
 #define NAMED(constant, code, name, java) {name, constant},
         static const std::map<std::string_view, CassValueType> known = {CASS_VALUE_TYPE_MAPPING(NAMED){"udt", CASS_VALUE_TYPE_UDT}};
 #undef NAMED
         const auto name = left.substr(0, left.find_first_of("<>,"));
         const auto found = known.find(name);
-        if (name.empty() || found == known.end())
-            throw Failed{"job", "The tape has the type `" + std::string(left) + "`, and this worker has no such one; leave it out."};
         left.remove_prefix(name.size());
-        Type type{found->second, {}};
+        Type type{name.empty() || found == known.end() ? CASS_VALUE_TYPE_UNKNOWN : found->second, {}};
         while (!left.empty() && left.front() == (type.of.empty() ? '<' : ',')) {
             left.remove_prefix(std::min(left.find_first_not_of("<, "), left.size()));
-            type.of.push_back(read(left));
+            type.of.push_back(next(left));
         }
-        const bool has_others = type.is_fields() || type.is_unordered() || type.kind == CASS_VALUE_TYPE_LIST;
-        if (type.of.empty() == has_others || (type.kind == CASS_VALUE_TYPE_MAP && type.of.size() != 2))
-            throw Failed{"job", "The tape has a type " + std::string(name) + " of " + std::to_string(type.of.size()) + "; correct it."};
-        left.remove_prefix(type.of.empty() || left.empty() ? 0 : 1);
+        const std::size_t count = type.of.size();
+        const bool is_closed = count == 0 || (!left.empty() && left.front() == '>');
+        const bool is_list = type.kind == CASS_VALUE_TYPE_LIST || type.kind == CASS_VALUE_TYPE_SET;
+        const bool fits = type.is_fields() ? count > 0 : count == (type.kind == CASS_VALUE_TYPE_MAP ? 2 : is_list ? 1 : 0);
+        if (!fits || !is_closed) type.kind = CASS_VALUE_TYPE_UNKNOWN;
+        else if (count > 0) left.remove_prefix(1);
         return type;
     }
 };

@@ -2,6 +2,7 @@
 #include "counts.hpp"
 #include "driver.hpp"
 
+#include <deque>
 #include <functional>
 #include <iostream>
 
@@ -61,7 +62,7 @@ void types() {
     const Type nested = type("map<text, list<tuple<int, udt<text, uuid>>>>");
     check(nested.of[1].of[0].of[1].of[1].kind == CASS_VALUE_TYPE_UUID && nested.has(CASS_VALUE_TYPE_UDT), "types are nested");
     refuses([] { type("vector<float, 3>"); }, "The tape has the type `vector<float, 3>`");
-    for (const char* name : {"map<int>", "list", "int<text>", "set<int, int>", "list<"}) refuses([&] { type(name); }, "The tape has ");
+    for (const char* name : {"map<int>", "list", "int<text>", "set<int, int>", "list<", "list<int", "int>", "tuple<int,>", ""}) refuses([&] { type(name); }, "The tape has ");
 }
 
 void values() {
@@ -72,7 +73,58 @@ void values() {
     equal(text, "00112233-4455-6677-8899-aabbccddeeff");
     const Duration took = *decoded("duration", "\x01\x04\xbf\xff").duration;
     check(took.months == -1 && took.days == 2 && took.nanoseconds == -8192, "a duration has vints");
-    check(decoded("decimal", number(3, 4) + "\x01\x02").scale == 3 && decoded("inet", "\x7f").size == 0, "unreachable");
+    const Value decimal = decoded("decimal", number(3, 4) + "\x01\x02");
+    check(decimal.scale == 3 && decimal.size == 2, "a decimal has its scale first");
+    check(decoded("tuple<int, text>", sized(number(7, 4))).items[1].size == Value::null, "a tuple may be shorter");
+    refuses([] { decoded("inet", "\x7f"); }, "The tape is broken: a record ends within a value; write it again.");
+    refuses([] { decoded("int", "\x01\x02\x03\x04\x05"); }, "a value has more bytes than its type");
+    refuses([] { decoded("list<int>", number(1u << 31, 4)); }, "fewer elements than it says");
+}
+
+// A file with this tape, which is read for a statement with a bigint and a text, and rows of the same.
+const std::string& file(const std::string& tape) {
+    static const std::string path = std::filesystem::temp_directory_path() / ("cqldyno-cpp-tape-" + std::to_string(getpid()));
+    std::ofstream(path, std::ios::binary) << tape;
+    return path;
+}
+void tapes() {
+    const std::vector<Types> types = {{{type("bigint"), type("text")}, {type("bigint"), type("text")}}};
+    const auto key = [](std::uint64_t value) { return sized(number(value, 8)); };
+    const std::string in_pool = number(-3, 4) + number(2, 4) + number(4, 4);
+    const std::string due = number(1, 1) + number(2, 4) + number(2, 4) + key(8) + number(-1, 4) + key(9) + in_pool;
+    const auto ticket = [&](const std::string& end) { return sized(number(1, 1) + number(0, 2) + number(2, 4) + key(7) + in_pool + end); };
+    const std::string begin = "CQLTAPE1" + sized("..pool.."), whole = begin + ticket(number(1, 1) + due) + sized(number(0, 1) + due) + ticket(number(2, 1) + number(0, 4));
+    std::pmr::monotonic_buffer_resource memory;
+    Tape tape(file(whole + ticket(number(0, 1))), types);
+    const auto tickets = tape.next(2, memory);
+    for (const Ticket& one : tickets) {
+        check(one.count == 2 && one.values[0].integer == 7 && one.due->rows == 2, "a ticket has its values and rows");
+        equal(std::string(text({one.values[1].bytes, 4})), "pool");
+        check(one.due->cells[1].size == Value::null && one.due->cells[2].integer == 9, "an answer has its cells");
+        check(one.due->places->find(text(bytes_of(number(9, 8))))->second == 1, "rows in any order are found by their first column");
+        equal(shown(types[0].columns[0], one.due->bytes[0]) + shown(types[0].columns[1], one.due->bytes[1]) + shown(types[0].columns[1], one.due->bytes[3]), "8null'pool'");
+    }
+    check(tape.next(1, memory)[0].due == nullptr, "a ticket may have no rows");
+    refuses([&] { tape.next(1, memory); }, "The tape is broken: it ends before its last ticket; write it again.");
+    const auto broken = [&](const std::string& text) { return [&types, text] { std::pmr::monotonic_buffer_resource memory; Tape(file(text), types).next(2, memory); }; };
+    for (std::size_t size = 0; size < whole.size(); ++size) refuses(broken(whole.substr(0, size)), "The tape is broken: ");
+    refuses(broken("CQLTAPE2"), "cannot be read, or does not begin with CQLTAPE1");
+    refuses(broken(begin + ticket(number(2, 1) + number(0, 4))), "it names an answer that did not come before");
+    refuses(broken(begin + sized(number(1, 1) + number(1, 2) + number(0, 4))), "it names a statement that the job does not have");
+    refuses(broken(begin + sized(number(1, 1) + number(0, 2) + number(1, 4) + key(7))), "1 values cannot be those of 2 markers or columns");
+    refuses(broken(begin + ticket(number(1, 1) + number(0, 1) + number(1, 4) + number(1, 4) + key(8))), "an answer has 1 columns, and the job names 2");
+    std::filesystem::remove(file(""));
+    equal(shown(type("text"), bytes_of("ä" + std::string(40, 'x'))), "'?" + std::string(30, 'x') + "...'");
+    equal(shown(type("blob"), bytes_of("\x0f\xa0")), "0x0fa0");
+}
+
+void histograms() {
+    Histogram one, other;
+    one.add(1);
+    other.add(2048);
+    other.add(5'000'000'000'000);
+    one.add(other);
+    equal(one.base64(), "HISTEwAAAAkAAAAAAAAAAwAAAAAAAAABAAADRjC4oAA/8AAAAAAAAAEC+x8CleoDAg==");
 }
 
 }  // namespace
@@ -81,6 +133,8 @@ int main() {
     json();
     types();
     values();
+    tapes();
+    histograms();
     std::cerr << (failures == 0 ? "ok" : "failed") << "\n";
     return failures != 0;
 }
