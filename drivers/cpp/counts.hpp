@@ -46,7 +46,8 @@ public:
         const auto put = [&](std::uint64_t value, int bytes) {
             while (bytes-- > 0) all += static_cast<char>(value >> 8 * bytes);
         };
-        put(0x1C849313, 4), put(body.size(), 4), put(0, 4), put(3, 4), put(1, 8), put(longest, 8), put(std::bit_cast<std::uint64_t>(1.0), 8);
+        put(0x1C849313, 4), put(body.size(), 4), put(0, 4), put(3, 4), put(1, 8), put(longest, 8);
+        put(std::bit_cast<std::uint64_t>(1.0), 8);
         all += body;
         std::string text;
         static constexpr char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -106,13 +107,15 @@ struct Edge {
         return edge;
     }
     Object since(const Edge& begin) const {
-        const auto time = [&](timeval rusage::* of) {
+        const auto time = [&](timeval rusage::*of) {
             return (used.*of).tv_sec * 1'000'000 + (used.*of).tv_usec - (begin.used.*of).tv_sec * 1'000'000 - (begin.used.*of).tv_usec;
         };
         Object told;
-        told.put("type", "end").put("wall_ns", at - begin.at).put("at_ns", at).put("user_us", time(&rusage::ru_utime)).put("sys_us", time(&rusage::ru_stime));
-        told.put("voluntary_switches", used.ru_nvcsw - begin.used.ru_nvcsw).put("involuntary_switches", used.ru_nivcsw - begin.used.ru_nivcsw);
-        return told.put("minor_faults", used.ru_minflt - begin.used.ru_minflt).put("major_faults", used.ru_majflt - begin.used.ru_majflt);
+        const auto count = [&](long rusage::*of) { return used.*of - begin.used.*of; };
+        told.put("type", "end").put("wall_ns", at - begin.at).put("at_ns", at);
+        told.put("user_us", time(&rusage::ru_utime)).put("sys_us", time(&rusage::ru_stime));
+        told.put("voluntary_switches", count(&rusage::ru_nvcsw)).put("involuntary_switches", count(&rusage::ru_nivcsw));
+        return told.put("minor_faults", count(&rusage::ru_minflt)).put("major_faults", count(&rusage::ru_majflt));
     }
 };
 

@@ -19,14 +19,14 @@ using Prepared = Owned<const CassPrepared, cass_prepared_free>;
 using Result = Owned<const CassResult, cass_result_free>;
 
 // Requests that libcassandra's queue holds by default.
-constexpr std::uint64_t queue_by_default = 8192;
+constexpr unsigned queue_by_default = 8192;
 
 struct Option {
     const char *name, *values, *by_default, *about, *tried = "";
 };
 inline const std::vector<Option> options = {
     {"lib", "PATH", "the one it was linked with", "The shared library libcassandra that it loads."},
-    {"timestamps", "server|client", "server", "Leaves the time of a write to the server, or sends one of the client's own with every statement."},
+    {"timestamps", "server|client", "server", "Leaves the time of a write to the server, or sends one of the client's own."},
     {"io-threads", "COUNT", "1", "Its I/O threads, which run the callbacks, too; each opens its own connections.", "2"},
     {"routing", "token-aware|round-robin", "token-aware", "Whether statements go to a replica of their key, or to each node in turn."},
     {"schema", "fetched|none", "fetched", "Whether it keeps the schema's metadata; without it there is no token-aware routing."},
@@ -67,11 +67,12 @@ inline std::string kind_of(CassError error) {
     case CASS_ERROR_SERVER_UNPREPARED: return "unprepared";
     case CASS_ERROR_LIB_REQUEST_TIMED_OUT: return "request_timeout";
     case CASS_ERROR_LIB_REQUEST_QUEUE_FULL: case CASS_ERROR_LIB_NO_STREAMS: return "queue_full";
-    case CASS_ERROR_LIB_NO_HOSTS_AVAILABLE: case CASS_ERROR_LIB_WRITE_ERROR: case CASS_ERROR_LIB_UNABLE_TO_CONNECT: case CASS_ERROR_LIB_UNABLE_TO_CLOSE:
+    case CASS_ERROR_LIB_NO_HOSTS_AVAILABLE: case CASS_ERROR_LIB_WRITE_ERROR:
+    case CASS_ERROR_LIB_UNABLE_TO_CONNECT: case CASS_ERROR_LIB_UNABLE_TO_CLOSE:
         return "connection_lost";
     case CASS_ERROR_LIB_MESSAGE_ENCODE: case CASS_ERROR_LIB_INDEX_OUT_OF_BOUNDS: case CASS_ERROR_LIB_INVALID_ITEM_COUNT:
-    case CASS_ERROR_LIB_INVALID_VALUE_TYPE: case CASS_ERROR_LIB_NULL_VALUE: case CASS_ERROR_LIB_PARAMETER_UNSET: case CASS_ERROR_LIB_INVALID_DATA:
-    case CASS_ERROR_LIB_NOT_ENOUGH_DATA:
+    case CASS_ERROR_LIB_INVALID_VALUE_TYPE: case CASS_ERROR_LIB_NULL_VALUE: case CASS_ERROR_LIB_PARAMETER_UNSET:
+    case CASS_ERROR_LIB_INVALID_DATA: case CASS_ERROR_LIB_NOT_ENOUGH_DATA:
         return "codec";
     default: return error >> 24 == CASS_ERROR_SOURCE_SERVER ? "server" : "other";
     }
@@ -92,6 +93,7 @@ struct Library {
     std::string path, name, version;
 
     static Library loaded() {
+        const auto unknown = [](const std::string& why) { return Failed{"describe", "libcassandra's version is unknown: " + why + "."}; };
         Library library;
         Dl_info found{};
         if (dladdr(reinterpret_cast<void*>(cass_session_new), &found) != 0 && found.dli_fname) library.path = found.dli_fname;
@@ -102,7 +104,7 @@ struct Library {
         address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
         auto* const bound = reinterpret_cast<sockaddr*>(&address);
         if (listener < 0 || bind(listener, bound, size) != 0 || listen(listener, 8) != 0 || getsockname(listener, bound, &size) != 0)
-            throw Failed{"describe", "libcassandra's version is unknown, because no loopback socket can be opened: " + std::string(std::strerror(errno)) + "."};
+            throw unknown("no loopback socket can be opened (" + std::string(std::strerror(errno)) + ")");
         const Cluster cluster(cass_cluster_new());
         cass_cluster_set_contact_points(cluster.get(), "127.0.0.1");
         cass_cluster_set_port(cluster.get(), ntohs(address.sin_port));
@@ -117,7 +119,7 @@ struct Library {
         cass_future_wait(connecting.get());
         library.name = option(said, "DRIVER_NAME");
         library.version = option(said, "DRIVER_VERSION");
-        if (library.version.empty()) throw Failed{"describe", "libcassandra's version is unknown: " + library.path + " sent no STARTUP with it to a loopback socket."};
+        if (library.version.empty()) throw unknown(library.path + " sent no STARTUP with it to a loopback socket");
         return library;
     }
     // `scylla` or `datastax`.
@@ -137,7 +139,8 @@ struct Library {
         std::error_code ignored;
         for (const auto& one : {asked, asked / "libcassandra.so", asked / "libcassandra.so.2"})
             if (std::filesystem::is_regular_file(one, ignored) && std::filesystem::equivalent(one, path, ignored)) return;
-        throw Failed{"job", "lib=" + asked.string() + " was asked for, and this process has loaded " + path + "; name libcassandra.so or its folder."};
+        const auto found = "lib=" + asked.string() + " was asked for, and this process has loaded " + path;
+        throw Failed{"job", found + "; name libcassandra.so or its folder."};
     }
 
 private:
@@ -160,7 +163,8 @@ private:
     static std::string option(const std::string& startup, const std::string& key) {
         const auto at = startup.find(key) + key.size();
         if (at < key.size() || at + 2 > startup.size()) return {};
-        return startup.substr(at + 2, static_cast<std::size_t>(static_cast<cass_byte_t>(startup[at]) << 8 | static_cast<cass_byte_t>(startup[at + 1])));
+        const auto byte = [&](std::size_t place) { return static_cast<std::size_t>(static_cast<cass_byte_t>(startup[place])); };
+        return startup.substr(at + 2, byte(at) << 8 | byte(at + 1));
     }
 };
 
@@ -182,12 +186,13 @@ inline std::vector<Object> settings_of(const Json& job) {
     set("compression", "none");
     set("retries", by_default ? "libcassandra's default policy" : "none");
     set("speculative execution", "none");
-    set("routing", in_turn ? own("schema") == "none" ? "round robin, because it keeps no schema" : "round robin over all datacenters" : "token-aware" + datacenter,
-        !in_turn || datacenter.empty());
+    if (in_turn) set("routing", own("schema") == "none" ? "round robin, because it keeps no schema" : "round robin", datacenter.empty());
+    else set("routing", "token-aware" + datacenter);
     set("connections", std::to_string(each * threads) + " per node" +
         (threads > 1 ? ": " + std::to_string(each) + " for each of " + std::to_string(threads) + " I/O threads" : ""));
     set("page size", by_default ? "no paging" : std::to_string(job["page_size"].number(5000)));
-    set("request timeout", by_default ? "12s" : limit == 0 ? "none" : limit % 1000 == 0 ? std::to_string(limit / 1000) + "s" : std::to_string(limit) + "ms");
+    const auto time = limit % 1000 == 0 ? std::to_string(limit / 1000) + "s" : std::to_string(limit) + "ms";
+    set("request timeout", by_default ? "12s" : limit == 0 ? "none" : time);
     set("timestamps", !own("timestamps").empty() ? own("timestamps") : by_default ? "client" : "server");
     set("serial consistency", "none");
     return all;
@@ -224,51 +229,57 @@ inline void encrypt(CassCluster* cluster, const Json& tls) {
 inline Cluster cluster_of(const Json& job) {
     Cluster owned(cass_cluster_new());
     auto* const cluster = owned.get();
-    const auto check = [](CassError error, const char* what) {
-        if (error != CASS_OK) throw Failed{"connect", std::string("libcassandra refused the ") + what + ": " + cass_error_desc(error) + "."};
+    const auto check = [](CassError error, const std::string& what) {
+        if (error != CASS_OK) throw Failed{"connect", "libcassandra refused the " + what + ": " + cass_error_desc(error) + "."};
     };
     std::string hosts, port;
     for (const auto& node : job["target"].items) {
         const auto colon = node.text.rfind(':');
-        if (!port.empty() && node.text.substr(colon + 1) != port) throw Failed{"connect", "libcassandra takes one port for all nodes, and " + node.text + " has another."};
+        if (!port.empty() && node.text.substr(colon + 1) != port)
+            throw Failed{"connect", "libcassandra takes one port for all nodes, and " + node.text + " has another."};
         port = node.text.substr(colon + 1);
         hosts += (hosts.empty() ? "" : ",") + (node.text[0] == '[' ? node.text.substr(1, colon - 2) : node.text.substr(0, colon));
     }
     check(cass_cluster_set_contact_points(cluster, hosts.c_str()), "addresses");
     check(cass_cluster_set_port(cluster, std::atoi(port.c_str())), "port");
-    if (const Json& login = job["credentials"]) cass_cluster_set_credentials(cluster, login["user"].text.c_str(), login["password"].text.c_str());
+    if (const Json& login = job["credentials"])
+        cass_cluster_set_credentials(cluster, login["user"].text.c_str(), login["password"].text.c_str());
     if (job["tls"]) encrypt(cluster, job["tls"]);
-    auto client_times = job["options"]["timestamps"].text;
+    auto timestamps = job["options"]["timestamps"].text;
     if (job["settings"].text != "default") {
         check(cass_cluster_set_protocol_version(cluster, 4), "protocol version");
         // It opens so many connections for each I/O thread.
         check(cass_cluster_set_num_threads_io(cluster, 1), "number of I/O threads");
-        check(cass_cluster_set_core_connections_per_host(cluster, static_cast<unsigned>(job["connections"].number())), "number of connections");
-        const auto in_flight = std::max(job["concurrency"].number(), queue_by_default);
-        check(cass_cluster_set_queue_size_io(cluster, static_cast<unsigned>(in_flight)), "queue");
+        const auto number = [&](const char* name) { return static_cast<unsigned>(job[name].number()); };
+        check(cass_cluster_set_core_connections_per_host(cluster, number("connections")), "number of connections");
+        check(cass_cluster_set_queue_size_io(cluster, std::max(number("concurrency"), queue_by_default)), "queue");
         const Owned<CassRetryPolicy, cass_retry_policy_free> no_retries(cass_retry_policy_fallthrough_new());
         cass_cluster_set_retry_policy(cluster, no_retries.get());
         cass_cluster_set_token_aware_routing(cluster, cass_true);
-        if (job["datacenter"]) check(cass_cluster_set_load_balance_dc_aware(cluster, job["datacenter"].text.c_str(), 0, cass_false), "datacenter");
+        if (const Json& own = job["datacenter"])
+            check(cass_cluster_set_load_balance_dc_aware(cluster, own.text.c_str(), 0, cass_false), "datacenter");
         // 0 is no limit.
-        cass_cluster_set_request_timeout(cluster, static_cast<unsigned>(job["request_timeout_ms"].number()));
+        cass_cluster_set_request_timeout(cluster, number("request_timeout_ms"));
         cass_cluster_set_tcp_keepalive(cluster, cass_false, 0);
-        const auto named = [&](CassConsistency one) { return job["consistency"].text == cass_consistency_string(one); };
-        for (const auto one : {CASS_CONSISTENCY_ONE, CASS_CONSISTENCY_TWO, CASS_CONSISTENCY_THREE, CASS_CONSISTENCY_QUORUM, CASS_CONSISTENCY_ALL,
-                               CASS_CONSISTENCY_LOCAL_QUORUM, CASS_CONSISTENCY_EACH_QUORUM, CASS_CONSISTENCY_LOCAL_ONE})
-            if (named(one)) check(cass_cluster_set_consistency(cluster, one), "consistency");
-        if (client_times.empty()) client_times = "server";
+        for (int one = CASS_CONSISTENCY_ANY; one <= CASS_CONSISTENCY_LOCAL_ONE; ++one) {
+            const auto consistency = static_cast<CassConsistency>(one);
+            if (job["consistency"].text == cass_consistency_string(consistency))
+                check(cass_cluster_set_consistency(cluster, consistency), "consistency");
+        }
+        if (timestamps.empty()) timestamps = "server";
     }
-    if (!client_times.empty()) {
-        const Owned<CassTimestampGen, cass_timestamp_gen_free> times(client_times == "client" ? cass_timestamp_gen_monotonic_new() : cass_timestamp_gen_server_side_new());
-        cass_cluster_set_timestamp_gen(cluster, times.get());
+    if (!timestamps.empty()) {
+        const auto make = timestamps == "client" ? cass_timestamp_gen_monotonic_new : cass_timestamp_gen_server_side_new;
+        const Owned<CassTimestampGen, cass_timestamp_gen_free> made(make());
+        cass_cluster_set_timestamp_gen(cluster, made.get());
     }
     const Json& own = job["options"];
     if (own["io-threads"]) check(cass_cluster_set_num_threads_io(cluster, option_number(job, "io-threads", 1)), "number of I/O threads");
     if (own["queue"]) check(cass_cluster_set_queue_size_io(cluster, option_number(job, "queue", 1)), "queue");
     if (own["heartbeat"]) cass_cluster_set_connection_heartbeat_interval(cluster, option_number(job, "heartbeat", 30));
     if (own["coalescing"]) check(cass_cluster_set_coalesce_delay(cluster, option_number(job, "coalescing", 200)), "coalescing");
-    if (own["new-requests"]) check(cass_cluster_set_new_request_ratio(cluster, static_cast<int>(option_number(job, "new-requests", 50))), "part for new requests");
+    const auto ratio = static_cast<cass_int32_t>(option_number(job, "new-requests", 50));
+    if (own["new-requests"]) check(cass_cluster_set_new_request_ratio(cluster, ratio), "part for new requests");
     if (own["nodelay"]) cass_cluster_set_tcp_nodelay(cluster, own["nodelay"].text == "on" ? cass_true : cass_false);
     if (own["schema"]) cass_cluster_set_use_schema(cluster, own["schema"].text == "fetched" ? cass_true : cass_false);
     if (own["routing"].text == "round-robin") {

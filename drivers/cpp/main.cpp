@@ -155,7 +155,8 @@ struct Bench {
     }
     Statement bound(const Query& query, const CassPrepared* prepared, const Value* values) const {
         const auto& types = query.types.values;
-        Statement statement(prepared ? cass_prepared_bind(prepared) : cass_statement_new_n(query.cql.data(), query.cql.size(), types.size()));
+        Statement statement(prepared ? cass_prepared_bind(prepared)
+                                     : cass_statement_new_n(query.cql.data(), query.cql.size(), types.size()));
         if (page_size > 0 && !query.types.columns.empty()) cass_statement_set_paging_size(statement.get(), page_size);
         for (std::size_t at = 0; at < types.size(); ++at)
             if (const auto error = put(Marker{statement.get(), at}, types[at], values[at]); error != CASS_OK)
@@ -166,13 +167,15 @@ struct Bench {
     Future issued(const Connected& on, const Ticket& ticket, std::uint64_t number, const CassResult* after) const {
         const Query& query = queries[ticket.statement];
         if (query.operation == Operation::batch) {
-            const Owned<CassBatch, cass_batch_free> batch(cass_batch_new(query.is_logged ? CASS_BATCH_TYPE_LOGGED : CASS_BATCH_TYPE_UNLOGGED));
+            const auto kind = query.is_logged ? CASS_BATCH_TYPE_LOGGED : CASS_BATCH_TYPE_UNLOGGED;
+            const Owned<CassBatch, cass_batch_free> batch(cass_batch_new(kind));
             for (std::size_t at = 0; at < ticket.count; at += query.types.values.size())
                 cass_batch_add_statement(batch.get(), bound(query, on.prepared[ticket.statement].get(), ticket.values + at).get());
             return Future(cass_session_execute_batch(on.session.get(), batch.get()));
         }
         if (query.operation == Operation::prepare) {
-            const std::string text = query.cql + " /* " + std::to_string(getpid()) + " " + std::to_string(now()) + " " + std::to_string(number) + " */";
+            const auto unlike_others = std::to_string(getpid()) + " " + std::to_string(now()) + " " + std::to_string(number);
+            const std::string text = query.cql + " /* " + unlike_others + " */";
             return Future(cass_session_prepare_n(on.session.get(), text.data(), text.size()));
         }
         const Statement statement = bound(query, on.prepared[ticket.statement].get(), ticket.values);
@@ -205,7 +208,8 @@ public:
         told_at = begin.at;
         std::vector<std::jthread> threads;
         if (bench.is_offline) threads.emplace_back([&] { answer_each(); });
-        if (!bench.is_offline && (connects || std::ranges::any_of(bench.queries, [](const Query& one) { return one.operation == Operation::connect; }))) {
+        const auto has_own = [](const Query& one) { return one.operation == Operation::connect; };
+        if (!bench.is_offline && (connects || std::ranges::any_of(bench.queries, has_own))) {
             left = slots.size();
             // A session can be neither made nor freed in a callback.
             for (Slot& slot : slots) threads.emplace_back([&] { wait_for_each(slot); });
@@ -220,6 +224,7 @@ public:
         }
         std::unique_lock lock(mutex);
         while (!changed.wait_for(lock, std::chrono::nanoseconds(interval), [&] { return is_over; })) tell_progress();
+        counts.by_statement.resize(bench.queries.size());
         for (const auto& one : all_counts) counts.add(one);
     }
     Object account() const {
@@ -230,14 +235,14 @@ public:
     }
     Object done(std::size_t threads) const {
         Object told, issued, errors, pace;
-        for (std::size_t i = 0; i < bench.queries.size(); ++i) issued.put(bench.queries[i].name, i < counts.by_statement.size() ? counts.by_statement[i] : 0);
+        for (std::size_t i = 0; i < bench.queries.size(); ++i) issued.put(bench.queries[i].name, counts.by_statement[i]);
         for (const auto& [kind, of] : counts.errors) errors.put(kind, Object().put("count", of.first).put("first", of.second));
-        told.put("type", "done").put("issued", counts.answered).put("answered", counts.answered).put("verified", counts.answered - counts.failed);
+        const auto answered = counts.answered;
+        told.put("type", "done").put("issued", answered).put("answered", answered).put("verified", answered - counts.failed);
         told.put("issued_by_statement", issued).put("errors", errors).put("threads", threads).put("per_second", counts.per_second);
-        if (counts.answered == 0) return told;
         told.put("histogram", counts.latency.base64());
-        pace.put("rate", rate).put("lasted_ns", counts.last).put("response", counts.response.base64()).put("lateness", counts.lateness.base64());
-        pace.put("late_after_ns", Counts::late_after).put("late", counts.late).put("latest_ns", counts.latest);
+        pace.put("rate", rate).put("lasted_ns", counts.last).put("late_after_ns", Counts::late_after).put("late", counts.late);
+        pace.put("latest_ns", counts.latest).put("response", counts.response.base64()).put("lateness", counts.lateness.base64());
         return rate == 0 ? told : told.put("pace", pace);
     }
 
@@ -347,7 +352,8 @@ private:
             try {
                 Connected own;
                 const bool is_own = connects || query.operation == Operation::connect;
-                if (is_own) own = bench.connect([&](const Query& one) { return connects ? one.operation != Operation::unprepared : &one == &query; });
+                const auto is_wanted = [&](const Query& one) { return connects ? one.operation != Operation::unprepared : &one == &query; };
+                if (is_own) own = bench.connect(is_wanted);
                 slot.rows.begin(query.types.columns, slot.ticket->due);
                 Result page;
                 do {
@@ -374,7 +380,8 @@ private:
         for (Slot& slot : slots) free.push_back(&slot);
         while (next < tickets.size() && !bench.link.stopped) {
             const auto nth = next.load();
-            const auto intended = begin.at + static_cast<Nanoseconds>(nth / rate) * second + static_cast<Nanoseconds>(nth % rate * second / rate);
+            // Without more bits than 64.
+            const auto intended = begin.at + static_cast<Nanoseconds>(nth / rate * second + nth % rate * second / rate);
             if (now() - told_at > interval) tell_progress();
             if (const auto early = intended - now(); early > 0) {
                 std::this_thread::sleep_for(std::chrono::nanoseconds(std::clamp(early, shortest, longest)));
@@ -467,14 +474,15 @@ Object hello(const Library& library, bool is_offline) {
     uname(&system);
     Object told, driver, libcassandra, machine, build;
     libcassandra.put("name", "libcassandra (" + library.name + ")").put("version", library.version).put("origin", library.origin());
-    driver.put("name", is_offline ? "cpp-noop" : "cpp").put("version", library.version).put("variant", "lib=" + library.short_name() + "-" + library.version);
+    driver.put("name", is_offline ? "cpp-noop" : "cpp").put("version", library.version);
+    driver.put("variant", "lib=" + library.short_name() + "-" + library.version);
     driver.put("libraries", std::vector{libcassandra}).put("options", options).put("lacks_types", std::vector<std::string>{"vector"});
     std::vector<std::string> capabilities = {"request_timeout", "paging", "reprepare", "reconnect", "control_connection", "notices_close",
         "closes_sessions", "credentials", "tls", "batch", "unprepared", "prepare", "connect"};
     if (is_offline) capabilities = {"offline", "batch", "unprepared", "prepare", "connect"};
     driver.put("capabilities", capabilities);
     driver.put("caveats", std::vector<std::string>{
-        "Its one I/O thread issues the statements and checks the rows, in callbacks; `current` and `multi:N` change nothing, and `io-threads` does.",
+        "Its one I/O thread issues the statements and checks the rows, in callbacks; the runtime changes nothing, and `io-threads` does.",
         "It always skips the result's metadata, so its answers to a SELECT are shorter.",
         "It waits up to 200 us for further requests before it writes, unless `coalescing` is set.",
         "It records the latency of every request in a histogram of its own, which cannot be switched off.",
@@ -497,14 +505,16 @@ void check(const Bench& bench, const Library& library) {
     const auto& mode = job["mode"].text;
     refuse(mode != "measure" && mode != "connect", "The mode `" + mode + "` was asked for; cpp has measure and connect.");
     const auto in_flight = job["concurrency"].number();
-    refuse(in_flight < 1 || in_flight > most_in_flight, "A concurrency of " + std::to_string(in_flight) + " was asked for; ask for 1 to " + std::to_string(most_in_flight) + ".");
+    refuse(in_flight < 1 || in_flight > most_in_flight,
+           "A concurrency of " + std::to_string(in_flight) + " was asked for; ask for 1 to " + std::to_string(most_in_flight) + ".");
     refuse(job["rate"] && job["rate"].number() == 0, "A rate of 0 statements per second was asked for; ask for at least 1.");
     refuse(job["connections"].number() == 0, "0 connections per node were asked for; ask for at least 1.");
     refuse(job["target"].items.empty(), "No address of a cluster was given; give at least one.");
     refuse(job["turns"].number(1) == 0, "0 turns were asked for; ask for at least 1.");
     refuse(!job["tape"], "The job has no tape, and cpp makes no keys and values itself; give it one.");
     const auto& submit = job["scenario"]["submit"].text;
-    refuse(!submit.empty() && submit != "slots" && submit != "sequential", "Statements were to be submitted as `" + submit + "`; cpp has slots and sequential.");
+    refuse(!submit.empty() && submit != "slots" && submit != "sequential",
+           "Statements were to be submitted as `" + submit + "`; cpp has slots and sequential.");
     for (const auto& [name, value] : job["options"].fields) {
         std::string names;
         for (const Option& one : options) names += (names.empty() ? "" : ", ") + std::string(one.name);
@@ -536,25 +546,29 @@ void carry_out(Bench& bench, const Library& library) {
     static const std::set<std::string> known = {"execute", "batch", "prepare", "unprepared", "connect"};
     for (const Json& of : job["scenario"]["statement"].items) {
         const auto& told = job["tape"]["statements"].items;
+        if (types.size() == told.size()) throw Failed{"job", "The tape has other statements than the scenario; write it again."};
+        const Json& named = told[types.size()];
         Types& one = types.emplace_back();
-        const auto read = [](const Json& names, std::vector<Type>& into) {
-            for (const Json& name : names.items) into.push_back(Type::read(name.text));
-        };
-        if (types.size() <= told.size()) read(told[types.size() - 1]["values"], one.values), read(told[types.size() - 1]["columns"], one.columns);
+        for (const Json& name : named["values"].items) one.values.push_back(Type::read(name.text));
+        for (const Json& name : named["columns"].items) one.columns.push_back(Type::read(name.text));
         const auto operation = of["operation"] ? of["operation"].text : "execute";
-        if (!known.contains(operation)) throw Failed{"job", "The statement " + of["name"].text + " is issued as `" + operation + "`, which cpp does not have; use another operation."};
+        if (!known.contains(operation))
+            throw Failed{"job", "The statement " + of["name"].text + " is issued as `" + operation + "`, which cpp lacks; use another operation."};
         bench.queries.push_back({of["name"].text, of["cql"].text, static_cast<Operation>(operation[0]), of["logged"].text == "true", one});
     }
     check(bench, library);
     if (job["settings"].text != "default") bench.page_size = static_cast<int>(job["page_size"].number());
     Tape tape(job["tape"]["path"].text, types);
     try {
-        bench.session = bench.connect([](const Query& one) { return one.operation == Operation::execute || one.operation == Operation::batch || one.binds_user_types(); });
+        bench.session = bench.connect([](const Query& one) {
+            return one.operation == Operation::execute || one.operation == Operation::batch || one.binds_user_types();
+        });
     } catch (const Failed& failed) {
         if (failed.kind == "prepare") throw;
         std::string nodes;
         for (const Json& node : job["target"].items) nodes += (nodes.empty() ? "" : ", ") + node.text;
-        throw Failed{failed.kind == "bad_credentials" ? failed.kind : "connect", "cpp could not connect to " + nodes + ": " + failed.message};
+        const auto kind = failed.kind == "bad_credentials" ? failed.kind : "connect";
+        throw Failed{kind, "cpp could not connect to " + nodes + ": " + failed.message};
     }
     describe_types(bench);
     {
@@ -562,9 +576,9 @@ void carry_out(Bench& bench, const Library& library) {
         const auto count = job["warmup"].number();
         Window warm_up(bench, tape.next(count, memory), 0, true);
         if (count > 0) warm_up.run();
+        const auto ended = "The warm-up ended after " + std::to_string(warm_up.counts.answered) + " of " + std::to_string(count) + " statements";
         for (const auto& [kind, of] : warm_up.counts.errors)
-            throw Failed{"warm_up", "The warm-up ended after " + std::to_string(warm_up.counts.answered) + " of " + std::to_string(count) + " statements with " +
-                std::to_string(warm_up.counts.failed) + " errors, the first of kind " + kind + ": " + of.second};
+            throw Failed{"warm_up", ended + " with " + std::to_string(of.first) + " errors of kind " + kind + ", the first: " + of.second};
     }
     Object last;
     last.put("type", "ready").put("settings", settings_of(job)).put("threads", threads());
@@ -576,7 +590,8 @@ void carry_out(Bench& bench, const Library& library) {
         Window window(bench, tape.next(count * (turn + 1) / turns - first, memory), first, false);
         link.say(last, "go");
         const Json go = link.hear();
-        if (const auto at = go["at_ns"].number(); at > 0) std::this_thread::sleep_until(std::chrono::steady_clock::time_point(std::chrono::nanoseconds(at)));
+        const std::chrono::nanoseconds at(go["at_ns"].number());
+        std::this_thread::sleep_until(std::chrono::steady_clock::time_point(at));
         window.run();
         const auto running = threads();
         link.say(window.account(), "ack");
@@ -593,8 +608,8 @@ int main() {
     // The log is off, because each connection to Cassandra writes a warning.
     const char* const level = std::getenv("CQLDYNO_LIBCASSANDRA_LOG");
     cass_log_set_level(CASS_LOG_DISABLED);
-    for (int one = CASS_LOG_CRITICAL; level && one < CASS_LOG_LAST_ENTRY; ++one)
-        if (cass_log_level_string(static_cast<CassLogLevel>(one)) == std::string_view(level)) cass_log_set_level(static_cast<CassLogLevel>(one));
+    for (int i = CASS_LOG_CRITICAL; level && i < CASS_LOG_LAST_ENTRY; ++i)
+        if (const auto one = static_cast<CassLogLevel>(i); cass_log_level_string(one) == std::string_view(level)) cass_log_set_level(one);
     try {
         const Library library = Library::loaded();
         Bench bench{link, {}, {}, {}};

@@ -79,6 +79,8 @@ private:
 struct Duration {
     cass_int32_t months, days;
     cass_int64_t nanoseconds;
+
+    bool operator==(const Duration&) const = default;
 };
 
 // What an application would bind. What is longer than a number lies in the memory of the turn.
@@ -163,8 +165,9 @@ inline Value decoded(const Type& type, Bytes from, Memory& memory) {
     case CASS_VALUE_TYPE_FLOAT: value.single = std::bit_cast<float>(bytes.number<std::uint32_t>()); break;
     case CASS_VALUE_TYPE_UUID: case CASS_VALUE_TYPE_TIMEUUID: {
         // libcassandra has the parts of the time in another order (RFC 4122 section 4.1.2).
-        const cass_uint64_t low = bytes.number<std::uint32_t>(), middle = bytes.number<std::uint16_t>(), high = bytes.number<std::uint16_t>();
-        value.uuid = kept(memory, CassUuid{high << 48 | middle << 32 | low, bytes.number<cass_uint64_t>()});
+        const cass_uint64_t low = bytes.number<std::uint32_t>(), middle = bytes.number<std::uint16_t>();
+        const auto time = cass_uint64_t{bytes.number<std::uint16_t>()} << 48 | middle << 32 | low;
+        value.uuid = kept(memory, CassUuid{time, bytes.number<cass_uint64_t>()});
         break;
     }
     case CASS_VALUE_TYPE_INET: {
@@ -198,10 +201,10 @@ inline std::string_view text(Bytes bytes) { return {reinterpret_cast<const char*
 struct Answer {
     enum Check : std::uint8_t { in_order, in_any_order, count_alone } check;
     std::uint32_t rows, columns;
-    const Value* cells;
-    const Bytes* bytes;
+    const Value* cells = nullptr;
+    const Bytes* bytes = nullptr;
     // For rows in any order: which they are, by the bytes of their first column.
-    const Places* places;
+    const Places* places = nullptr;
 };
 
 // Without `due` no rows may come.
@@ -274,17 +277,19 @@ private:
             const auto size = from.number<std::int32_t>();
             Cursor window{pool};
             if (size == in_pool) window.take(from.number<std::uint32_t>());
-            const bool is_there = size >= 0 || size == in_pool;
-            const Bytes cell = size >= 0 ? from.take(static_cast<std::uint32_t>(size)) : size == in_pool ? window.take(from.number<std::uint32_t>()) : Bytes();
-            all[i] = is_there ? decoded(of[i % of.size()], cell, memory) : Value::none(size);
+            Bytes cell;
+            if (size >= 0) cell = from.take(static_cast<std::uint32_t>(size));
+            if (size == in_pool) cell = window.take(from.number<std::uint32_t>());
+            all[i] = cell.data() ? decoded(of[i % of.size()], cell, memory) : Value::none(size);
             if (bytes) bytes[i] = cell;
         }
         return all;
     }
     const Answer* answer(Cursor& from, const std::vector<Type>& of, Memory& memory) {
-        Answer due{Answer::Check(from.number<std::uint8_t>()), from.number<std::uint32_t>(), from.number<std::uint32_t>(), nullptr, nullptr, nullptr};
+        Answer due{Answer::Check(from.number<std::uint8_t>()), from.number<std::uint32_t>(), from.number<std::uint32_t>()};
         if (due.check == Answer::count_alone) return kept(memory, due);
-        if (due.columns != of.size()) broken("an answer has " + std::to_string(due.columns) + " columns, and the job names " + std::to_string(of.size()));
+        if (due.columns != of.size())
+            broken("an answer has " + std::to_string(due.columns) + " columns, and the job names " + std::to_string(of.size()));
         const auto count = std::size_t{due.rows} * due.columns;
         Bytes* const bytes = room<Bytes>(memory, std::min(count, from.left.size()));
         due.cells = cells(from, count, of, memory, bytes);

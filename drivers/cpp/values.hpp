@@ -32,7 +32,9 @@ using Iterator = Owned<CassIterator, cass_iterator_free>;
         CassError bytes(const cass_byte_t* v, std::size_t size) const { return call##bytes(__VA_ARGS__, v, size); } \
         CassError uuid(CassUuid v) const { return call##uuid(__VA_ARGS__, v); } \
         CassError inet(CassInet v) const { return call##inet(__VA_ARGS__, v); } \
-        CassError decimal(const cass_byte_t* v, std::size_t size, cass_int32_t scale) const { return call##decimal(__VA_ARGS__, v, size, scale); } \
+        CassError decimal(const cass_byte_t* v, std::size_t size, cass_int32_t scale) const { \
+            return call##decimal(__VA_ARGS__, v, size, scale); \
+        } \
         CassError duration(Duration v) const { return call##duration(__VA_ARGS__, v.months, v.days, v.nanoseconds); } \
         CassError collection(const CassCollection* v) const { return call##collection(__VA_ARGS__, v); } \
         CassError tuple(const CassTuple* v) const { return call##tuple(__VA_ARGS__, v); } \
@@ -77,7 +79,8 @@ template <class Into> CassError put(const Into& into, const Type& type, const Va
     case CASS_VALUE_TYPE_DECIMAL: return into.decimal(value.bytes, size, value.scale);
     case CASS_VALUE_TYPE_TEXT: case CASS_VALUE_TYPE_ASCII: return into.string(text({value.bytes, size}));
     case CASS_VALUE_TYPE_LIST: case CASS_VALUE_TYPE_SET: case CASS_VALUE_TYPE_MAP: {
-        const Collection all(type.data ? cass_collection_new_from_data_type(type.data, size) : cass_collection_new(static_cast<CassCollectionType>(type.kind), size));
+        const Collection all(type.data ? cass_collection_new_from_data_type(type.data, size)
+                                       : cass_collection_new(static_cast<CassCollectionType>(type.kind), size));
         error = each([&](std::size_t) { return Element{all.get()}; });
         return error == CASS_OK ? into.collection(all.get()) : error;
     }
@@ -170,8 +173,7 @@ inline bool matches(const Type& type, const CassValue* came, const Value& due) {
     }
     case CASS_VALUE_TYPE_DURATION: {
         Duration value;
-        return cass_value_get_duration(came, &value.months, &value.days, &value.nanoseconds) == CASS_OK && value.months == due.duration->months &&
-               value.days == due.duration->days && value.nanoseconds == due.duration->nanoseconds;
+        return cass_value_get_duration(came, &value.months, &value.days, &value.nanoseconds) == CASS_OK && value == *due.duration;
     }
     case CASS_VALUE_TYPE_DECIMAL: {
         cass_int32_t scale;
@@ -191,8 +193,8 @@ inline bool matches(const Type& type, const CassValue* came, const Value& due) {
 inline std::string shown(const Type& type, Bytes bytes) {
     constexpr std::size_t longest = 32;
     if (bytes.data() == nullptr) return "null";
-    if (type.kind == CASS_VALUE_TYPE_BIGINT && bytes.size() == sizeof(cass_int64_t)) return std::to_string(Cursor{bytes}.number<cass_int64_t>());
-    if (type.kind == CASS_VALUE_TYPE_INT && bytes.size() == sizeof(cass_int32_t)) return std::to_string(Cursor{bytes}.number<cass_int32_t>());
+    if (type.kind == CASS_VALUE_TYPE_BIGINT && bytes.size() == 8) return std::to_string(Cursor{bytes}.number<cass_int64_t>());
+    if (type.kind == CASS_VALUE_TYPE_INT && bytes.size() == 4) return std::to_string(Cursor{bytes}.number<cass_int32_t>());
     const bool is_text = type.kind == CASS_VALUE_TYPE_TEXT || type.kind == CASS_VALUE_TYPE_ASCII;
     std::string all = is_text ? "'" : "0x";
     for (const auto byte : bytes.first(std::min(bytes.size(), longest))) {
@@ -260,7 +262,9 @@ private:
     // Finds the row among those that are due and did not come yet.
     bool place(const CassRow* row) {
         const auto [begin, end] = due->places->equal_range(text(bytes_of(cass_row_get_column(row, 0))));
-        const auto found = std::find_if(begin, end, [&](const auto& one) { return !used[one.second] && first_other(row, one.second) == columns->size(); });
+        const auto found = std::find_if(begin, end, [&](const auto& one) {
+            return !used[one.second] && first_other(row, one.second) == columns->size();
+        });
         if (found != end) used[found->second] = true;
         return found != end;
     }
