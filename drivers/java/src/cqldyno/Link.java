@@ -14,6 +14,7 @@ final class Link {
   private final OutputStream out = new FileOutputStream(FileDescriptor.out);
   private final LinkedBlockingQueue<JsonNode> inbox = new LinkedBlockingQueue<>();
   private String due = "job";
+  private boolean isOver;
   private Run run;
 
   Link() {
@@ -23,9 +24,10 @@ final class Link {
     reader.start();
   }
 
-  /** Writes a message, after which the parent may say the one that is due; null for the same as before. */
+  /** Writes a message, after which the parent may say the one that is due: null for the same as before, "nothing" after the last one. */
   synchronized void say(String type, Map<String, ?> fields, String due) {
     this.due = due == null ? this.due : due;
+    isOver = "nothing".equals(due);
     Map<String, Object> message = new LinkedHashMap<>(Map.of("type", type));
     message.putAll(fields);
     try {
@@ -54,9 +56,11 @@ final class Link {
     Runtime.getRuntime().halt(1);
   }
 
-  private static void abandon(String why) {
-    System.err.println("cqldyno worker: " + why);
-    Runtime.getRuntime().halt(2);
+  private synchronized void abandon(String why) {
+    if (!isOver) {
+      System.err.println("cqldyno worker: " + why);
+      Runtime.getRuntime().halt(2);
+    }
   }
 
   private void read() {

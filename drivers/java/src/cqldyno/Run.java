@@ -184,11 +184,7 @@ final class Run {
           future.whenComplete(this);
           return;
         }
-        Object[] both = new Object[2];
-        future.whenComplete((answer, error) -> {
-          both[0] = answer;
-          both[1] = error;
-        });
+        Object[] both = future.handle((answer, error) -> new Object[] {answer, error}).join();
         stage = step(both[0], (Throwable) both[1]);
       }
     }
