@@ -17,12 +17,12 @@ final class Main {
   /** In the environment, the file with the job that another Java has heard in this process. */
   private static final String HEARD = "CQLDYNO_JAVA_JOB";
   private static final Set<String> OPERATIONS = Set.of("execute", "batch", "unprepared", "prepare", "connect");
-  /** The warm-up ends when a pass costs as much as the one before, and little of it went into compiling, up to these differences. */
-  private static final double STEADY = 0.03;
+  /** The warm-up ends when passes cost as much as the one before, and little of them went into compiling, up to these shares. */
+  private static final double NOISE = 0.1, STEADY = 0.01;
   /** The process is idle if it used no more CPU time than this in a wait. */
   private static final long IDLE_US = 200, WAIT_MS = 50;
   private static final int MOST_WAITS = 200;
-  private static final int MOST_PASSES = 100;
+  private static final int STEADY_PASSES = 5, MOST_PASSES = 100, PRACTICE = 3_000;
   private static final long LONGEST_WARM_UP_NS = 30_000_000_000L;
 
   private final Link link = new Link();
@@ -128,25 +128,39 @@ final class Main {
     boolean areRepeatable = bench.statements().stream().allMatch(statement -> statement.isRepeatable);
     Tape.Ticket[] again = Arrays.stream(tickets).filter(ticket -> areRepeatable || ticket.statement().isRead).toArray(Tape.Ticket[]::new);
     long begun = System.nanoTime(), before = 0;
+    int steady = 0;
     for (int pass = 0; pass < MOST_PASSES && System.nanoTime() - begun < LONGEST_WARM_UP_NS; pass++) {
       Tape.Ticket[] due = pass == 0 ? tickets : again;
       if (due.length == 0) {
         return;
       }
       Run run = new Run(bench, due, 0, 0, false);
-      run.play();
+      run.play(null);
       run.counts.errors.forEach((kind, error) -> {
         throw new Failure("warm_up", "The warm-up had " + error.get("count") + " errors of kind " + kind + ", the first: " + error.get("first"));
       });
       long[] cost = run.cost();
-      if (pass > 1 && Math.abs(cost[0] - before) < STEADY * before && cost[1] < STEADY * cost[0]) {
+      // A few percent more or less are noise; that compiling goes on is not.
+      steady = Math.abs(cost[0] - before) < NOISE * before && cost[1] < STEADY * cost[0] ? steady + 1 : 0;
+      if (steady == STEADY_PASSES) {
         return;
       }
       before = cost[0];
     }
   }
 
-  private void turns(Run.Bench bench, Tape tape) throws InterruptedException {
+  /** Has Java compile what reads clocks and messages at a turn's edges, where interpreting it takes milliseconds that no window has. */
+  private static void practise() throws IOException {
+    for (int nth = 0; nth < PRACTICE; nth++) {
+      Usage begin = new Usage(new Usage(null)), end = new Usage(begin, true);
+      Map<String, Object> told = end.since(begin);
+      told.put("steady", Usage.steady(begin, end, nth));
+      Link.JSON.readTree(Link.JSON.writeValueAsString(told));
+    }
+  }
+
+  private void turns(Run.Bench bench, Tape tape) throws IOException, InterruptedException {
+    practise();
     int turns = job.path("turns").asInt(1);
     long count = job.path("count").asLong(), rate = job.path("rate").asLong();
     Map<String, Object> told = new LinkedHashMap<>(Map.of("settings", bench.driver().settings()));
@@ -157,16 +171,18 @@ final class Main {
         // Once: later garbage is the driver's, and is collected when Java does it, which the window pays for.
         System.gc();
       }
-      settle();
+      Usage quiet = settle();
       told.put("threads", Usage.tasks().size());
       link.say(turn == 0 ? "ready" : "done", told, "go");
       for (long at = link.hear().path("at_ns").asLong(); System.nanoTime() < at; ) {
         LockSupport.parkNanos(at - System.nanoTime());
       }
-      run.play();
+      run.play(quiet);
       link.say("end", run.end(), "ack");
-      told = run.done();
+      run.readThreads();
+      // Other work would be in the parent's figures.
       link.hear();
+      told = run.done();
     }
     settle();
     told.put("threads", Usage.tasks().size());
@@ -174,12 +190,13 @@ final class Main {
   }
 
   /** Waits until Java has compiled what it is about to. */
-  private static void settle() throws InterruptedException {
+  private static Usage settle() throws InterruptedException {
     Usage before = new Usage(null), now = before;
     for (int wait = 0; wait < MOST_WAITS && (wait == 0 || now.cpuSince(before) > IDLE_US); wait++) {
       before = new Usage(null);
       Thread.sleep(WAIT_MS);
-      now = new Usage(before);
+      now = new Usage(before, true);
     }
+    return now;
   }
 }

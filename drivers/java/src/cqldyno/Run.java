@@ -45,14 +45,14 @@ final class Run {
     bench.link.watch(this);
   }
 
-  /** Issues all tickets and waits for the last answer. */
-  void play() throws InterruptedException {
+  /** Issues all tickets and waits for the last answer. The clocks of the threads are those of a quiet moment before, if there was one. */
+  void play(Usage quiet) throws InterruptedException {
+    begin = new Usage(quiet);
     if (bench.progress > 0) {
       Thread reporter = new Thread(this::report, "progress");
       reporter.setDaemon(true);
       reporter.start();
     }
-    begin = new Usage(null);
     for (int slot = 0; slot < concurrency; slot++) {
       if (rate > 0) {
         idle.add(new Slot());
@@ -91,6 +91,7 @@ final class Run {
 
   /** CPU time of this run in microseconds, and the part that was spent on compilation. */
   long[] cost() {
+    readThreads();
     return new long[] {end.cpuSince(begin), end.runtimeSince(begin).get("jit_cpu_ns") / 1000};
   }
 
@@ -101,6 +102,11 @@ final class Run {
       told.put("steady", steady);
     }
     return told;
+  }
+
+  /** Reads the clocks of the threads at the end, which takes too long to be done before `end` is said. */
+  void readThreads() {
+    end.readThreads(begin);
   }
 
   /** The fields of `done`. */
@@ -144,7 +150,7 @@ final class Run {
       if (nth == edge) {
         steadyBegin = new Usage(null);
       } else if (nth == tickets.length - 1 && edge > 0) {
-        steadyEnd = new Usage(steadyBegin);
+        steadyEnd = new Usage(steadyBegin, true);
       }
     }
     return nth < tickets.length && (rate == 0 || intended(nth) <= now) ? nth : -1;
@@ -153,7 +159,7 @@ final class Run {
   /** One of the slots has no ticket, or all of them are started; the last to leave had the last answer. */
   private void leave() {
     if (open.decrementAndGet() == 0) {
-      end = new Usage(begin);
+      end = new Usage(begin, false);
       over.countDown();
     }
   }

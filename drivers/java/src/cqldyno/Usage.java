@@ -30,18 +30,34 @@ final class Usage {
   private final long[] process = new long[WORDS];
   private final Map<Integer, Long> threads = new HashMap<>();
 
-  /** The end of what began at an earlier moment, which reads the clock first; or a beginning, which reads it last. */
-  Usage(Usage begin) {
-    long first = System.nanoTime();
-    int status = begin == null ? 0 : LIBC.getrusage(0, process);
-    if (begin != null) {
-      // Those that were there first: looking for new ones takes longer.
-      begin.threads.keySet().forEach(this::read);
+  /** A beginning, which reads the clock last. The threads' clocks are those of a quiet moment just before, or are read now. */
+  Usage(Usage quiet) {
+    if (quiet == null) {
+      readThreads(this);
+    } else {
+      threads.putAll(quiet.threads);
     }
+    readProcess();
+    at = System.nanoTime();
+  }
+
+  /** An end, which reads the clock first. The threads' clocks take a millisecond, and may come later. */
+  Usage(Usage begin, boolean withThreads) {
+    at = System.nanoTime();
+    readProcess();
+    if (withThreads) {
+      readThreads(begin);
+    }
+  }
+
+  /** Reads the clocks of the threads that were there at an earlier moment, and then of new ones: looking for those takes longer. */
+  void readThreads(Usage begin) {
+    List.copyOf(begin.threads.keySet()).forEach(this::read);
     tasks().forEach(this::read);
-    status |= begin == null ? LIBC.getrusage(0, process) : 0;
-    at = begin == null ? System.nanoTime() : first;
-    if (status != 0) {
+  }
+
+  private void readProcess() {
+    if (LIBC.getrusage(0, process) != 0) {
       throw new Failure("job", "The system does not tell the process' resource usage (getrusage); use another one.");
     }
   }

@@ -215,9 +215,10 @@ impl Waiting<'_> {
             self.served.attend()
         };
         let end = self.worker.go(&mut look, |issued| stage(Stage::Window { issued, of }))?;
+        // First: a runtime that compiles goes on with it.
+        let at_end = process_cpu_ns(pid).ok();
         let due = Instant::now() + TAIL;
         let mut seen: Vec<Seen> = self.attachments.iter_mut().map(|attachment| attachment.at_end()).collect();
-        let at_end = process_cpu_ns(pid).ok();
         let idle = self.setup.idle();
         // A script goes on in the idle span.
         let (mut played, mut told) = match idle {
