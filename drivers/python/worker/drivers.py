@@ -10,8 +10,8 @@ PACKAGES = {"cassandra-driver": ("with_cassandra", ""), "scylla-driver": ("with_
             "acsylla": ("with_acsylla", "-acsylla"), "scylladb-rs-driver": ("with_scylla", "-rs")}
 # The kinds of errors by what distinguishes their classes, or texts if a package has no class for them.
 KINDS = {
-    "BadCredentials|AuthenticationFailed|Authentication failed": "bad_credentials", "WriteTimeout|ReadTimeout|nodes responded": "server_timeout",
-    "RequestTimedOut|OperationTimedOut|TimeoutError|exceeded a client timeout": "request_timeout", "Unavailable|nodes are alive": "unavailable",
+    "BadCredentials|AuthenticationFailed|Authentication failed": "bad_credentials", "Unavailable|nodes are alive": "unavailable",
+    "RequestTimedOut|OperationTimedOut|TimeoutError|client timeout": "request_timeout", "WriteTimeout|ReadTimeout|nodes responded": "server_timeout",
     "Overloaded|is overloaded": "overloaded", "Bootstrapping|still bootstrapping": "bootstrapping", "AlreadyExists|already existing": "already_exists",
     "Syntax|syntax error": "syntax", "Unauthorized|have the right": "unauthorized", "Invalid(Query|Request)|but invalid": "invalid",
     "Unprepared|PreparedQueryNotFound|is not prepared": "unprepared", "QueueFull|NoStreams|Busy|NoConnectionsAvailable|stream id": "queue_full",
@@ -47,7 +47,7 @@ class Driver:
     capabilities = ["request_timeout", "paging", "reprepare", "reconnect", "control_connection", "notices_close", "closes_sessions",
                     "credentials", "tls", "batch", "unprepared", "prepare", "connect"]
     # The settings that are not as the job asks: Python runs one thread at a time.
-    caveats, options, not_as_asked = [], [], ["runtime"]
+    caveats, options, not_as_asked, most_in_flight = [], [], ["runtime"], {}
     def __init__(self, package, version):
         self.package, self.version, self.title = package, version, f"{package} {version.partition('-')[0]}"
         self.libraries = [{"name": package, "version": importlib.metadata.version(package)}, {"name": "python", "version": platform.python_version()}]

@@ -17,7 +17,8 @@ def hello(driver):
         "protocol": 3, "turns": True, "tape": True, "language": "Python",
         "machine": {"host": platform.node(), "cores": len(os.sched_getaffinity(0)), "kernel": platform.release()},
         "driver": {"name": "python", "version": driver.version, "libraries": driver.libraries, "capabilities": driver.capabilities,
-                   "caveats": driver.caveats, "options": driver.options, "lacks_types": driver.lacks_types},
+                   "caveats": driver.caveats, "options": driver.options, "lacks_types": driver.lacks_types,
+                   "most_in_flight": driver.most_in_flight},
         "settings": settings(driver, {"connections": 1, "consistency": "LOCAL_ONE", "page_size": 5000, "options": {}, "settings": "equal"}),
         "build": {"id": "", "adapter": hashlib.sha256(sources).hexdigest(), "profile": "release",
                   "compiler": f"{platform.python_implementation()} {platform.python_version()} ({platform.python_compiler()})"},
@@ -88,6 +89,7 @@ class Player:
         doing = "connect"
         try:
             session = self.run(self.driver.connect(self.job))
+            getattr(session, "settle", lambda: None)()
             doing = "prepare"
             self.calls = [self.run(self.call(session, nth)) for nth in range(len(self.statements))]
         except Exception as error:

@@ -5,8 +5,11 @@ import drivers
 from drivers import ROUTING, nodes, option
 from tape import SCALARS
 
+# Requests that its queue holds by default; a statement that finds it full fails.
+REQUEST_QUEUE = 8192
+
 class Driver(drivers.Driver):
-    not_as_asked = ["runtime", "timestamps"]
+    not_as_asked, most_in_flight = ["runtime", "timestamps"], {"default": REQUEST_QUEUE}
     lacks_types = ["varint", "vector", "duration", "time", "udt"]
     # As it returns them unless `native_types` is set.
     scalars = {name: of for name, of in SCALARS.items() if name != "varint"} | {"inet": lambda raw: str(ipaddress.ip_address(raw))} | \
@@ -45,7 +48,7 @@ class Driver(drivers.Driver):
         if job["settings"] == "equal":
             asked |= {"protocol_version": 4, "consistency": acsylla.Consistency[job["consistency"]], "retry_policy": "fallthrough",
                       "core_connections_per_host": job["connections"], "request_timeout": job.get("request_timeout_ms", 0) / 1000,
-                      "queue_size_io": max(8192, 2 * job["concurrency"])}
+                      "queue_size_io": max(REQUEST_QUEUE, 2 * job["concurrency"])}
         session = await acsylla.create_cluster(**asked).create_session()
         return Session(acsylla, session, job["page_size"] if job["settings"] == "equal" else None)
 

@@ -72,7 +72,7 @@ class Driver(drivers.Driver):
             own |= {"protocol version": "the highest that the server knows", "consistency": "LOCAL_ONE", "retries": "RetryPolicy",
                     "connections": "1 per node", "page size": "5000", "request timeout": "10 s", "timestamps": "client"}
         elif job["connections"] > 1:
-            own["connections"] = f"{job['connections']} per node, one for each of as many sessions"
+            own["connections"] = f"{job['connections']} per node, one for each session and shard"
         if self.cluster:
             compiled = not importlib.import_module("cassandra.protocol").__file__.endswith(".py")
             own |= {"event loop": self.cluster.connection_class.__name__, "cython": "on" if compiled else "off",
@@ -81,7 +81,11 @@ class Driver(drivers.Driver):
     async def connect(self, job):
         cluster, equal = self.configured(job), job["settings"] == "equal"
         try:
-            sessions = [cluster.connect() for _ in range(job["connections"] if equal else 1)]
+            sessions, shards = [cluster.connect()], 1
+            if equal:
+                # ScyllaDB's fork opens a connection to each shard.
+                shards = max(getattr(getattr(host, "sharding_info", None), "shards_count", 1) for host in cluster.metadata.all_hosts())
+                sessions += [cluster.connect() for _ in range(job["connections"] // shards - 1)]
         except BaseException:
             cluster.shutdown()
             raise
@@ -90,10 +94,7 @@ class Driver(drivers.Driver):
             session.default_fetch_size = job["page_size"] if equal else session.default_fetch_size
             if equal or "timestamps" in job["options"]:
                 session.use_client_timestamp = job["options"].get("timestamps") == "client"
-        until = time.monotonic() + SETTLES_WITHIN_S
-        while any(len(one.get_pool_state()) < len(cluster.metadata.all_hosts()) for one in sessions) and time.monotonic() < until:
-            time.sleep(0.001)
-        return Session(cluster, sessions)
+        return Session(cluster, sessions, shards)
     def configured(self, job):
         from cassandra import ConsistencyLevel, auth, cluster, policies, query
         options, equal, limit, profile = job["options"], job["settings"] == "equal", job.get("request_timeout_ms"), {}
@@ -123,9 +124,15 @@ class Driver(drivers.Driver):
 
 class Session:
     """As many sessions of one cluster as each node is to have connections; statements take them in turn."""
-    def __init__(self, cluster, sessions):
-        self.cluster, self.sessions, turns = cluster, sessions, itertools.cycle(sessions)
+    def __init__(self, cluster, sessions, shards):
+        self.cluster, self.sessions, self.shards, turns = cluster, sessions, shards, itertools.cycle(sessions)
         self.next = turns.__next__ if len(sessions) > 1 else lambda: sessions[0]
+    def settle(self):
+        """Waits for the connections that the driver opens after the first one."""
+        until, hosts = time.monotonic() + SETTLES_WITHIN_S, len(self.cluster.metadata.all_hosts())
+        has_all = lambda pools: len(pools) >= hosts and all(pool["open_count"] >= self.shards for pool in pools.values())
+        while time.monotonic() < until and not all(has_all(session.get_pool_state()) for session in self.sessions):
+            time.sleep(0.001)
     async def prepare(self, cql):
         return self.next().prepare(cql)
     async def close(self):
