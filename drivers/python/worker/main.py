@@ -36,28 +36,25 @@ def settings(driver, job):
 
 def check(driver, job):
     """Refuses, before anything is connected, what cannot be done."""
-    wrong, options = None, {one["name"]: one["values"].split("|") for one in driver.options}
-    submit = job["scenario"].get("submit", "slots")
+    options, submit = {one["name"]: one["values"].split("|") for one in driver.options}, job["scenario"].get("submit", "slots")
     asked = [one.get("operation", "execute") for one in job["scenario"]["statement"]]
     asked += [name for name in ("tls", "credentials") if name in job] + ["request_timeout"] * ("request_timeout_ms" in job)
-    lacking = [name for name in asked if name not in ("execute", *driver.capabilities)]
+    wrong = [f"{driver.title} has no option `{name}`: it has {', '.join(options)}" for name in job["options"] if name not in options]
+    wrong += [f"The option `{name}` of {driver.title} was set to {value!r}; it takes {' or '.join(options[name])}"
+              for name, value in job["options"].items() if not wrong and value not in options[name]
+              and not (options[name][0].isupper() and value.isdigit() and int(value) > 0)]
+    wrong += [f"The job asks for {name}, and {driver.title} does not have the capability {name}; leave it out"
+              for name in asked if name not in ("execute", *driver.capabilities)]
     if job["mode"] not in ("measure", "connect"):
-        wrong = f"The mode {job['mode']} was asked for, which is for floor; python knows measure and connect."
-    elif submit not in ("slots", "sequential"):
-        wrong = f"Statements were to be submitted as {submit}, which is a way of async Rust; python knows slots and sequential."
-    elif "tape" not in job:
-        wrong = "The job has no tape, and python makes no keys and values of its own; use a cqldyno of protocol version 3."
-    elif lacking:
-        wrong = f"The job asks for {lacking[0]}, and {driver.title} does not have the capability {lacking[0]}; leave it out."
-    elif "rate" in job and not driver.has_tasks and BLOCKING.intersection(asked):
-        wrong = f"{driver.title} blocks in prepare and connect, so these keep no rate; leave the rate out."
-    for name, value in job["options"].items():
-        if name not in options:
-            wrong = f"{driver.title} has no option `{name}`: it has {', '.join(options)}."
-        elif value not in options[name] and not (options[name][-1].isupper() and value.isdigit() and int(value) > 0):
-            wrong = f"The option `{name}` of {driver.title} was set to {value!r}; it takes {' or '.join(options[name])}."
+        wrong = [f"The mode {job['mode']} was asked for, which is for floor; python knows measure and connect"]
+    if submit not in ("slots", "sequential"):
+        wrong = [f"Statements were to be submitted as {submit}, which is a way of async Rust; python knows slots and sequential"]
+    if "tape" not in job:
+        wrong = ["The job has no tape, and python makes no keys and values of its own; use a cqldyno of protocol version 3"]
+    if "rate" in job and not driver.has_tasks and BLOCKING.intersection(asked):
+        wrong = [f"{driver.title} blocks in prepare and connect, so these keep no rate; leave the rate out"]
     if wrong:
-        raise Failure("job", wrong)
+        raise Failure("job", wrong[0] + ".")
 
 def crash(error):
     traceback.print_exception(error)

@@ -97,12 +97,6 @@ class Tape:
         if width != len(columns):
             raise Broken(f"{self.path} has an answer of {width} columns to a statement of {len(columns)}.")
         return (Unordered if check == 1 else list)(zip(*[iter(self.cells(body, at + 9, rows * width, columns)[0])] * width))
-    def pooled_answer(self, nth, statement):
-        if nth >= len(self.pooled):
-            raise Broken(f"{self.path} names the pooled answer {nth}, and has {len(self.pooled)} before.")
-        if (nth, statement) not in self.known:
-            self.known[nth, statement] = self.answer(self.pooled[nth], 1, statement)
-        return self.known[nth, statement]
     def tickets(self, count):
         """The next tickets: statement, values (of a batch: rows of values), and what is due."""
         tickets = []
@@ -120,9 +114,13 @@ class Tape:
         values, at = self.cells(body, 7, bound, self.values[statement])
         if self.operations[statement] == "batch":
             values = list(map(list, zip(*[iter(values)] * len(self.values[statement]))))
-        if body[at] == 2:
-            return statement, values, self.pooled_answer(*U32(body, at + 1), statement)
-        return statement, values, self.answer(body, at + 1, statement) if body[at] else []
+        if body[at] != 2:
+            return statement, values, self.answer(body, at + 1, statement) if body[at] else []
+        if (nth := U32(body, at + 1)[0]) >= len(self.pooled):
+            raise Broken(f"{self.path} names the pooled answer {nth}, and has {len(self.pooled)} before.")
+        if (nth, statement) not in self.known:
+            self.known[nth, statement] = self.answer(self.pooled[nth], 1, statement)
+        return statement, values, self.known[nth, statement]
 
 def mismatch(rows, due):
     """What is wrong with rows that are not equal to what is due; None if they are right all the same."""

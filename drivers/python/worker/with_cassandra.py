@@ -10,12 +10,6 @@ EVENT_LOOPS = {"libev": "libevreactor.LibevConnection", "asyncore": "asyncorerea
                "asyncio": "asyncioreactor.AsyncioConnection"}
 if sys.version_info >= (3, 12):
     del EVENT_LOOPS["asyncore"]
-# Types by their class in `cassandra.cqltypes`; the tape's other types are made of these.
-TYPES = {"bigint": "LongType", "int": "Int32Type", "smallint": "ShortType", "tinyint": "ByteType", "varint": "IntegerType",
-         "counter": "CounterColumnType", "float": "FloatType", "double": "DoubleType", "boolean": "BooleanType", "decimal": "DecimalType",
-         "text": "UTF8Type", "varchar": "VarcharType", "ascii": "AsciiType", "blob": "BytesType", "uuid": "UUIDType",
-         "timeuuid": "TimeUUIDType", "timestamp": "DateType", "date": "SimpleDateType", "time": "TimeType", "duration": "DurationType",
-         "inet": "InetAddressType"}
 # Modules that are no translation of Python: without Cython these stay.
 COMPILED = ("cassandra.io.libevwrapper", "cassandra.cmurmur3")
 SETTLES_WITHIN_S = 5
@@ -65,7 +59,8 @@ class Driver(drivers.Driver):
             sys.meta_path.insert(0, WithoutCython)
         from cassandra import cqltypes, query
         self.unset = query.UNSET_VALUE
-        self.scalars = {name: lambda raw, of=getattr(cqltypes, of): of.from_binary(raw, 4) for name, of in TYPES.items()}
+        types = [one for one in vars(cqltypes).values() if getattr(one, "num_subtypes", None) == 0 and hasattr(one, "typename")]
+        self.scalars = {of.typename: lambda raw, of=of: of.from_binary(raw, 4) for of in types}
     def settings(self, job):
         own = {"runtime": "one thread of Python at a time: the one that issues, or the driver's event loop"}
         if job["settings"] == "default":
