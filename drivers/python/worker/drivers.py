@@ -78,15 +78,12 @@ class Noop(Driver):
     def begin(self, job):
         self.of.begin(job)
         self.scalars, self.unset = self.of.scalars, self.of.unset
-    async def connect(self, job):
-        return self
-    async def prepare(self, cql):
-        return cql
+    async def connect(self, job): return self
+    async def prepare(self, cql): return cql
     async def close(self): """There is nothing to close."""
-    def execute(self, *_):
-        async def execute(values, due):
-            future = self.loop.create_future()
-            self.loop.call_soon(future.set_result, due)
-            return await future
-        return execute
+    def execute(self, *_): return self.echo
     execute_batch = execute_unprepared = execute
+    async def echo(self, values, due):
+        future = self.loop.create_future()
+        self.loop.call_soon(future.set_result, due)
+        return await future

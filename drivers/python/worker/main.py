@@ -1,5 +1,5 @@
 """The worker for Python's CQL drivers; drivers/PROTOCOL.md is what it speaks."""
-import asyncio, gc, hashlib, itertools, os, pathlib, platform, sys, threading, time, traceback, uuid
+import asyncio, functools, gc, hashlib, itertools, os, pathlib, platform, sys, threading, time, traceback, uuid
 
 import drivers
 from link import Failure, Link, fail
@@ -13,16 +13,12 @@ BLOCKING = {"prepare", "connect"}
 
 def hello(driver):
     sources = b"".join(path.read_bytes() for path in sorted(pathlib.Path(__file__).parent.glob("*.py")))
-    return {
-        "protocol": 3, "turns": True, "tape": True, "language": "Python",
-        "machine": {"host": platform.node(), "cores": len(os.sched_getaffinity(0)), "kernel": platform.release()},
-        "driver": {"name": "python", "version": driver.version, "libraries": driver.libraries, "capabilities": driver.capabilities,
-                   "caveats": driver.caveats, "options": driver.options, "lacks_types": driver.lacks_types,
-                   "most_in_flight": driver.most_in_flight},
-        "settings": settings(driver, {"connections": 1, "consistency": "LOCAL_ONE", "page_size": 5000, "options": {}, "settings": "equal"}),
-        "build": {"id": "", "adapter": hashlib.sha256(sources).hexdigest(), "profile": "release",
-                  "compiler": f"{platform.python_implementation()} {platform.python_version()} ({platform.python_compiler()})"},
-    }
+    told = {name: getattr(driver, name) for name in ("version", "libraries", "capabilities", "caveats", "options", "lacks_types", "most_in_flight")}
+    usual = {"connections": 1, "consistency": "LOCAL_ONE", "page_size": 5000, "options": {}, "settings": "equal"}
+    return {"protocol": 3, "turns": True, "tape": True, "language": "Python", "driver": told | {"name": "python"}, "settings": settings(driver, usual),
+            "machine": {"host": platform.node(), "cores": len(os.sched_getaffinity(0)), "kernel": platform.release()},
+            "build": {"id": "", "adapter": hashlib.sha256(sources).hexdigest(), "profile": "release",
+                      "compiler": f"{platform.python_implementation()} {platform.python_version()} ({platform.python_compiler()})"}}
 
 def settings(driver, job):
     """The equal settings, and what the driver makes of them: its own say what differs."""
@@ -36,25 +32,24 @@ def settings(driver, job):
 
 def check(driver, job):
     """Refuses, before anything is connected, what cannot be done."""
-    options, submit = {one["name"]: one["values"].split("|") for one in driver.options}, job["scenario"].get("submit", "slots")
+    title, options, submit = driver.title, {one["name"]: one["values"].split("|") for one in driver.options}, job["scenario"].get("submit", "slots")
     asked = [one.get("operation", "execute") for one in job["scenario"]["statement"]]
     asked += [name for name in ("tls", "credentials") if name in job] + ["request_timeout"] * ("request_timeout_ms" in job)
-    wrong = [f"{driver.title} has no option `{name}`: it has {', '.join(options)}" for name in job["options"] if name not in options]
-    wrong += [f"The option `{name}` of {driver.title} was set to {value!r}; it takes {' or '.join(options[name])}"
-              for name, value in job["options"].items() if not wrong and value not in options[name]
-              and not (options[name][0].isupper() and value.isdigit() and int(value) > 0)]
-    wrong += [f"The job asks for {name}, and {driver.title} does not have the capability {name}; leave it out"
-              for name in asked if name not in ("execute", *driver.capabilities)]
-    if job["mode"] not in ("measure", "connect"):
-        wrong = [f"The mode {job['mode']} was asked for, which is for floor; python knows measure and connect"]
-    if submit not in ("slots", "sequential"):
-        wrong = [f"Statements were to be submitted as {submit}, which is a way of async Rust; python knows slots and sequential"]
-    if "tape" not in job:
-        wrong = ["The job has no tape, and python makes no keys and values of its own; use a cqldyno of protocol version 3"]
-    if "rate" in job and not driver.has_tasks and BLOCKING.intersection(asked):
-        wrong = [f"{driver.title} blocks in prepare and connect, so these keep no rate; leave the rate out"]
-    if wrong:
-        raise Failure("job", wrong[0] + ".")
+    takes = lambda kinds, value: value in kinds or kinds[0].isupper() and value.isdigit() and int(value) > 0
+    unknown = [name for name in job["options"] if name not in options]
+    other = [(name, value) for name, value in job["options"].items() if not takes(options.get(name, [value]), value)]
+    lacking = [name for name in asked if name not in ("execute", *driver.capabilities)]
+    wrong = [
+        ("tape" not in job) and "The job has no tape, and python makes no keys and values of its own; use a cqldyno of protocol version 3",
+        job["mode"] not in ("measure", "connect") and f"The mode {job['mode']} was asked for; python knows measure and connect",
+        submit not in ("slots", "sequential") and f"Statements were to be submitted as {submit}; python knows slots and sequential",
+        unknown and f"{title} has no option `{unknown[0]}`: it has {', '.join(options)}",
+        other and "The option `{}` of {} was set to {!r}; it takes {}".format(other[0][0], title, other[0][1], " or ".join(options[other[0][0]])),
+        lacking and f"The job asks for {lacking[0]}, and {title} does not have the capability {lacking[0]}; leave it out",
+        "rate" in job and not driver.has_tasks and BLOCKING & set(asked) and f"{title} blocks in prepare and connect; leave the rate out",
+    ]
+    if any(wrong):
+        raise Failure("job", next(filter(None, wrong)) + ".")
 
 def crash(error):
     traceback.print_exception(error)
@@ -93,23 +88,15 @@ class Player:
             kind, message = self.driver.kind_of(error)
             doing = "bad_credentials" if kind == "bad_credentials" else doing
             raise Failure(doing, f"{self.driver.title} could not {'prepare' if doing == 'prepare' else 'connect'}: {message}.") from error
-    async def issue(self, turn, at):
-        statement, values, due = turn.tickets[at]
+    async def issue(self, turn, at, connects=False):
+        """Issues a ticket and notes what came. If it connects, in a session of its own with this statement, or every one in the mode `connect`."""
+        (statement, values, due), session, calls = turn.tickets[at], None, self.calls
         turn.sent[at] = now()
         try:
-            rows = await self.calls[statement](values, due)
-        except Exception as error:
-            turn.failed(at, error)
-        else:
-            turn.answered(at, rows)
-    async def connected(self, turn, at):
-        """Connects, prepares this statement, or every one in the mode `connect`, executes this one, and closes."""
-        statement, values, due = turn.tickets[at]
-        turn.sent[at], session = now(), None
-        every = range(len(self.statements)) if self.job["mode"] == "connect" else [statement]
-        try:
-            session = await self.driver.connect(self.job)
-            calls = {nth: await self.call(session, nth) for nth in every}
+            if connects:
+                session = await self.driver.connect(self.job)
+                nths = range(len(self.statements)) if self.job["mode"] == "connect" else [statement]
+                calls = {nth: await self.call(session, nth) for nth in nths}
             rows = await calls[statement](values, due)
         except Exception as error:
             turn.failed(at, error)
@@ -122,7 +109,7 @@ class Player:
         """The parent's next message; until then an event loop runs, as an application's would."""
         return self.run(asyncio.to_thread(link.heard.get)) if self.driver.has_tasks else link.heard.get()
     def play(self, turn, connects=False):
-        plays = [self.connected if connects or one == "connect" else self.issue for one in self.operations]
+        plays = [functools.partial(self.issue, connects=True) if connects or one == "connect" else self.issue for one in self.operations]
         if self.driver.has_tasks:
             self.run(by_tasks(turn, plays))
         else:
