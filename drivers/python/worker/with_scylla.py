@@ -1,9 +1,11 @@
 """The package scylladb-rs-driver, imported as `scylla`: ScyllaDB's driver in Rust for asyncio."""
-import importlib, ipaddress, os
+import importlib, ipaddress, os, time
 
 import drivers
 from drivers import ROUTING, TIMESTAMPS, option
 from tape import SCALARS
+
+POOL_FILLS_WITHIN_S = 0.25
 
 class Driver(drivers.Driver):
     has_classes = False
@@ -55,11 +57,14 @@ class Driver(drivers.Driver):
             profile |= {"timeout": limit and limit / 1000, "serial_consistency": None, "retry_policy": retry_policy.FallthroughRetryPolicy(),
                         "consistency": getattr(enums.Consistency, job["consistency"].title().replace("_", ""))}
         session = await builder.execution_profile(execution_profile.ExecutionProfile(**profile)).connect()
-        return Session(session, job["page_size"] if equal else None)
+        return Session(session, job["page_size"] if equal else None, job["connections"])
 
 class Session:
-    def __init__(self, session, page_size):
-        self.session, self.page_size = session, page_size
+    def __init__(self, session, page_size, connections):
+        self.session, self.page_size, self.connections = session, page_size, connections
+    def settle(self):
+        """Waits for the connections that the driver opens after the first one, without telling."""
+        time.sleep(POOL_FILLS_WITHIN_S if self.connections > 1 else 0)
     def paged(self, statement):
         return statement.with_page_size(self.page_size) if self.page_size else statement
     async def prepare(self, cql):
