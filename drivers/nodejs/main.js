@@ -109,8 +109,10 @@ async function main() {
     if (go.at_ns) await until(go.at_ns);
     const [ran, waited] = scheduled(), used = process.resourceUsage(), from = clock();
     await run(window, job.progress_ms);
-    const to = clock(), use = process.resourceUsage(), found = threads(), [runs, waits] = scheduled();
-    await link.next('ack', 'end', { ...between(from, to, used, use), steady: window.steady });
+    const to = clock(), use = process.resourceUsage();
+    const acked = link.next('ack', 'end', { ...between(from, to, used, use), steady: window.steady });
+    const found = threads(), [runs, waits] = scheduled();
+    await acked;
     const paused = pauses.splice(0).reduce((sum, { startTime, duration }) => sum + (startTime >= from.at && startTime < to.at ? duration : 0), 0);
     // Pauses are wall time: without the part for which a thread that is not idle waits for a core they are CPU time.
     const gc = paused * 1e6 * (runs - ran) / (runs - ran + waits - waited);
