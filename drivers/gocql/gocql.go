@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"path"
 	"regexp"
@@ -67,6 +68,8 @@ var options = []message{
 		"about": "Leaves the time of a write to the server, or sends one of the client's own with every statement."},
 	{"name": "gogc", "values": "PERCENT", "default": "100", "tried": "400",
 		"about": "How much the heap grows before Go collects garbage, as the environment variable GOGC says."},
+	{"name": "compression", "values": "none|" + strings.Join(slices.Sorted(maps.Keys(compressors)), "|"), "default": "none", "tried": "snappy",
+		"about": "Whether its frames are compressed, by which of the driver's packages."},
 	{"name": "shuffle", "values": "off|on", "default": "off",
 		"about": "Sends each statement to the first of its row's replicas in the ring's order, or to one by chance."},
 }
@@ -204,6 +207,7 @@ func cluster(of *job) (*gocql.ClusterConfig, error) {
 		microseconds, _ := strconv.Atoi(wait)
 		cluster.WriteCoalesceWaitTime = time.Duration(microseconds) * time.Microsecond
 	}
+	cluster.Compressor = compressors[own["compression"]]
 	if how, asked := own["metadata"]; asked {
 		cluster.DisableSkipMetadata = how == "each"
 	}

@@ -31,6 +31,8 @@ mod keyspaces;
 #[cfg(test)]
 mod ladder;
 #[cfg(test)]
+mod languages;
+#[cfg(test)]
 mod listings;
 #[cfg(test)]
 mod nodes;
