@@ -24,7 +24,8 @@ fn drivers_in_other_languages_are_built_play_tapes_and_check_every_row() {
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("languages");
     let names = on_demand();
     assert!(names.contains(&"java"), "{names:?}");
-    let arguments = ["--count", "400", "--blocks", "1", "--scenario", "types", "--limits", "noise=none", "--pass", "none"];
+    let arguments =
+        ["--count", "400", "--blocks", "1", "--scenario", "types", "--limits", "noise=none", "--pass", "none"];
     let arguments = [&["compare", "floor"][..], &names, &arguments, &["--out", "kept"]].concat();
     let compared = cqldyno(folder.path(), &arguments).env("CQLDYNO_CACHE", &cache).output().unwrap();
     let said = words(&(stdout(&compared) + &stderr(&compared)));
@@ -36,7 +37,8 @@ fn drivers_in_other_languages_are_built_play_tapes_and_check_every_row() {
         };
         // Times are not compared: a runtime that compiles goes on with it after a window, and longer on a busy machine.
         for check in ["refusal", "window", "count", "rows", "connections", "histogram"] {
-            let output = cqldyno(folder.path(), &["conform", worker.to_str().unwrap(), "--only", check]).output().unwrap();
+            let output =
+                cqldyno(folder.path(), &["conform", worker.to_str().unwrap(), "--only", check]).output().unwrap();
             assert!(output.status.success(), "{name} {check}: {}{}", stdout(&output), stderr(&output));
         }
     }
