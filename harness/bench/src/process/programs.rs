@@ -21,7 +21,7 @@ pub static COMPARED: LazyLock<Vec<&str>> =
     LazyLock::new(|| listed().filter(|(_, how)| how.is_empty()).map(|(name, _)| name).collect());
 
 /// Those of [`KNOWN`] that `make build` leaves out: their newest release is built when it is first asked for.
-pub(crate) static ON_DEMAND: LazyLock<Vec<&str>> =
+pub static ON_DEMAND: LazyLock<Vec<&str>> =
     LazyLock::new(|| listed().filter(|(_, how)| is_on_demand(how)).map(|(name, _)| name).collect());
 
 /// The drivers of the list, each with the words after its name.

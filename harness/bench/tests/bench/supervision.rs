@@ -316,7 +316,7 @@ fn a_worker_that_cannot_be_introduced_is_an_unavailable_contender_and_the_others
         "something went wrong; that was before it had said `hello`",
         "Segmentation fault (core dumped)",
         "said nothing new for 4 s",
-        "speaks version 3 of the worker protocol, and this cqldyno speaks version 2",
+        "speaks version 4 of the worker protocol, and this cqldyno speaks version 3",
         "There is no worker for missing",
         "Version 9 of honest was asked for, the worker cqldyno-driver-honest has 1.2.3",
         "available",

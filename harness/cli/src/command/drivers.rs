@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use cqldyno_bench::builder::{Builder, Family, Sources};
 use cqldyno_bench::{
-    BUILDER_KEYS, COMMON_KEYS, COMPARED, Cancel, DriverListing, KNOWN, Programs, common_keys, drivers,
+    BUILDER_KEYS, COMMON_KEYS, COMPARED, Cancel, DriverListing, KNOWN, ON_DEMAND, Programs, common_keys, drivers,
 };
 use cqldyno_driver_api::{Capability, DriverInfo, Settings};
 use cqldyno_protocol::Hello;
@@ -155,10 +155,13 @@ fn lines(driver: &DriverListing, families: &[Family], releases: &[String], all: 
     match &driver.hello {
         Ok(hello) if all => lines.extend(described(hello)),
         Ok(hello) => lines.extend(options(hello)),
+        // It is built when it is asked for.
+        Err(_) if !all && driver.worker.is_none() && ON_DEMAND.contains(&&*driver.name) => {}
         Err(why) => lines.push(("not available", why.clone())),
     }
     let ours: Vec<&Family> = families.iter().filter(|family| family.library.is_some()).collect();
     let tested = || ours.iter().flat_map(|family| &family.tested);
+    let is_left_out = KNOWN.contains(&&*driver.name) && !COMPARED.contains(&&*driver.name);
     let here = (!releases.is_empty()).then(|| releases.join(", "));
     if all {
         let spoken: Vec<&str> = ours.iter().map(|family| family.versions.as_str()).collect();
@@ -166,11 +169,11 @@ fn lines(driver: &DriverListing, families: &[Family], releases: &[String], all: 
         lines.extend(here.map(|here| ("other releases here", here)));
     } else {
         let range = tested().min().zip(tested().max());
-        lines.extend(range.map(|(first, last)| ("releases", format!("{first} to {last}, built on demand"))));
+        let named = if is_left_out { ", and compared only if named" } else { "" };
+        lines.extend(range.map(|(first, last)| ("releases", format!("{first} to {last}, built on demand{named}"))));
         lines.extend(here.map(|here| ("releases", format!("{here} here"))));
     }
-    let is_left_out = KNOWN.contains(&&*driver.name) && !COMPARED.contains(&&*driver.name);
-    lines.extend(is_left_out.then(|| ("compared", "only if it is named".to_owned())));
+    lines.extend((is_left_out && all).then(|| ("compared", "only if it is named".to_owned())));
     lines.extend(driver.worker.iter().filter(|_| all).map(|worker| ("worker", worker.display().to_string())));
     lines.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }

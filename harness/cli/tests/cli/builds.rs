@@ -119,6 +119,39 @@ fn a_release_is_built_before_anything_is_measured_and_its_lock_file_is_kept() {
     assert_eq!(calls(folder.path()).lines().filter(|call| call.starts_with("rustc ")).count(), 1);
 }
 
+/// A driver whose `native` ends with `ends`.
+fn builds_itself(folder: &Path, ends: &str) {
+    let own = folder.join("sources/drivers/snake");
+    fs::create_dir_all(&own).unwrap();
+    let releases = "[[family]]\ncrate = \"snake\"\nversions = \"*\"\ntested = [\"1.0.0\", \"1.2.0\"]\n";
+    fs::write(own.join("releases.toml"), releases).unwrap();
+    executable(&own.join("native"), &format!("[ $1 = --toolchain ] && {{ echo snake 1; exit; }}\n{ends}"));
+}
+
+#[test]
+fn a_driver_that_builds_itself_is_built_at_its_newest_release_when_it_is_named() {
+    drivers();
+    let folder = tempfile::tempdir().unwrap();
+    workshop(folder.path(), BUILDS);
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../drivers/example-python/cqldyno-driver-example-python");
+    builds_itself(folder.path(), &format!("cp '{example}' $1/cqldyno-driver-snake && echo $2 >$1/lock"));
+    let output = compare(folder.path(), &["snake", "floor"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).contains("Built snake in "), "{}", stderr(&output));
+    let whole = json(&output);
+    let row = contender(&whole, "snake");
+    assert_eq!((&row["built"]["adapter"], &row["language"]), (&"drivers/snake".into(), &"Python".into()));
+    let lock = folder.path().join("kept").join(row["built"]["lock_file"].as_str().unwrap());
+    assert_eq!(fs::read_to_string(lock).unwrap(), "1.2.0\n");
+    assert!(whole["cells"].as_array().unwrap().iter().all(|cell| cell["void"].is_null() && cell["failed"].is_null()));
+
+    builds_itself(folder.path(), "echo 'Snake was not found; install it.' >&2; exit 1");
+    fs::rename(folder.path().join("kept"), folder.path().join("first")).unwrap();
+    let output = compare(folder.path(), &["snake", "floor"]).output().unwrap();
+    let why = contender(&json(&output), "snake")["unavailable"].as_str().unwrap().to_owned();
+    assert!(why.contains("Snake was not found; install it"), "{why}");
+}
+
 #[test]
 fn what_no_adapter_speaks_is_refused_before_a_build_and_leaves_no_run() {
     let folder = tempfile::tempdir().unwrap();

@@ -167,7 +167,7 @@ fn an_example_that_is_broken_in_one_place_deviates_there() {
             "had said `failed` and then exited with code 0; its exit code must be 1.",
         ),
         (" + list(job[\"options\"])", "", "refusal", "refuse unknown options with `failed` of kind `job`."),
-        ("wrong or tape.wrong(ticket, statement, due, answer)", "wrong", "rows", wrong_rows),
+        ("wrong or tape.wrong(ticket, statement, due, rows)", "wrong", "rows", wrong_rows),
         ("if check < 2 else []", "if check > 2 else []", "rows", "and the worker says that 100 were wrong"),
         // What the last ticket is due in the place of what the first is due, and so on.
         (

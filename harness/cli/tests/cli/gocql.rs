@@ -55,7 +55,7 @@ fn both_releases_run_every_scenario_that_they_declare_and_the_server_agrees() {
     for contender in ["gocql@1.7.0", "gocql"] {
         scenarios.iter().for_each(|scenario| check(&cells, contender, scenario));
     }
-    assert!(shown.contains("gocql@1.7.0 runs on go ") && shown.contains("gocql@2."), "{shown}");
+    assert!(shown.contains("gocql@1.7.0 is used from Go and runs on go ") && shown.contains("gocql@2."), "{shown}");
     assert!(shown.contains("Its worker does not say which load generator it has"), "{shown}");
 }
 
@@ -257,7 +257,7 @@ fn what_it_cannot_do_and_a_release_that_is_not_built_have_a_sentence_each() {
     }
     for (arguments, expected, sentence) in [
         (&["gocql", "--scenario", "prepare"][..], 0, "does not declare the capability `prepare`"),
-        (&["gocql", "--scenario", "reads", "--submit", "spawn"], 1, "submitted as spawn, which is a way of async Rust"),
+        (&["gocql", "--scenario", "reads", "--submit", "spawn"], 1, "the scenario reads+spawn submits statements as spawn; play it with slots"),
         (
             &["gocql@1.6.0", "--scenario", "reads"],
             2,

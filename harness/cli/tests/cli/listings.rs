@@ -96,7 +96,8 @@ fn drivers_are_listed_with_their_versions_and_what_they_run_on() {
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         let text = stdout(&output);
         for driver in drivers() {
-            assert!(text.lines().any(|line| line.starts_with(&format!("{driver}@"))), "{driver}: {text}");
+            let is_it = |line: &str| line == driver || line.starts_with(&format!("{driver}@"));
+            assert!(text.lines().any(is_it), "{driver}: {text}");
         }
         if arguments.len() == 1 {
             assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");

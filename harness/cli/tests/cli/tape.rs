@@ -90,7 +90,7 @@ fn a_worker_that_decodes_nothing_is_void_with_a_tape_too() {
     worker("misbehaving").expect("`cargo test --workspace` builds it");
     let folder = tempfile::tempdir().unwrap();
     let arguments =
-        ["misbehaving+how=skips-decoding+tape=on", "--scenario", "reads", "--count", "400", "--warmup", "0"];
+        ["misbehaving+how=skips-decoding+tape=on", "--scenario", "reads", "--count", "400", "--warmup", "500"];
     let (code, said, cells) = compare(folder.path(), &arguments);
     assert_eq!(code, Some(1), "{said}");
     for cell in cells {

@@ -256,9 +256,9 @@ fn an_unknown_contender_is_refused_with_those_there_are_and_the_nearest() {
     let error = refused(&["compare", "scyla"]);
     assert!(error.contains("there is no driver \"scyla\": there are scylla, cdrs-tokio"), "{error}");
     assert!(error.contains("Did you mean `scylla`?"), "{error}");
-    for arguments in [["compare", "java"], ["drivers", "java"]] {
+    for arguments in [["compare", "elixir"], ["drivers", "elixir"]] {
         let error = refused(&arguments);
-        assert!(error.contains("there is no driver \"java\": there are scylla, cdrs-tokio"), "{error}");
+        assert!(error.contains("there is no driver \"elixir\": there are scylla, cdrs-tokio"), "{error}");
         assert!(
             error.contains("drivers/PROTOCOL.md says how to add one") && !error.contains("Did you mean"),
             "{error}"
