@@ -195,7 +195,8 @@ mod tests {
             .collect();
         assert!(runs.len() > 20, "{}", runs.len());
         // Bad days and durable writes have commands of their own.
-        let is_compared = |run: &Run| run.command.as_ref().is_none_or(|command| !command.starts_with("cqldyno durable"));
+        let is_compared =
+            |run: &Run| run.command.as_ref().is_none_or(|command| !command.starts_with("cqldyno durable"));
         for run in runs.into_iter().filter(|run| !run.plan.faults && is_compared(run)) {
             // Some calibrate the method with a driver that nobody has.
             let is_known = |id: &&str| drivers::names().iter().any(|name| id.starts_with(name.as_str()));

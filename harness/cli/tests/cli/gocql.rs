@@ -257,7 +257,11 @@ fn what_it_cannot_do_and_a_release_that_is_not_built_have_a_sentence_each() {
     }
     for (arguments, expected, sentence) in [
         (&["gocql", "--scenario", "prepare"][..], 0, "does not declare the capability `prepare`"),
-        (&["gocql", "--scenario", "reads", "--submit", "spawn"], 1, "the scenario reads+spawn submits statements as spawn; play it with slots"),
+        (
+            &["gocql", "--scenario", "reads", "--submit", "spawn"],
+            1,
+            "the scenario reads+spawn submits statements as spawn; play it with slots",
+        ),
         (
             &["gocql@1.6.0", "--scenario", "reads"],
             2,

