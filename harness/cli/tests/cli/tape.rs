@@ -78,7 +78,7 @@ fn the_example_in_python_plays_what_scenarios_have() {
     let (code, said, cells) = compare(folder.path(), &arguments);
     assert_eq!(code, Some(0), "{said}");
     let of_python: Vec<&Value> = cells.iter().filter(|cell| cell["contender"] == "example-python").collect();
-    assert!(!of_python.is_empty() && of_python.len() % scenarios.len() == 0, "{said}");
+    assert!(!of_python.is_empty() && of_python.len().is_multiple_of(scenarios.len()), "{said}");
     for cell in of_python {
         assert_eq!((&cell["void"], &cell["failed"]), (&Value::Null, &Value::Null), "{cell}");
         assert_eq!(number(cell, "verified"), 400.0, "{cell}");
