@@ -385,7 +385,8 @@ mod tests {
         for bytes in [blobs.of(7), texts.of(7).as_bytes(), unicode.of(7).as_bytes(), compressible.of(7).as_bytes()] {
             let at = streams.place(bytes).unwrap();
             assert_eq!(&all[at..at + bytes.len()], bytes);
-            assert_eq!(streams.place(&bytes.to_vec()), None);
+            let copy = bytes.to_vec();
+            assert_eq!(streams.place(&copy), None);
         }
     }
 
