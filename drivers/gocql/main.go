@@ -72,6 +72,7 @@ type link struct {
 	awaited  string
 	turns    uint64
 	inWindow bool
+	failed   atomic.Bool
 	run      *run
 }
 
@@ -97,6 +98,7 @@ func (l *link) progress(of *run) bool {
 // fail says why the job cannot go on, and ends the process.
 func (l *link) fail(kind string, err error) {
 	fmt.Fprintf(os.Stderr, "cqldyno worker: %v\n", err)
+	l.failed.Store(true)
 	l.write("failed", message{"kind": kind, "message": err.Error()})
 	os.Exit(exitFailed)
 }
@@ -135,7 +137,7 @@ func (l *link) listen(input io.Reader) {
 		}
 		l.hear(came)
 	}
-	if l.turns > 0 {
+	if l.turns > 0 && !l.failed.Load() {
 		fmt.Fprintf(os.Stderr, "cqldyno worker: standard input was closed before the end (%v); this program is started by cqldyno, which speaks "+
 			"the worker protocol with it\n", lines.Err())
 		os.Exit(exitAbandoned)

@@ -387,7 +387,6 @@ func (r *run) add(one answer, isBelow bool) {
 	}
 }
 
-// fail counts an error, if it is one.
 func (r *run) fail(err error) {
 	if err == nil {
 		return

@@ -221,7 +221,6 @@ func (r *rows) begin(ticket uint64, on *tape, due reader) {
 	r.check, r.count, r.next = on.due(due)
 }
 
-// row checks the row that lies in the cells.
 func (r *rows) row() {
 	if r.came < r.count && r.wrong == nil && r.check != countOnly {
 		before := r.next
