@@ -62,6 +62,7 @@ void json() {
 void types() {
     const Type nested = type("map<text, list<tuple<int, udt<text, uuid>>>>");
     check(nested.of[1].of[0].of[1].of[1].kind == CASS_VALUE_TYPE_UUID && nested.has(CASS_VALUE_TYPE_UDT), "types are nested");
+    check(type("null").kind != CASS_VALUE_TYPE_UNKNOWN, "a column that is always null has a type");
     refuses([] { type("vector<float, 3>"); }, "The tape has the type `vector<float, 3>`");
     for (const char* name : {"map<int>", "list", "int<text>", "set<int, int>", "list<", "list<int", "int>", "tuple<int,>", ""})
         refuses([&] { type(name); }, "The tape has the type `" + std::string(name) + "`, which this worker does not know; leave it out.");
