@@ -8,17 +8,12 @@ const MOST_IN_FLIGHT = { equal: 32768, default: 2048 };
 const CONSISTENCIES = new Map(Object.entries(types.consistencyToString).map(([code, name]) => [name, Number(code)]));
 
 const OPTIONS = [
-  { name: 'coalescing', values: 'BYTES', default: '65536', tried: '8192',
-    about: 'How many bytes of requests it writes at once (coalescingThreshold).' },
-  { name: 'routing', values: 'token-aware|round-robin', default: 'token-aware',
-    about: 'Sends each statement to a replica of its row, or to each node in turn.' },
-  { name: 'timestamps', values: 'server|client', default: 'server',
-    about: 'Leaves the time of a write to the server, or sends one of the client\'s own with every statement.' },
-  { name: 'integers', values: 'long|bigint', default: 'long',
-    about: 'Has a bigint as an object of the class Long and a varint as an Integer, or both as JavaScript\'s BigInt.' },
-  { name: 'buffers', values: 'copied|shared', default: 'copied',
-    about: 'Copies blobs and uuids out of what was received, or hands out windows into it (copyBuffer).' },
-];
+  ['coalescing', 'BYTES', '65536', 'How many bytes of requests it writes at once (coalescingThreshold).', '8192'],
+  ['routing', 'token-aware|round-robin', 'token-aware', 'Sends each statement to a replica of its row, or to each node in turn.'],
+  ['timestamps', 'server|client', 'server', 'Leaves the time of a write to the server, or sends one of the client\'s own with every statement.'],
+  ['integers', 'long|bigint', 'long', 'Has a bigint as an object of the class Long and a varint as an Integer, or both as JavaScript\'s BigInt.'],
+  ['buffers', 'copied|shared', 'copied', 'Copies blobs and uuids out of what was received, or hands out windows into it (copyBuffer).'],
+].map(([name, values, initial, about, tried]) => ({ name, values, default: initial, about, tried }));
 
 const CAVEATS = [
   'JavaScript runs on one thread, so `current` and `multi:N` are the same for it. V8 adds threads that help to collect garbage and to ' +
@@ -72,36 +67,30 @@ function tls({ ca, client }) {
   return { rejectUnauthorized: ca !== undefined, ca: read(ca), cert: read(client?.certificate), key: read(client?.key) };
 }
 
-/** The driver's configuration for a job. */
+/** The driver's configuration for a job; what is not set is its own. */
 function configuration(job) {
   const { datacenter, credentials, options: asked = {}, settings: kind, connections } = job, own = optionsOf(asked);
   // A worker that sends nothing has no address.
-  const target = job.target?.length > 0 ? job.target : EQUAL.target;
-  const isEqual = kind !== 'default', sets = name => isEqual || name in asked;
+  const target = job.target?.length > 0 ? job.target : EQUAL.target, consistency = CONSISTENCIES.get(job.consistency);
+  const isEqual = kind !== 'default', only = (is, settings) => is ? settings : {}, sets = (name, of) => only(isEqual || name in asked, of);
   const inTurn = () => datacenter ? new loadBalancing.DCAwareRoundRobinPolicy(datacenter) : new loadBalancing.RoundRobinPolicy();
-  const options = {
-    contactPoints: target, protocolOptions: { port: Number(target[0].split(':').pop()) }, encoding: encoding(own),
-    policies: { loadBalancing: own.routing === 'round-robin' ? inTurn() : new Near(datacenter) },
-    queryOptions: {}, socketOptions: {}, pooling: {},
-  };
-  if (credentials) options.credentials = { username: credentials.user, password: credentials.password };
-  if (job.tls) options.sslOptions = job.tls.read ??= tls(job.tls);
-  if (sets('coalescing')) options.socketOptions.coalescingThreshold = Number(own.coalescing);
-  if (sets('timestamps') && own.timestamps === 'server') options.policies.timestampGeneration = null;
-  if (isEqual) {
-    const consistency = CONSISTENCIES.get(job.consistency);
-    if (consistency === undefined) throw new Error(`The consistency ${job.consistency} was asked for, which the driver does not know.`);
-    Object.assign(options.queryOptions, { consistency, fetchSize: job.page_size });
-    Object.assign(options.pooling, {
+  if (isEqual && consistency === undefined) throw new Error(`The consistency ${job.consistency} was asked for, which the driver does not know.`);
+  return {
+    contactPoints: target, encoding: encoding(own), credentials: credentials && { username: credentials.user, password: credentials.password },
+    sslOptions: job.tls && (job.tls.read ??= tls(job.tls)),
+    protocolOptions: { port: Number(target[0].split(':').pop()), ...only(isEqual, { maxVersion: 4 }) },
+    policies: {
+      loadBalancing: own.routing === 'round-robin' ? inTurn() : new Near(datacenter), ...only(isEqual, { retry: new FallthroughRetryPolicy() }),
+      ...sets('timestamps', only(own.timestamps === 'server', { timestampGeneration: null })),
+    },
+    queryOptions: only(isEqual, { consistency, fetchSize: job.page_size }),
+    socketOptions: { ...sets('coalescing', { coalescingThreshold: Number(own.coalescing) }), ...only(isEqual, { readTimeout: job.request_timeout_ms ?? 0 }) },
+    pooling: only(isEqual, {
       coreConnectionsPerHost: { [types.distance.local]: connections, [types.distance.remote]: connections },
       // An answer frees its stream a moment after it was handed over.
       maxRequestsPerConnection: Math.min(Math.max(2 * job.concurrency, MOST_IN_FLIGHT.default), MOST_IN_FLIGHT.equal),
-    });
-    options.protocolOptions.maxVersion = 4;
-    options.policies.retry = new FallthroughRetryPolicy();
-    options.socketOptions.readTimeout = job.request_timeout_ms ?? 0;
-  }
-  return options;
+    }),
+  };
 }
 
 const lasting = ms => ms > 0 ? ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms` : 'none';
@@ -158,8 +147,7 @@ export async function statements(job, client) {
   const encoder = new Encoder(4, { encoding: encoding({ integers, buffers: 'shared' }) }), decoder = info => bytes => encoder.decode(bytes, info);
   for (const [nth, one] of made.entries()) {
     const { values, columns } = job.tape.statements[nth];
-    const isPrepared = client && one.operation !== 'unprepared', width = values.length;
-    const markers = values.map(text => typeOf(text, integers).info);
+    const isPrepared = client && one.operation !== 'unprepared', width = values.length, markers = values.map(text => typeOf(text, integers).info);
     one.hints = values.map(text => text === 'null' ? undefined : text);
     one.columns = columns.map(text => typeOf(text, integers));
     one.decoded = one.columns.map(({ info }) => decoder(info));
@@ -178,11 +166,9 @@ export async function statements(job, client) {
 }
 
 /** How a ticket of the statement is issued on a client: it returns a promise of the driver's result. */
-function issuer({ operation, cql, logged, hints }, client) {
-  const prepared = { prepare: true }, batch = { prepare: true, logged: logged === true }, unprepared = { prepare: false, hints };
-  if (operation === 'batch') return ({ values }) => client.batch(values, batch);
-  const how = operation === 'unprepared' ? unprepared : prepared;
-  return ({ values }) => client.execute(cql, values, how);
+function issuer({ operation, cql, logged = false, hints }, client) {
+  const how = { batch: { prepare: true, logged }, unprepared: { prepare: false, hints } }[operation] ?? { prepare: true };
+  return operation === 'batch' ? ({ values }) => client.batch(values, how) : ({ values }) => client.execute(cql, values, how);
 }
 
 /** How a ticket is issued on a session of its own, on which all of `before` are prepared; the ticket then has the session to close. */

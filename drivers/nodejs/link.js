@@ -1,5 +1,6 @@
 // Both directions of the worker protocol: a JSON object on each line.
 import fs from 'node:fs';
+import readline from 'node:readline';
 
 const FAILED = 1, ABANDONED = 2;
 
@@ -21,12 +22,7 @@ export class Link {
   #heard;
 
   constructor() {
-    let rest = Buffer.alloc(0);
-    process.stdin.on('data', bytes => {
-      rest = Buffer.concat([rest, bytes]);
-      for (let end; (end = rest.indexOf('\n')) >= 0; rest = rest.subarray(end + 1)) this.#hear(rest.toString('utf8', 0, end));
-    });
-    process.stdin.on('end', () => process.exit(ABANDONED));
+    readline.createInterface({ input: process.stdin }).on('line', line => this.#hear(line)).on('close', () => process.exit(ABANDONED));
   }
 
   /** The next message, which must be of this type. What is said before it comes with it, because the parent may answer at once. */

@@ -9,8 +9,12 @@ import { Link, fail, say } from './link.js';
 import { Tape } from './tape.js';
 import { Window } from './window.js';
 
-const PROGRESS_AT_MOST_EVERY_MS = 500;
-const USAGE = ['userCPUTime', 'systemCPUTime', 'voluntaryContextSwitches', 'involuntaryContextSwitches', 'minorPageFault', 'majorPageFault'];
+const LEAST_PROGRESS_MS = 500;
+/** Fields of `end`, and Node's names for them. */
+const USAGE = Object.entries({
+  user_us: 'userCPUTime', sys_us: 'systemCPUTime', voluntary_switches: 'voluntaryContextSwitches',
+  involuntary_switches: 'involuntaryContextSwitches', minor_faults: 'minorPageFault', major_faults: 'majorPageFault',
+});
 /** A worker of this name sends nothing. */
 const isOffline = Boolean(process.argv[2]?.endsWith('-noop'));
 
@@ -30,13 +34,6 @@ const scheduled = () => fs.readFileSync('/proc/thread-self/schedstat', 'latin1')
 const threads = () => fs.readdirSync('/proc/self/task').length;
 const clock = () => ({ at: performance.now(), ns: process.hrtime.bigint() });
 
-/** What `end` says of a window between two readings of clock and usage. */
-function between(from, to, used, use) {
-  const [user_us, sys_us, voluntary_switches, involuntary_switches, minor_faults, major_faults] = USAGE.map(name => use[name] - used[name]);
-  const [wall_ns, at_ns] = [to.ns - from.ns, to.ns].map(Number);
-  return { wall_ns, at_ns, user_us, sys_us, voluntary_switches, involuntary_switches, minor_faults, major_faults };
-}
-
 /** Returns at a time of CLOCK_MONOTONIC: sleeps, and looks at the clock in the last milliseconds. */
 async function until(ns) {
   for (let ms; (ms = Number(BigInt(ns) - process.hrtime.bigint()) / 1e6) > 0;) await (ms > 3 ? sleep(ms - 2) : turn());
@@ -44,8 +41,7 @@ async function until(ns) {
 
 /** Issues all of a window, with progress now and then. */
 async function run(window, everyMs) {
-  const progress = () => say('progress', { issued: window.taken });
-  const timer = everyMs > 0 ? setInterval(progress, Math.max(everyMs, PROGRESS_AT_MOST_EVERY_MS)) : undefined;
+  const timer = everyMs > 0 && setInterval(() => say('progress', { issued: window.taken }), Math.max(everyMs, LEAST_PROGRESS_MS));
   await window.run();
   clearInterval(timer);
 }
@@ -71,13 +67,13 @@ async function step(kind, does, what = '') {
 }
 
 async function main() {
-  const link = new Link(), hash = crypto.createHash('sha256');
-  const here = name => new URL(name, import.meta.url);
-  for (const name of fs.readdirSync(here('.'))) if (name.endsWith('.js')) hash.update(fs.readFileSync(here(name)));
+  const link = new Link(), here = name => new URL(name, import.meta.url);
+  const sources = fs.readdirSync(here('.')).filter(name => name.endsWith('.js')).map(name => fs.readFileSync(here(name)));
+  const adapter = crypto.createHash('sha256').update(Buffer.concat(sources));
   const job = await link.next('job', 'hello', {
     protocol: 3, turns: true, tape: true, language: 'JavaScript', driver: describe(isOffline), settings: settings(),
     machine: { host: os.hostname(), cores: os.availableParallelism(), kernel: os.release() },
-    build: { id: '', adapter: hash.digest('hex'), compiler: `Node.js ${process.version}, V8 ${process.versions.v8}`, profile: 'release' },
+    build: { id: '', adapter: adapter.digest('hex'), compiler: `Node.js ${process.version}, V8 ${process.versions.v8}`, profile: 'release' },
   });
   const refused = refusal(job);
   if (refused) fail('job', refused);
@@ -88,7 +84,6 @@ async function main() {
   const tape = await step('job', () => new Tape(job.tape.path, made));
   const read = async (of, first, ...how) => {
     const tickets = await step('job', () => tape.read(of));
-    for (const one of made) one.issued = 0;
     // What was decoded leaves the young generation now, and not in the window. What is older is collected when V8 does it.
     for (let nth = 0; nth < 2; nth++) globalThis.gc({ type: 'minor' });
     return new Window(tickets, first, ...how);
@@ -96,9 +91,8 @@ async function main() {
   const slots = job.scenario.submit === 'sequential' ? 1 : job.concurrency;
   const warming = await read(warmup, 0, slots);
   await run(warming, job.progress_ms);
-  for (const [kind, { first }] of Object.entries(warming.errors)) {
-    fail('warm_up', `The warm-up of ${warmup} statements had ${warming.failed} errors, the first of kind ${kind}: ${first}`);
-  }
+  const [failed] = Object.entries(warming.errors);
+  if (failed) fail('warm_up', `The warm-up of ${warmup} statements had ${failed[1].count} errors of kind ${failed[0]}, the first: ${failed[1].first}`);
   if (mode === 'connect') for (const one of made) one.issue = onItsOwn(job, made, one);
   const edge = nth => Number(BigInt(count) * BigInt(nth) / BigInt(turns));
   const prepared = nth => read(edge(nth + 1) - edge(nth), edge(nth), mode === 'connect' ? 1 : slots, rate, job.trace?.patience_ms);
@@ -109,8 +103,8 @@ async function main() {
     if (go.at_ns) await until(go.at_ns);
     const [ran, waited] = scheduled(), used = process.resourceUsage(), from = clock();
     await run(window, job.progress_ms);
-    const to = clock(), use = process.resourceUsage();
-    const acked = link.next('ack', 'end', { ...between(from, to, used, use), steady: window.steady });
+    const to = clock(), use = process.resourceUsage(), spent = USAGE.map(([name, of]) => [name, use[of] - used[of]]);
+    const acked = link.next('ack', 'end', { wall_ns: Number(to.ns - from.ns), at_ns: Number(to.ns), ...Object.fromEntries(spent), steady: window.steady });
     const found = threads(), [runs, waits] = scheduled();
     await acked;
     const paused = pauses.splice(0).reduce((sum, { startTime, duration }) => sum + (startTime >= from.at && startTime < to.at ? duration : 0), 0);

@@ -1,7 +1,7 @@
-// A warm-up or a turn: issues its tickets, checks what comes back, and counts.
+// A warm-up or a turn: issues its tickets and notes what came back; it counts afterwards.
 import { performance } from 'node:perf_hooks';
 import { kindOf, messageOf } from './driver.js';
-import { Histogram } from './histogram.js';
+import { histogram } from './histogram.js';
 import { shown } from './types.js';
 
 /** How late a timer of Node may be on an idle machine, and how long one waits at most, in milliseconds. */
@@ -16,25 +16,21 @@ const NONE = [];
 
 const ns = ms => Math.round(ms * 1e6);
 
-/** Counts one at a place of a series. */
-function addTo(series, place) {
-  while (series.length <= place) series.push(0);
-  series[Math.floor(place)]++;
-}
-
 export class Window {
   #edges = [];
   #noted;
+  /** When a ticket is to be issued at the rate. */
+  #due = nth => this.origin + nth * 1000 / this.rate;
 
   /**
    * The tickets have the numbers from `first` on. A rate is in statements per second; without one every slot issues after its answer.
    * With a patience, single statements are traced, and answers are not waited for longer than so many milliseconds.
    */
   constructor(tickets, first, concurrency, rate, patience) {
-    Object.assign(this, { tickets, first, concurrency, rate, patience, latencies: new Histogram(), errors: {}, perSecond: [] });
-    Object.assign(this, { isOver: false, taken: 0, answered: 0, failed: 0 });
-    this.states = new Uint8Array(patience === undefined ? 0 : tickets.length);
-    if (!rate && tickets.length >= LEAST_ROUNDS * concurrency) this.#edges = [FIRST_EDGE * concurrency, tickets.length - 1];
+    const count = tickets.length, times = () => new Float64Array(count);
+    Object.assign(this, { tickets, first, concurrency, rate, patience, errors: {}, isOver: count === 0, taken: 0 });
+    Object.assign(this, { issued: times(), came: times(), states: new Uint8Array(count) });
+    if (!rate && count >= LEAST_ROUNDS * concurrency) this.#edges = [FIRST_EDGE * concurrency, count - 1];
   }
 
   /** Issues no more. */
@@ -46,19 +42,18 @@ export class Window {
   /** Issues all tickets, and returns after the last answer. */
   async run() {
     this.origin = performance.now();
-    this.isOver = this.tickets.length === 0;
     const slots = () => Array.from({ length: Math.min(this.concurrency, this.tickets.length) }, () => this.#slot());
     await (this.rate ? this.#atRate() : Promise.all(slots()));
-    // Answered tickets make room for those of the next turn, and answers that are late count nowhere.
-    Object.assign(this, { tickets: NONE, isOver: true, isClosed: true });
+    // Answers that are late count nowhere.
+    Object.assign(this, { isOver: true, isClosed: true });
   }
 
   /** The next ticket. */
   #take() {
     this.isOver ||= this.taken + 1 === this.tickets.length;
-    this.tickets[this.taken].statement.issued++;
     return this.taken++;
   }
+
 
   async #slot() {
     while (!this.isOver) {
@@ -76,36 +71,27 @@ export class Window {
 
   /** Starts each statement when it is due and a slot is free. Every answer looks for what is due, and a timer if none comes. */
   #atRate() {
-    const { rate, origin } = this, due = nth => origin + nth * 1000 / rate;
-    this.pace = { response: new Histogram(), lateness: new Histogram(), late: 0, latest: 0, last: origin, rightPer10Ms: [] };
     let free = this.concurrency, timer;
     return new Promise(resolve => {
       const start = () => {
-        for (; !this.isOver && free > 0 && due(this.taken) <= performance.now(); free--) {
-          const intended = due(this.taken);
-          this.#one(this.#take(), intended).then(() => {
-            free++;
-            start();
-          });
-        }
+        for (; !this.isOver && free > 0 && this.#due(this.taken) <= performance.now(); free--) this.#one(this.#take()).then(() => start(free++));
         if (this.isOver && free === this.concurrency) resolve();
         else if (!this.isOver && free > 0) {
-          const wait = Math.min(Math.max(due(this.taken) - performance.now(), 1), LONGEST_SLEEP);
+          const wait = Math.min(Math.max(this.#due(this.taken) - performance.now(), 1), LONGEST_SLEEP);
           timer ??= setTimeout(() => start(timer = undefined), wait);
         }
       };
-      const until = ms => setTimeout(resolve, ms + this.patience);
-      if (this.patience !== undefined) {
-        until((this.tickets.length - 1) * 1000 / rate);
-        this.onStop = () => until(0);
-      }
+      const until = ms => this.patience === undefined || setTimeout(resolve, ms + this.patience);
+      until((this.tickets.length - 1) * 1000 / this.rate);
+      this.onStop = () => until(0);
       start();
     });
   }
 
-  /** Issues a ticket and counts its answer. */
-  async #one(nth, intended) {
-    const ticket = this.tickets[nth], { statement } = ticket, issued = performance.now();
+  /** Issues a ticket, and notes what became of it. */
+  async #one(nth) {
+    const ticket = this.tickets[nth], { statement } = ticket;
+    this.issued[nth] = performance.now();
     let came, error;
     try {
       const result = await statement.issue(ticket);
@@ -117,45 +103,34 @@ export class Window {
       came ??= performance.now();
       error = [kindOf(thrown), messageOf(thrown)];
     }
-    if (!this.isClosed) this.#count(nth, issued, came, intended, error);
+    if (!this.isClosed) {
+      this.came[nth] = came;
+      this.states[nth] = error ? FAILED : RIGHT;
+      if (error) (this.errors[error[0]] ??= { count: 0, first: error[1] }).count++;
+    }
     await ticket.session?.shutdown();
   }
 
-  #count(nth, issued, came, intended, error) {
-    const { pace, origin, states } = this;
-    this.answered++;
-    this.latencies.record(ns(came - issued));
-    addTo(this.perSecond, (came - origin) / 1000);
-    if (error) {
-      this.failed++;
-      (this.errors[error[0]] ??= { count: 0, first: error[1] }).count++;
-    }
-    if (states.length > 0) {
-      states[nth] = error ? FAILED : RIGHT;
-      if (!error) addTo(pace.rightPer10Ms, (came - origin) / 10);
-    }
-    if (pace) {
-      const lateness = issued - intended;
-      pace.response.record(ns(came - intended));
-      pace.lateness.record(ns(lateness));
-      if (lateness > LATE_AFTER) pace.late++;
-      Object.assign(pace, { latest: Math.max(pace.latest, lateness), last: Math.max(pace.last, came) });
-    }
-  }
-
-  /** What `done` says of the turn. */
+  /** What `done` says of the turn. The tickets make room for those of the next one. */
   done(statements) {
-    const { taken, answered, failed, errors, rate, origin, pace, perSecond, latencies, states } = this, issued = {};
-    for (const { name, issued: count } of statements) issued[name] = (issued[name] ?? 0) + count;
-    const trace = () => ({ failed: this.#runs(FAILED), unanswered: this.#runs(UNANSWERED), answers_per_10ms: pace.rightPer10Ms });
+    const { tickets, taken, errors, rate, origin, issued, came, states } = this;
+    const byStatement = Object.fromEntries(statements.map(({ name }) => [name, 0]));
+    for (let nth = 0; nth < taken; nth++) byStatement[tickets[nth].statement.name]++;
+    this.tickets = NONE;
+    const answered = [...states.subarray(0, taken).keys()].filter(nth => states[nth] !== UNANSWERED);
+    const right = answered.filter(nth => states[nth] === RIGHT), late = nth => issued[nth] - this.#due(nth);
+    const times = of => histogram(answered.map(nth => ns(of(nth))));
+    const largest = (of, least) => answered.reduce((most, nth) => Math.max(most, of(nth)), least);
     return {
-      issued: taken, answered, verified: answered - failed, errors, issued_by_statement: issued, per_second: perSecond,
-      histogram: answered > 0 ? latencies.encoded() : undefined,
-      pace: pace && {
-        rate, lasted_ns: ns(pace.last - origin), response: pace.response.encoded(), lateness: pace.lateness.encoded(),
-        late_after_ns: ns(LATE_AFTER), late: pace.late, latest_ns: ns(pace.latest),
+      issued: taken, answered: answered.length, verified: right.length, errors, issued_by_statement: byStatement,
+      per_second: series(answered.map(nth => (came[nth] - origin) / 1000)), histogram: times(nth => came[nth] - issued[nth]),
+      pace: rate && {
+        rate, lasted_ns: ns(largest(nth => came[nth], origin) - origin), response: times(nth => came[nth] - this.#due(nth)), lateness: times(late),
+        late_after_ns: ns(LATE_AFTER), late: answered.filter(nth => late(nth) > LATE_AFTER).length, latest_ns: ns(largest(late, 0)),
       },
-      trace: states.length > 0 ? trace() : undefined,
+      trace: this.patience === undefined ? undefined : {
+        failed: this.#runs(FAILED), unanswered: this.#runs(UNANSWERED), answers_per_10ms: series(right.map(nth => (came[nth] - origin) / 10)),
+      },
     };
   }
 
@@ -171,6 +146,13 @@ export class Window {
   }
 }
 
+/** How many there are at each place. */
+function series(places) {
+  const counts = [];
+  for (const place of places.map(Math.floor)) counts[place] = (counts[place] ?? 0) + 1;
+  return Array.from(counts, count => count ?? 0);
+}
+
 /** The rows of all pages. */
 async function all(result) {
   const rows = [];
@@ -184,19 +166,15 @@ function unlike({ statement: { columns: types }, due }, columns, rows) {
   if (rows.length !== count) return `${count} rows were due, and ${rows.length} came`;
   if (count === 0 || due.check === COUNTED) return undefined;
   if (columns.length !== types.length) return `${types.length} columns were due, and ${columns.length} came`;
-  let first;
-  const isRow = (at, row) => types.every((type, nth) => {
-    const cell = due.cells[at * types.length + nth], came = row[columns[nth].name];
-    const isSame = type.equal(cell, came);
-    if (!isSame) first ??= [at, nth, cell, came];
-    return isSame;
-  });
+  const cell = (at, nth) => due.cells[at * types.length + nth];
+  const other = (at, row) => types.findIndex((type, nth) => !type.equal(cell(at, nth), row[columns[nth].name]));
   const left = due.check === ANY_ORDER && new Set(rows.keys());
   const isLeft = row => {
-    for (const at of left) if (isRow(at, row)) return left.delete(at);
+    for (const at of left) if (other(at, row) < 0) return left.delete(at);
     return false;
   };
-  if (rows.every((row, at) => left ? isLeft(row) : isRow(at, row))) return undefined;
-  const [at, nth, cell, came] = first;
-  return `in row ${at + 1} column ${nth + 1} should be ${shown(cell)}, and ${shown(came)} came`;
+  const at = rows.findIndex((row, at) => left ? !isLeft(row) : other(at, row) >= 0);
+  if (at < 0) return undefined;
+  const nth = Math.max(other(at, rows[at]), 0);
+  return `in row ${at + 1} column ${nth + 1} should be ${shown(cell(at, nth))}, and ${shown(rows[at][columns[nth].name])} came`;
 }
