@@ -12,17 +12,17 @@ import com.datastax.oss.driver.api.core.ssl.SslEngineFactory;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.netty.buffer.ByteBufAllocator;
 import io.netty.handler.ssl.*;
 import io.netty.handler.ssl.util.InsecureTrustManagerFactory;
-import java.io.File;
-import java.io.IOException;
+import java.io.*;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.*;
-import java.util.concurrent.CompletionException;
-import java.util.concurrent.CompletionStage;
+import java.util.concurrent.*;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BiConsumer;
 import javax.net.ssl.*;
 
 /** The Java driver: what it says of itself, how it is set, and its calls. */
@@ -72,30 +72,11 @@ final class Driver {
     // The fork's releases have four numbers.
     boolean isFork = own.getGroupId().equals("com.scylladb");
     told.put("version", isFork ? version.replaceAll("^(\\d+\\.\\d+\\.\\d+).*", "$1-scylladb") : version);
-    if (Driver.class.getClassLoader().getResource("com/datastax/oss/driver/api/core/type/VectorType.class") == null) {
-      told.putArray("lacks_types").add("vector");
-    }
+    if (DefaultDriverOption.class.getResource("/com/datastax/oss/driver/api/core/type/VectorType.class") == null) told.putArray("lacks_types").add("vector");
     String netty = io.netty.util.Version.identify().values().stream().findFirst().map(io.netty.util.Version::artifactVersion).orElse("unknown");
     told.putArray("libraries").addObject().put("name", "java").put("version", Runtime.version().toString());
     told.withArray("libraries").addObject().put("name", "netty").put("version", netty);
     return told;
-  }
-
-  /** Refuses options that the driver lacks, and values that they do not take. */
-  static void check(JsonNode options) throws JsonProcessingException {
-    List<String> known = new ArrayList<>();
-    JsonNode all = described().path("options");
-    all.forEach(option -> known.add(option.path("name").asText()));
-    for (String name : (Iterable<String>) options::fieldNames) {
-      if (!known.contains(name)) {
-        throw new Failure("job", "The Java driver has no option `" + name + "`; it has " + String.join(", ", known) + ".");
-      }
-      String value = options.path(name).asText(), values = all.path(known.indexOf(name)).path("values").asText();
-      boolean isNumber = value.matches("[1-9][0-9]{0,3}") && values.matches(".*[A-Z].*");
-      if (!isNumber && (!List.of(values.split("\\|")).contains(value) || value.matches("[A-Z]+"))) {
-        throw new Failure("job", "The option `" + name + "` was set to \"" + value + "\"; it takes " + values + " (a number is below 10000).");
-      }
-    }
   }
 
   /** What the driver makes of the equal settings. */
@@ -103,33 +84,27 @@ final class Driver {
     long limit = job.path("request_timeout_ms").asLong();
     String datacenter = job.path("datacenter").asText("");
     boolean isClients = job.path("options").path("timestamps").asText(isPreset ? "client" : "server").equals("client");
-    String[] values = {
-      "protocol version", isPreset ? "the highest that the server knows" : "v4",
-      "consistency", isPreset ? "LOCAL_ONE" : job.path("consistency").asText("LOCAL_ONE"),
-      "compression", "none",
-      "retries", isPreset ? "the driver's own" : "none",
-      "speculative execution", "none",
-      "routing", datacenter.isEmpty() ? "token-aware" : "token-aware in " + datacenter,
-      "connections", (isPreset ? 1 : job.path("connections").asInt(1)) + " per node",
-      "page size", isPreset ? "5000" : job.path("page_size").asText("5000"),
-      "request timeout", isPreset ? "2s" : limit == 0 ? "none" : limit % 1000 == 0 ? limit / 1000 + "s" : limit + "ms",
-      "timestamps", isClients ? "client" : "server",
-      "serial consistency", "none"};
     List<Map<String, Object>> settings = new ArrayList<>();
-    for (int at = 0; at < values.length; at += 2) {
-      settings.add(Map.of("name", values[at], "value", values[at + 1], "as_asked", true));
-    }
+    BiConsumer<String, String> set = (name, value) -> settings.add(Map.of("name", name, "value", value, "as_asked", true));
+    set.accept("protocol version", isPreset ? "the highest that the server knows" : "v4");
+    set.accept("consistency", isPreset ? "LOCAL_ONE" : job.path("consistency").asText("LOCAL_ONE"));
+    set.accept("compression", "none");
+    set.accept("retries", isPreset ? "the driver's own" : "none");
+    set.accept("speculative execution", "none");
+    set.accept("routing", datacenter.isEmpty() ? "token-aware" : "token-aware in " + datacenter);
+    set.accept("connections", (isPreset ? 1 : job.path("connections").asInt(1)) + " per node");
+    set.accept("page size", isPreset ? "5000" : job.path("page_size").asText("5000"));
+    set.accept("request timeout", isPreset ? "2s" : limit == 0 ? "none" : limit % 1000 == 0 ? limit / 1000 + "s" : limit + "ms");
+    set.accept("timestamps", isClients ? "client" : "server");
+    set.accept("serial consistency", "none");
     return settings;
   }
 
   private DriverConfigLoader config() {
     ProgrammaticDriverConfigLoaderBuilder config = DriverConfigLoader.programmaticBuilder();
-    if (job.hasNonNull("datacenter")) {
-      config.withString(LOAD_BALANCING_LOCAL_DATACENTER, job.path("datacenter").asText());
-    } else {
-      // The default policy, but that it takes the datacenter of the contact points.
-      config.withString(LOAD_BALANCING_POLICY_CLASS, "DcInferringLoadBalancingPolicy");
-    }
+    // Without a datacenter the default policy, but that it takes the one of the contact points.
+    if (job.hasNonNull("datacenter")) config.withString(LOAD_BALANCING_LOCAL_DATACENTER, job.path("datacenter").asText());
+    else config.withString(LOAD_BALANCING_POLICY_CLASS, "DcInferringLoadBalancingPolicy");
     if (!isPreset) {
       config.withString(PROTOCOL_VERSION, "V4")
           .withString(REQUEST_CONSISTENCY, job.path("consistency").asText())
@@ -166,37 +141,30 @@ final class Driver {
       String host = node.asText().substring(0, colon).replaceAll("[\\[\\]]", "");
       builder.addContactPoint(new InetSocketAddress(host, Integer.parseInt(node.asText().substring(colon + 1))));
     }
-    if (job.hasNonNull("credentials")) {
-      builder.withAuthCredentials(job.path("credentials").path("user").asText(), job.path("credentials").path("password").asText());
-    }
-    if (job.hasNonNull("tls")) {
-      builder.withSslEngineFactory(encryption(job.path("tls")));
-    }
+    JsonNode login = job.path("credentials"), tls = job.path("tls");
+    if (login.isObject()) builder.withAuthCredentials(login.path("user").asText(), login.path("password").asText());
+    if (tls.isObject()) builder.withSslEngineFactory(encryption(tls));
     return builder.buildAsync();
   }
 
   /** TLS with these PEM files; without a CA neither a node's certificate nor its address is verified. */
   private static SslEngineFactory encryption(JsonNode tls) {
     SslContextBuilder builder = SslContextBuilder.forClient().sslProvider(SslProvider.JDK).trustManager(InsecureTrustManagerFactory.INSTANCE);
-    SSLContext context;
+    JsonNode ca = tls.path("ca"), client = tls.path("client");
+    SslContext context;
     try {
-      if (tls.hasNonNull("ca")) {
-        builder.trustManager(new File(tls.path("ca").asText()));
-      }
-      if (tls.hasNonNull("client")) {
-        builder.keyManager(new File(tls.path("client").path("certificate").asText()), new File(tls.path("client").path("key").asText()));
-      }
-      context = ((JdkSslContext) builder.build()).context();
+      if (ca.isTextual()) builder.trustManager(new File(ca.asText()));
+      if (client.isObject()) builder.keyManager(new File(client.path("certificate").asText()), new File(client.path("key").asText()));
+      context = builder.build();
     } catch (SSLException | IllegalArgumentException error) {
       throw new Failure("connect", "The Java driver cannot use the PEM files for TLS: " + error.getMessage() + ".");
     }
     return new SslEngineFactory() {
       public SSLEngine newSslEngine(EndPoint node) {
         InetSocketAddress address = (InetSocketAddress) node.resolve();
-        SSLEngine engine = context.createSSLEngine(address.getAddress().getHostAddress(), address.getPort());
-        engine.setUseClientMode(true);
+        SSLEngine engine = context.newEngine(ByteBufAllocator.DEFAULT, address.getAddress().getHostAddress(), address.getPort());
         SSLParameters parameters = engine.getSSLParameters();
-        parameters.setEndpointIdentificationAlgorithm(tls.hasNonNull("ca") ? "HTTPS" : null);
+        parameters.setEndpointIdentificationAlgorithm(ca.isTextual() ? "HTTPS" : null);
         engine.setSSLParameters(parameters);
         return engine;
       }

@@ -4,19 +4,16 @@ import com.datastax.oss.driver.api.core.CqlSession;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
+import java.nio.file.*;
 import java.util.*;
-import java.util.concurrent.CompletionException;
-import java.util.concurrent.Executors;
+import java.util.concurrent.*;
 import java.util.concurrent.locks.LockSupport;
 
 /** The worker: says hello, carries out one job, and ends. */
 final class Main {
   private static final String WORKER = System.getProperty("cqldyno.worker", "");
-  /** In the environment, the file with the job that another Java has heard in this process. */
+  /** In the environment, the job that another Java has heard in this process. */
   private static final String HEARD = "CQLDYNO_JAVA_JOB";
-  private static final Set<String> OPERATIONS = Set.of("execute", "batch", "unprepared", "prepare", "connect");
   /** The warm-up ends when passes cost as much as the one before, and little of them went into compiling, up to these shares. */
   private static final double NOISE = 0.1, STEADY = 0.01;
   /** The process is idle if it used no more CPU time than this in a wait. */
@@ -47,17 +44,15 @@ final class Main {
       check();
       takeCollector(job.path("options").path("gc").asText("g1"));
     } else {
-      job = Link.JSON.readTree(Files.readString(Path.of(heard)));
-      Files.delete(Path.of(heard));
+      job = Link.JSON.readTree(heard);
     }
     Driver driver = new Driver(job);
     List<Statement> statements = new ArrayList<>();
     JsonNode types = job.path("tape").path("statements");
     job.path("scenario").path("statement").forEach(told -> statements.add(new Statement(told, types.path(statements.size()))));
-    CqlSession session = isOffline ? null : connected(driver, statements);
-    Run.Bench bench = new Run.Bench(link, driver, session, statements,
-        isOffline ? Executors.newFixedThreadPool(Math.max(job.path("runtime").path("workers").asInt(), 1)) : null,
-        job.path("concurrency").asInt(), job.path("progress_ms").asLong());
+    int workers = Math.max(job.path("runtime").path("workers").asInt(), 1);
+    Run.Bench bench = new Run.Bench(link, job, driver, isOffline ? null : connected(driver, statements), statements,
+        isOffline ? Executors.newFixedThreadPool(workers) : null);
     Tape tape = new Tape(job.path("tape").path("path").asText(), statements);
     warmUp(bench, tape.read(job.path("warmup").asInt()));
     turns(bench, tape);
@@ -65,45 +60,35 @@ final class Main {
 
   private void hello() throws IOException {
     ObjectNode driver = Driver.described();
-    if (isOffline) {
-      driver.put("name", "java-noop").putArray("capabilities").add("offline").add("batch").add("unprepared").add("prepare");
-    }
-    Map<String, Object> hello = new LinkedHashMap<>(Map.of("protocol", 3, "driver", driver, "turns", true, "tape", true, "language", "Java"));
-    hello.put("settings", new Driver(Link.JSON.createObjectNode()).settings());
+    if (isOffline) driver.put("name", "java-noop").putArray("capabilities").add("offline").add("batch").add("unprepared").add("prepare");
     String compiler = System.getProperty("java.vm.name") + " " + System.getProperty("java.vm.version");
-    hello.put("build", Map.of("id", "", "compiler", compiler, "profile", "release"));
-    hello.put("machine", Map.of("host", Files.readString(Path.of("/proc/sys/kernel/hostname")).trim(),
-        "cores", Runtime.getRuntime().availableProcessors(), "kernel", System.getProperty("os.version")));
-    link.say("hello", hello, null);
+    link.say("hello", Map.of("protocol", 3, "driver", driver, "turns", true, "tape", true, "language", "Java",
+        "settings", new Driver(Link.JSON.createObjectNode()).settings(),
+        "build", Map.of("id", "", "compiler", compiler, "profile", "release"),
+        "machine", Map.of("host", Files.readString(Path.of("/proc/sys/kernel/hostname")).trim(),
+            "cores", Runtime.getRuntime().availableProcessors(), "kernel", System.getProperty("os.version"))), "job");
   }
 
   /** Refuses what the worker cannot do. */
   private void check() throws IOException {
-    String mode = job.path("mode").asText(), submit = job.path("scenario").path("submit").asText("slots");
-    refuse(!mode.equals("measure") && !mode.equals("connect"), "The mode " + mode + " was asked for; the Java driver has measure and connect.");
-    refuse(!submit.equals("slots") && !submit.equals("sequential"),
-        "Statements were to be submitted as " + submit + "; the Java driver has slots and sequential.");
+    requires("mode", job.path("mode").asText(), List.of("measure", "connect"));
+    requires("way of submitting", job.path("scenario").path("submit").asText("slots"), List.of("slots", "sequential"));
     for (JsonNode statement : job.path("scenario").path("statement")) {
-      String operation = statement.path("operation").asText("execute");
-      refuse(!OPERATIONS.contains(operation), "The operation " + operation + " was asked for; the Java driver has " + OPERATIONS + ".");
+      requires("operation", statement.path("operation").asText("execute"), List.of("execute", "batch", "unprepared", "prepare", "connect"));
     }
-    Driver.check(job.path("options"));
-    refuse(!job.hasNonNull("tape"), "The job has no tape, and the worker for Java makes no values itself; run a cqldyno that writes tapes.");
+    List<String> options = Driver.described().path("options").findValuesAsText("name");
+    for (String name : (Iterable<String>) job.path("options")::fieldNames) requires("option", name, options);
+    if (!job.hasNonNull("tape")) throw new Failure("job", "The job has no tape, and the worker for Java makes no values itself; run a cqldyno that writes tapes.");
   }
 
-  private static void refuse(boolean isRefused, String why) {
-    if (isRefused) {
-      throw new Failure("job", why);
-    }
+  private static void requires(String what, String asked, List<String> known) {
+    if (!known.contains(asked)) throw new Failure("job", "The " + what + " `" + asked + "` was asked for; the Java driver has " + String.join(", ", known) + ".");
   }
 
   /** Starts the worker again in this process if another garbage collector is asked for: Java cannot change it later. */
-  private void takeCollector(String name) throws IOException {
-    if (!name.equals("g1")) {
-      Path file = Files.writeString(Files.createTempFile("cqldyno-java", ".json"), job.toString());
-      String option = name.substring(0, 1).toUpperCase(Locale.ROOT) + name.substring(1);
-      Usage.become(WORKER, Map.of("CQLDYNO_JAVA_GC", option, HEARD, file.toString()));
-    }
+  private void takeCollector(String name) {
+    String option = name.substring(0, 1).toUpperCase() + name.substring(1);
+    if (!name.equals("g1")) Usage.become(WORKER, Map.of("CQLDYNO_JAVA_GC", option, HEARD, job.toString()));
   }
 
   /** A session on which all statements are prepared. */
@@ -112,9 +97,7 @@ final class Main {
     try {
       CqlSession session = driver.open().toCompletableFuture().join();
       doing = "prepare";
-      for (Statement statement : statements) {
-        statement.prepared(session.prepareAsync(statement.cql).toCompletableFuture().join());
-      }
+      for (Statement statement : statements) statement.prepared(session.prepareAsync(statement.cql).toCompletableFuture().join());
       return session;
     } catch (CompletionException error) {
       Throwable cause = Driver.cause(error);
@@ -126,77 +109,67 @@ final class Main {
   /** Plays the tickets, and again those that change nothing, until Java has compiled what costs time. */
   private void warmUp(Run.Bench bench, Tape.Ticket[] tickets) throws InterruptedException {
     boolean areRepeatable = bench.statements().stream().allMatch(statement -> statement.isRepeatable);
-    Tape.Ticket[] again = Arrays.stream(tickets).filter(ticket -> areRepeatable || ticket.statement().isRead).toArray(Tape.Ticket[]::new);
+    Tape.Ticket[] again = Arrays.stream(tickets).filter(ticket -> areRepeatable || ticket.statement().isRead).toArray(Tape.Ticket[]::new), due = tickets;
     long begun = System.nanoTime(), before = 0;
-    int steady = 0;
-    for (int pass = 0; pass < MOST_PASSES && System.nanoTime() - begun < LONGEST_WARM_UP_NS; pass++) {
-      Tape.Ticket[] due = pass == 0 ? tickets : again;
-      if (due.length == 0) {
-        return;
-      }
-      Run run = new Run(bench, due, 0, 0, false);
-      run.play(null);
+    for (int pass = 0, steady = 0; pass < MOST_PASSES && steady < STEADY_PASSES && System.nanoTime() - begun < LONGEST_WARM_UP_NS && due.length > 0; pass++) {
+      Run run = new Run(bench, due, 0, true);
+      run.play(Usage.withThreads(null));
       run.counts.errors.forEach((kind, error) -> {
         throw new Failure("warm_up", "The warm-up had " + error.get("count") + " errors of kind " + kind + ", the first: " + error.get("first"));
       });
-      long[] cost = run.cost();
       // A few percent more or less are noise; that compiling goes on is not.
-      steady = Math.abs(cost[0] - before) < NOISE * before && cost[1] < STEADY * cost[0] ? steady + 1 : 0;
-      if (steady == STEADY_PASSES) {
-        return;
-      }
-      before = cost[0];
+      boolean isSteady = Math.abs(run.cpu() - before) < NOISE * before && run.runtime().get("jit_cpu_ns") < STEADY * 1000 * run.cpu();
+      steady = isSteady ? steady + 1 : 0;
+      before = run.cpu();
+      due = again;
     }
   }
 
   /** Has Java compile what reads clocks and messages at a turn's edges, where interpreting it takes milliseconds that no window has. */
   private static void practise() throws IOException {
     for (int nth = 0; nth < PRACTICE; nth++) {
-      Usage begin = new Usage(new Usage(null)), end = new Usage(begin, true);
+      Usage begin = Usage.withThreads(null), end = Usage.withThreads(begin);
       Map<String, Object> told = end.since(begin);
-      told.put("steady", Usage.steady(begin, end, nth));
+      told.put("steady", end.steadySince(begin, nth));
       Link.JSON.readTree(Link.JSON.writeValueAsString(told));
     }
   }
 
   private void turns(Run.Bench bench, Tape tape) throws IOException, InterruptedException {
     practise();
-    int turns = job.path("turns").asInt(1);
-    long count = job.path("count").asLong(), rate = job.path("rate").asLong();
+    long turns = job.path("turns").asInt(1), count = job.path("count").asLong();
     Map<String, Object> told = new LinkedHashMap<>(Map.of("settings", bench.driver().settings()));
     for (int turn = 0; turn < turns; turn++) {
       long first = count * turn / turns, next = count * (turn + 1) / turns;
-      Run run = new Run(bench, tape.read((int) (next - first)), first, rate, job.path("mode").asText().equals("connect"));
-      if (turn == 0) {
-        // Once: later garbage is the driver's, and is collected when Java does it, which the window pays for.
-        System.gc();
-      }
+      Run run = new Run(bench, tape.read((int) (next - first)), first, false);
+      // Once: later garbage is the driver's, and is collected when Java does it, which the window pays for.
+      if (turn == 0) System.gc();
       Usage quiet = settle();
       told.put("threads", Usage.tasks().size());
       link.say(turn == 0 ? "ready" : "done", told, "go");
-      for (long at = link.hear().path("at_ns").asLong(); System.nanoTime() < at; ) {
-        LockSupport.parkNanos(at - System.nanoTime());
-      }
+      for (long at = link.hear().path("at_ns").asLong(); System.nanoTime() < at; ) LockSupport.parkNanos(at - System.nanoTime());
       run.play(quiet);
       link.say("end", run.end(), "ack");
-      run.readThreads();
+      Map<String, Long> runtime = run.runtime();
       // Other work would be in the parent's figures.
       link.hear();
       told = run.done();
+      told.put("runtime", runtime);
     }
     settle();
     told.put("threads", Usage.tasks().size());
-    link.say("done", told, "nothing");
+    link.say("done", told, "");
   }
 
   /** Waits until Java has compiled what it is about to. */
   private static Usage settle() throws InterruptedException {
-    Usage before = new Usage(null), now = before;
-    for (int wait = 0; wait < MOST_WAITS && (wait == 0 || now.cpuSince(before) > IDLE_US); wait++) {
-      before = new Usage(null);
+    Usage idle, now = Usage.withThreads(null);
+    int waits = 0;
+    do {
+      idle = Usage.now();
       Thread.sleep(WAIT_MS);
-      now = new Usage(before, true);
-    }
+      now = Usage.withThreads(now);
+    } while (++waits < MOST_WAITS && now.cpuSince(idle) > IDLE_US);
     return now;
   }
 }

@@ -3,6 +3,7 @@ package cqldyno;
 import com.datastax.oss.driver.api.core.CqlSession;
 import com.datastax.oss.driver.api.core.cql.*;
 import com.datastax.oss.driver.api.core.type.codec.TypeCodec;
+import com.fasterxml.jackson.databind.JsonNode;
 import java.util.*;
 import java.util.concurrent.*;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -11,113 +12,93 @@ import java.util.function.BiConsumer;
 
 /** A warm-up or a turn: slots share its tickets, and the driver's callback issues a slot's next statement. */
 final class Run {
-  private static final long SHORTEST_SLEEP_NS = 50_000, LONGEST_SLEEP_NS = 100_000_000, SECOND_NS = 1_000_000_000, SHORTEST_REPORT_MS = 500;
+  private static final long SHORTEST_SLEEP_NS = 50_000, LONGEST_SLEEP_NS = 100_000_000, SECOND_NS = 1_000_000_000, SHORTEST_REPORT_NS = 500_000_000;
   /** The steady part begins after so many rounds of tickets, and only turns of at least so many have one. */
   private static final int FIRST_EDGE = 2, LEAST_ROUNDS = 8;
 
   /** What all runs of a job share; `offline` completes statements without a driver. */
-  record Bench(Link link, Driver driver, CqlSession session, List<Statement> statements, ExecutorService offline, int concurrency, long progress) {}
+  record Bench(Link link, JsonNode job, Driver driver, CqlSession session, List<Statement> statements, ExecutorService offline) {}
 
-  /** What came on a session of a statement's own, which is closed by now. */
-  private record Closed(long came, AsyncResultSet rows, Throwable error) {}
-
-  final Counts counts = new Counts();
+  final Counts counts;
   private final Bench bench;
   private final Tape.Ticket[] tickets;
-  private final long first, rate;
+  /** The number of the first ticket; statements per second, or 0; how long a trace waits, or below 0. */
+  private final long first, rate, patience;
   private final boolean connects;
   private final int concurrency, edge;
   private final AtomicInteger next = new AtomicInteger(), open = new AtomicInteger(1);
   private final ConcurrentLinkedQueue<Slot> idle = new ConcurrentLinkedQueue<>();
   private final CountDownLatch over = new CountDownLatch(1);
+  private final long interval;
   private volatile boolean isStopped;
-  private volatile Usage begin, steadyBegin, steadyEnd, end;
+  private volatile long until = Long.MAX_VALUE;
+  private volatile Usage begin, quiet, steadyBegin, steadyEnd, end;
+  private long toldAt;
 
-  /** A run of tickets, the first of which has this number. A rate of 0 is none. If it connects, every ticket has a session of its own. */
-  Run(Bench bench, Tape.Ticket[] tickets, long first, long rate, boolean connects) {
+  /** The run of a turn, or of the warm-up. If it connects, every ticket has a session of its own. */
+  Run(Bench bench, Tape.Ticket[] tickets, long first, boolean isWarmUp) {
+    JsonNode job = bench.job;
     this.bench = bench;
     this.tickets = tickets;
     this.first = first;
-    this.rate = rate;
-    this.connects = connects;
-    concurrency = connects ? 1 : bench.concurrency;
+    counts = new Counts(tickets.length);
+    connects = !isWarmUp && job.path("mode").asText().equals("connect");
+    rate = isWarmUp ? 0 : job.path("rate").asLong();
+    patience = isWarmUp || !job.hasNonNull("trace") ? -1 : TimeUnit.MILLISECONDS.toNanos(job.path("trace").path("patience_ms").asLong());
+    concurrency = connects || job.path("scenario").path("submit").asText().equals("sequential") ? 1 : job.path("concurrency").asInt();
     edge = rate == 0 && !connects && tickets.length >= LEAST_ROUNDS * concurrency ? FIRST_EDGE * concurrency : -1;
+    long progress = TimeUnit.MILLISECONDS.toNanos(job.path("progress_ms").asLong());
+    interval = progress == 0 ? Long.MAX_VALUE : Math.max(progress, SHORTEST_REPORT_NS);
     bench.link.watch(this);
   }
 
-  /** Issues all tickets and waits for the last answer. The clocks of the threads are those of a quiet moment before, if there was one. */
+  /** Issues all tickets, and waits for the last answer or for the end of the patience. `quiet` is a moment before, with the threads' clocks. */
   void play(Usage quiet) throws InterruptedException {
-    begin = new Usage(quiet);
-    if (bench.progress > 0) {
-      Thread reporter = new Thread(this::report, "progress");
-      reporter.setDaemon(true);
-      reporter.start();
-    }
+    this.quiet = quiet;
+    begin = Usage.now();
+    toldAt = begin.after;
+    until = patience < 0 ? Long.MAX_VALUE : intended(tickets.length - 1) + patience;
     for (int slot = 0; slot < concurrency; slot++) {
-      if (rate > 0) {
-        idle.add(new Slot());
-      } else {
-        new Slot().start(System.nanoTime());
-      }
+      if (rate > 0) idle.add(new Slot());
+      else new Slot().start(System.nanoTime());
     }
-    if (rate > 0) {
-      pace();
-    }
+    if (rate > 0) pace();
     leave();
-    over.await();
+    long pause = patience < 0 ? interval : LONGEST_SLEEP_NS;
+    for (long left; (left = until - System.nanoTime()) > 0 && !over.await(Math.min(left, pause), TimeUnit.NANOSECONDS); ) tellProgress();
+    close();
   }
 
-  private void report() {
-    try {
-      while (!over.await(Math.max(bench.progress, SHORTEST_REPORT_MS), TimeUnit.MILLISECONDS)) {
-        synchronized (bench.link) {
-          if (over.getCount() > 0) {
-            bench.link.say("progress", Map.of("issued", issued()), null);
-          }
-        }
-      }
-    } catch (InterruptedException interrupted) {
-      bench.link.fail(interrupted);
-    }
+  private void tellProgress() {
+    if (System.nanoTime() - toldAt < interval) return;
+    toldAt = System.nanoTime();
+    bench.link.progress(issued());
   }
 
   void stop() {
     isStopped = true;
+    until = patience < 0 ? until : Math.min(until, System.nanoTime() + patience);
   }
 
-  private int issued() {
-    return Math.min(next.get(), tickets.length);
-  }
+  private int issued() { return Math.min(next.get(), tickets.length); }
 
-  /** CPU time of this run in microseconds, and the part that was spent on compilation. */
-  long[] cost() {
-    readThreads();
-    return new long[] {end.cpuSince(begin), end.runtimeSince(begin).get("jit_cpu_ns") / 1000};
-  }
+  /** CPU time of this run in microseconds. */
+  long cpu() { return end.cpuSince(begin); }
 
   /** The fields of `end`. */
   Map<String, Object> end() {
-    Map<String, Object> told = end.since(begin), steady = Usage.steady(steadyBegin, steadyEnd, tickets.length - 1 - edge);
-    if (steady != null) {
-      told.put("steady", steady);
-    }
+    Map<String, Object> told = end.since(begin);
+    if (steadyBegin != null && steadyEnd != null) told.put("steady", steadyEnd.steadySince(steadyBegin, tickets.length - 1 - edge));
+    told.values().removeIf(Objects::isNull);
     return told;
   }
 
-  /** Reads the clocks of the threads at the end, which takes too long to be done before `end` is said. */
-  void readThreads() {
-    end.readThreads(begin);
-  }
+  /** CPU time that Java itself has used since the quiet moment; read after the end, because that takes a while. */
+  Map<String, Long> runtime() { return Usage.withThreads(quiet).runtimeSince(quiet); }
 
   /** The fields of `done`. */
   Map<String, Object> done() {
-    Map<String, Object> done = counts.done(issued(), rate, begin.at);
-    Map<String, Long> byStatement = new TreeMap<>();
-    bench.statements.forEach(statement -> byStatement.put(statement.name, 0L));
-    Arrays.stream(tickets, 0, issued()).forEach(ticket -> byStatement.merge(ticket.statement().name, 1L, Long::sum));
-    done.put("issued_by_statement", byStatement);
-    done.put("runtime", end.runtimeSince(begin));
-    return done;
+    return counts.done(Arrays.asList(tickets).subList(0, issued()), first, begin.after, rate, this::intended, patience >= 0);
   }
 
   /** Starts statements when they are due. A slot with an answer takes by itself what is due. */
@@ -126,51 +107,51 @@ final class Run {
     for (int nth = next.get(); nth < tickets.length && !isStopped; nth = next.get()) {
       long now = System.nanoTime(), early = intended(nth) - now;
       Slot slot = early > 0 ? null : idle.poll();
-      if (slot == null) {
-        LockSupport.parkNanos(Math.min(Math.max(early, SHORTEST_SLEEP_NS), LONGEST_SLEEP_NS));
-      } else {
-        slot.start(now);
-      }
+      if (now > until) return;
+      tellProgress();
+      if (slot == null) LockSupport.parkNanos(Math.min(Math.max(early, SHORTEST_SLEEP_NS), LONGEST_SLEEP_NS));
+      else slot.start(now);
     }
   }
 
   /** When a statement is to start at the rate. */
-  private long intended(int nth) {
-    return begin.at + nth / rate * SECOND_NS + nth % rate * SECOND_NS / rate;
-  }
+  private long intended(int nth) { return begin.after + nth / rate * SECOND_NS + nth % rate * SECOND_NS / rate; }
 
   /** The next ticket that may be issued now; -1 if there is none. */
   private int take(long now) {
-    int nth = isStopped ? tickets.length : next.get();
-    while (rate > 0 && nth < tickets.length && intended(nth) <= now && !next.compareAndSet(nth, nth + 1)) {
-      nth = next.get();
-    }
-    if (rate == 0 && !isStopped) {
-      nth = next.getAndIncrement();
-      if (nth == edge) {
-        steadyBegin = new Usage(null);
-      } else if (nth == tickets.length - 1 && edge > 0) {
-        steadyEnd = new Usage(steadyBegin, true);
-      }
-    }
-    return nth < tickets.length && (rate == 0 || intended(nth) <= now) ? nth : -1;
+    if (isStopped) return -1;
+    if (rate > 0) return takeDue(now);
+    int nth = next.getAndIncrement();
+    if (nth == edge) steadyBegin = Usage.withThreads(null);
+    else if (nth == tickets.length - 1 && edge > 0) steadyEnd = Usage.withThreads(steadyBegin);
+    return nth < tickets.length ? nth : -1;
+  }
+
+  private synchronized int takeDue(long now) {
+    int nth = next.get();
+    return nth < tickets.length && intended(nth) <= now ? next.getAndIncrement() : -1;
   }
 
   /** One of the slots has no ticket, or all of them are started; the last to leave had the last answer. */
-  private void leave() {
-    if (open.decrementAndGet() == 0) {
-      end = new Usage(begin, false);
-      over.countDown();
-    }
+  private void leave() { if (open.decrementAndGet() == 0) close(); }
+
+  /** The end of the window, which comes once. */
+  private synchronized void close() {
+    if (end != null) return;
+    end = Usage.now();
+    isStopped = true;
+    counts.close();
+    over.countDown();
   }
 
   /** One statement in flight at a time; the driver calls it with the answer. */
   private final class Slot implements BiConsumer<Object, Throwable> {
     private Tape.Ticket ticket;
     private int nth, rows;
-    private long issued;
     private String wrong;
-    private Map<List<Object>, Integer> came;
+    private Map<List<Object>, Long> came;
+    /** That of this ticket alone. */
+    private CqlSession own;
 
     void start(long now) {
       open.incrementAndGet();
@@ -178,9 +159,7 @@ final class Run {
     }
 
     @Override
-    public void accept(Object answer, Throwable error) {
-      follow(step(answer, error));
-    }
+    public void accept(Object answer, Throwable error) { follow(step(answer, error)); }
 
     /** Waits for what was issued. What is answered at once is taken in by a loop: recursion would have no end. */
     private void follow(CompletionStage<?> issued) {
@@ -198,17 +177,15 @@ final class Run {
     private CompletionStage<?> issueNext(long now) {
       nth = take(now);
       if (nth < 0) {
-        if (rate > 0) {
-          idle.add(this);
-        }
+        if (rate > 0) idle.add(this);
         leave();
         return null;
       }
       ticket = tickets[nth];
-      issued = now;
+      counts.issued(nth, now);
       rows = 0;
       wrong = null;
-      came = null;
+      came = ticket.due().bag() == null ? null : new HashMap<>();
       try {
         return bench.offline != null ? CompletableFuture.supplyAsync(ticket::due, bench.offline)
             : connects || ticket.statement().operation.equals("connect") ? onOwnSession()
@@ -221,27 +198,23 @@ final class Run {
     /** Takes in an answer; returns what is issued next. */
     private CompletionStage<?> step(Object answer, Throwable failed) {
       try {
-        Closed closed = answer instanceof Closed ? (Closed) answer : null;
-        Object result = closed == null ? answer : closed.rows;
-        Throwable error = closed == null ? failed : closed.error;
-        if (result instanceof AsyncResultSet) {
-          AsyncResultSet page = (AsyncResultSet) result;
+        if (answer instanceof AsyncResultSet page) {
           read(page);
-          if (page.hasMorePages()) {
-            return page.fetchNextPage();
-          }
-        } else if (result instanceof Tape.Answer) {
-          readAgain((Tape.Answer) result);
+          if (page.hasMorePages()) return page.fetchNextPage();
+        } else if (answer instanceof Tape.Answer due) {
+          readAgain(due);
         }
         long now = System.nanoTime();
-        error = error == null && !(result instanceof PreparedStatement) ? verdict() : error;
-        counts.answered(begin.at, rate == 0 ? 0 : intended(nth), issued, closed == null ? now : closed.came);
-        if (error == null) {
-          return issueNext(now);
-        }
-        counts.failed(Driver.cause(error));
+        // What comes after the patience does not count.
+        if (end != null) return null;
+        Throwable error = failed == null ? verdict() : failed;
+        if (error == null) counts.right(nth, now);
+        else counts.failed(nth, now, Driver.cause(error));
+        if (error == null && own == null) return issueNext(now);
         // Elsewhere, so that statements which fail at once do not keep the driver's threads from mending what is broken.
-        ForkJoinPool.commonPool().execute(() -> follow(issueNext(System.nanoTime())));
+        CompletionStage<?> closed = own == null ? CompletableFuture.completedFuture(null) : own.closeAsync();
+        own = null;
+        closed.whenCompleteAsync((nothing, ignored) -> follow(issueNext(System.nanoTime())));
       } catch (Throwable crash) {
         bench.link.fail(crash);
       }
@@ -252,7 +225,7 @@ final class Run {
     private void read(AsyncResultSet page) {
       Tape.Answer due = ticket.due();
       List<TypeCodec<Object>> columns = ticket.statement().columns;
-      boolean isOrdered = due != null && due.check() == Tape.Answer.IN_ORDER, isBag = due != null && due.check() == Tape.Answer.IN_ANY_ORDER;
+      boolean isOrdered = due.check() == Tape.Answer.IN_ORDER, isBag = due.check() == Tape.Answer.IN_ANY_ORDER;
       for (Row row : page.currentPage()) {
         if (row.size() != columns.size()) {
           differs(columns.size() + " columns were expected, and " + row.size() + " came back");
@@ -261,64 +234,45 @@ final class Run {
         Object[] cells = isBag ? new Object[row.size()] : null;
         for (int column = 0; column < row.size(); column++) {
           Object cell = row.isNull(column) ? null : row.get(column, columns.get(column));
-          if (isBag) {
-            cells[column] = cell;
-          } else if (isOrdered && rows < due.rows()) {
-            compare(due.cells()[rows * row.size() + column], cell, column);
-          }
+          if (isBag) cells[column] = cell;
+          else if (isOrdered && rows < due.rows()) compare(due.cells()[rows * row.size() + column], cell, column);
         }
-        if (isBag) {
-          came = came == null ? new HashMap<>() : came;
-          came.merge(Arrays.asList(cells), 1, Integer::sum);
-        }
+        if (isBag) came.merge(Arrays.asList(cells), 1L, Long::sum);
         rows++;
       }
     }
 
     /** Without a driver each cell that is due is what came. */
     private void readAgain(Tape.Answer due) {
-      for (int cell = 0; cell < due.cells().length; cell++) {
-        compare(due.cells()[cell], due.cells()[cell], cell % due.columns());
-      }
+      for (int cell = 0; cell < due.cells().length; cell++) compare(due.cells()[cell], due.cells()[cell], cell % due.columns());
       rows = due.rows();
-      came = due.check() == Tape.Answer.IN_ANY_ORDER ? due.bag() : null;
+      came = due.bag();
     }
 
     private void compare(Object due, Object came, int column) {
-      if (!Objects.equals(due, came)) {
-        differs("in row " + rows + ", column " + column + " " + due + " was expected, and " + came + " came back");
-      }
+      if (!Objects.equals(due, came)) differs("in row " + rows + ", column " + column + " " + due + " was expected, and " + came + " came back");
     }
 
-    private void differs(String how) {
-      wrong = wrong == null ? how : wrong;
-    }
+    private void differs(String how) { wrong = wrong == null ? how : wrong; }
 
     /** What is wrong with the rows; null if they are right. */
     private Failure verdict() {
       Tape.Answer due = ticket.due();
-      int expected = due == null ? 0 : due.rows();
-      if (rows != expected) {
-        differs(expected + " rows were expected, and " + rows + " came back");
-      } else if (rows > 0 && due.check() == Tape.Answer.IN_ANY_ORDER && !due.bag().equals(came)) {
-        differs("the rows " + due.bag().keySet() + " were expected, and " + came.keySet() + " came back");
-      }
+      if (rows != due.rows()) differs(due.rows() + " rows were expected, and " + rows + " came back");
+      else if (due.bag() != null && !due.bag().equals(came)) differs("the rows " + due.bag().keySet() + " were expected, and " + came.keySet() + " came back");
       return wrong == null ? null : new Failure("wrong_row", "For ticket " + (first + nth) + " (" + ticket.statement().name + ") " + wrong + ".");
     }
 
-    /** Connects, prepares, executes the ticket's statement and closes. The mode `connect` prepares all statements. */
-    private CompletionStage<Closed> onOwnSession() {
+    /** Connects, prepares and executes the ticket's statement. The mode `connect` prepares all statements. */
+    private CompletionStage<AsyncResultSet> onOwnSession() {
       Statement statement = ticket.statement();
-      List<Statement> prepares = connects ? bench.statements : List.of(statement);
       return bench.driver.open().thenCompose(session -> {
+        own = session;
         CompletionStage<PreparedStatement> chosen = CompletableFuture.completedFuture(null);
-        for (Statement one : prepares) {
+        for (Statement one : connects ? bench.statements : List.of(statement)) {
           chosen = chosen.thenCompose(before -> session.prepareAsync(one.cql).thenApply(is -> one == statement ? is : before));
         }
-        return chosen.thenCompose(is -> session.executeAsync(statement.bound(is, ticket.values(), 0))).handle((rows, error) -> {
-          long came = System.nanoTime();
-          return session.closeAsync().handle((closed, ignored) -> new Closed(came, rows, error));
-        }).thenCompose(closed -> closed);
+        return chosen.thenCompose(is -> session.executeAsync(statement.bound(is, ticket.values(), 0)));
       });
     }
   }

@@ -43,11 +43,8 @@ final class Statement {
     BoundStatementBuilder bound = prepared.boundStatementBuilder();
     for (int marker = 0; marker < values.size(); marker++) {
       Object value = cells[first + marker];
-      if (value == null) {
-        bound.setToNull(marker);
-      } else if (value != Tape.NOT_SET) {
-        bound.set(marker, value, values.get(marker));
-      }
+      if (value == null) bound.setToNull(marker);
+      else if (value != Tape.NOT_SET) bound.set(marker, value, values.get(marker));
     }
     return bound.build();
   }

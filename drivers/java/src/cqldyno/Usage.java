@@ -1,9 +1,7 @@
 package cqldyno;
 
-import java.io.File;
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
+import java.io.*;
+import java.nio.file.*;
 import java.util.*;
 import jnr.ffi.LibraryLoader;
 import jnr.ffi.annotations.Out;
@@ -26,48 +24,30 @@ final class Usage {
   private static final Map<String, Integer> COUNTS =
       Map.of("minor_faults", 8, "major_faults", 9, "voluntary_switches", 16, "involuntary_switches", 17);
 
-  final long at;
+  /** Before and after the rest was read: a span lasts from the `after` of its beginning to the `at` of its end. */
+  final long at = System.nanoTime(), after;
   private final long[] process = new long[WORDS];
   private final Map<Integer, Long> threads = new HashMap<>();
 
-  /** A beginning, which reads the clock last. The threads' clocks are those of a quiet moment just before, or are read now. */
-  Usage(Usage quiet) {
-    if (quiet == null) {
-      readThreads(this);
-    } else {
-      threads.putAll(quiet.threads);
+  /** Reads the threads' clocks, too, if some are named: first theirs, because looking for new ones takes longer. */
+  private Usage(Set<Integer> known) {
+    if (LIBC.getrusage(0, process) != 0) throw new Failure("job", "The system does not tell the process' resource usage (getrusage); use another one.");
+    if (known != null) {
+      known.forEach(this::read);
+      tasks().forEach(this::read);
     }
-    readProcess();
-    at = System.nanoTime();
+    after = System.nanoTime();
   }
 
-  /** An end, which reads the clock first. The threads' clocks take a millisecond, and may come later. */
-  Usage(Usage begin, boolean withThreads) {
-    at = System.nanoTime();
-    readProcess();
-    if (withThreads) {
-      readThreads(begin);
-    }
-  }
+  static Usage now() { return new Usage(null); }
 
-  /** Reads the clocks of the threads that were there at an earlier moment, and then of new ones: looking for those takes longer. */
-  void readThreads(Usage begin) {
-    List.copyOf(begin.threads.keySet()).forEach(this::read);
-    tasks().forEach(this::read);
-  }
-
-  private void readProcess() {
-    if (LIBC.getrusage(0, process) != 0) {
-      throw new Failure("job", "The system does not tell the process' resource usage (getrusage); use another one.");
-    }
-  }
+  /** With the clocks of all threads, of which most were there at an earlier moment; that takes a millisecond. */
+  static Usage withThreads(Usage before) { return new Usage(before == null ? Set.of() : before.threads.keySet()); }
 
   private void read(int thread) {
     long[] time = new long[2];
     // The kernel's encoding of a thread's clock (CPUCLOCK_PERTHREAD and CPUCLOCK_SCHED).
-    if (!threads.containsKey(thread) && LIBC.clock_gettime(~thread << 3 | 6, time) == 0) {
-      threads.put(thread, time[0] * 1_000_000_000 + time[1]);
-    }
+    if (!threads.containsKey(thread) && LIBC.clock_gettime(~thread << 3 | 6, time) == 0) threads.put(thread, time[0] * 1_000_000_000 + time[1]);
   }
 
   /** The threads of the process. */
@@ -77,9 +57,7 @@ final class Usage {
   }
 
   /** Lets the calling thread's sleeps end on time; by default they may last 50 us longer. */
-  static void wakeOnTime() {
-    LIBC.prctl(SET_TIMER_SLACK, 1, 0, 0, 0);
-  }
+  static void wakeOnTime() { LIBC.prctl(SET_TIMER_SLACK, 1, 0, 0, 0); }
 
   /** Replaces the process by this program, with more in its environment. */
   static void become(String program, Map<String, String> environment) {
@@ -88,28 +66,25 @@ final class Usage {
     throw new Failure("job", "The worker could not start itself again with another garbage collector; leave out the option `gc`.");
   }
 
-  private long microseconds(int word) {
-    return process[word] * 1_000_000 + process[word + 1];
+  private long since(Usage begin, int word) {
+    return (process[word] - begin.process[word]) * 1_000_000 + process[word + 1] - begin.process[word + 1];
   }
 
   /** CPU time of the process since a moment, in microseconds. */
-  long cpuSince(Usage begin) {
-    return microseconds(USER) + microseconds(SYSTEM) - begin.microseconds(USER) - begin.microseconds(SYSTEM);
-  }
+  long cpuSince(Usage begin) { return since(begin, USER) + since(begin, SYSTEM); }
 
   /** The fields of `end`. */
   Map<String, Object> since(Usage begin) {
-    Map<String, Object> end = new LinkedHashMap<>(Map.of("wall_ns", at - begin.at, "at_ns", at));
-    end.put("user_us", microseconds(USER) - begin.microseconds(USER));
-    end.put("sys_us", microseconds(SYSTEM) - begin.microseconds(SYSTEM));
+    Map<String, Object> end = new LinkedHashMap<>(
+        Map.of("wall_ns", at - begin.after, "at_ns", at, "user_us", since(begin, USER), "sys_us", since(begin, SYSTEM)));
     COUNTS.forEach((name, word) -> end.put(name, process[word] - begin.process[word]));
     return end;
   }
 
-  /** The fields of `steady` from these moments on; null if there are none, or a thread has ended. */
-  static Map<String, Object> steady(Usage begin, Usage end, long statements) {
-    return begin == null || end == null || !end.threads.keySet().containsAll(begin.threads.keySet()) ? null
-        : Map.of("wall_ns", end.at - begin.at, "cpu_ns", end.ofThreads(begin, ""), "statements", statements);
+  /** The fields of `steady` since a moment; null if a thread has ended. */
+  Map<String, Object> steadySince(Usage begin, long statements) {
+    return !threads.keySet().containsAll(begin.threads.keySet()) ? null
+        : Map.of("wall_ns", at - begin.after, "cpu_ns", ofThreads(begin, ""), "statements", statements);
   }
 
   /** CPU time since a moment that Java's threads spent on garbage, and on compilation. */
