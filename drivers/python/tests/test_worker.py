@@ -148,7 +148,7 @@ class TheWindow(unittest.TestCase):
                 one.stopped = True
             one.answered(at, one.tickets[at][2])
         for stops in (False, True):
-            for run in (lambda one: asyncio.run(by_tasks(one, [play])), lambda one: by_threads(one, [play], crash)):
+            for run in (lambda one: asyncio.run(by_tasks(one, [play])), lambda one: by_threads(one, [play])):
                 one = turn(1000, 7)
                 run(one)
                 self.check(one, 1000)

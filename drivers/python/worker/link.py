@@ -3,9 +3,12 @@ import json, os, queue, sys, threading
 
 OUT, LOCK = os.dup(1), threading.Lock()
 os.dup2(2, 1)  # What a library prints goes to the log, so that it cannot break the protocol.
-EXPECTED = {"job": "`job`", "nothing": "nothing until `ready`", "go": "`go`", "end": "`stop` or nothing until `end`", "ack": "`ack`"}
 
 class Failure(Exception): """Why a job cannot go on: the kind of `failed`, and a full sentence."""
+
+def abandon(why):
+    print(why, file=sys.stderr)
+    os._exit(2)
 
 def say(message, /, **fields):
     line = (json.dumps({"type": message, **fields}) + "\n").encode()
@@ -13,8 +16,7 @@ def say(message, /, **fields):
         while line:
             line = line[os.write(OUT, line):]
     except OSError as error:
-        print(f"Nobody reads what the worker says: {error}.", file=sys.stderr)
-        os._exit(2)
+        abandon(f"Nobody reads what the worker says: {error}.")
 
 def fail(kind, message):
     LOCK.acquire()  # For good: nothing is said after it.
@@ -27,13 +29,13 @@ class Link:
     def __init__(self):
         self.due, self.heard, self.turn = "job", queue.SimpleQueue(), None
     def say(self, message, due, **fields):
-        """Says it; from then on the parent may say what is due."""
+        """Says it; from then on the parent may say what is due: "end" if that is `stop` alone, "" after the last message."""
         with LOCK:
             self.due = due
             say(message, **fields)
     def progress(self, turn):
         with LOCK:
-            if turn is self.turn and self.due in ("nothing", "end"):
+            if not turn.finished.is_set():
                 say("progress", issued=turn.issued())
     def listen(self):
         for line in sys.stdin.buffer:
@@ -48,10 +50,9 @@ class Link:
                     self.due = "end" if kind == "go" else "nothing"
                     self.heard.put(message)
                 elif kind == "stop" and due == "end":
-                    self.turn.stopped = True
+                    self.turn.stop()
             if kind != due and not (kind == "stop" and due in ("end", "ack")):  # One that crosses `end` changes nothing.
-                fail("protocol", f"{EXPECTED[due]} was expected from the parent, and `{kind}` came.")
+                fail("protocol", f"The parent said `{kind}`, and `{due}` was due.")
         with LOCK:
-            if self.due != "closed":
-                print("Standard input was closed before the end; cqldyno starts this program.", file=sys.stderr)
-                os._exit(2)
+            if self.due:
+                abandon("Standard input was closed before the end; cqldyno starts this program.")

@@ -31,25 +31,20 @@ def settings(driver, job):
     return [{"name": name, "value": value, "as_asked": name not in driver.not_as_asked} for name, value in found.items()]
 
 def check(driver, job):
-    """Refuses, before anything is connected, what cannot be done."""
-    title, options, submit = driver.title, {one["name"]: one["values"].split("|") for one in driver.options}, job["scenario"].get("submit", "slots")
-    asked = [one.get("operation", "execute") for one in job["scenario"]["statement"]]
-    asked += [name for name in ("tls", "credentials") if name in job] + ["request_timeout"] * ("request_timeout_ms" in job)
-    takes = lambda kinds, value: value in kinds or kinds[0].isupper() and value.isdigit() and int(value) > 0
-    unknown = [name for name in job["options"] if name not in options]
-    other = [(name, value) for name, value in job["options"].items() if not takes(options.get(name, [value]), value)]
-    lacking = [name for name in asked if name not in ("execute", *driver.capabilities)]
-    wrong = [
-        ("tape" not in job) and "The job has no tape, and python makes no keys and values of its own; use a cqldyno of protocol version 3",
-        job["mode"] not in ("measure", "connect") and f"The mode {job['mode']} was asked for; python knows measure and connect",
-        submit not in ("slots", "sequential") and f"Statements were to be submitted as {submit}; python knows slots and sequential",
-        unknown and f"{title} has no option `{unknown[0]}`: it has {', '.join(options)}",
-        other and "The option `{}` of {} was set to {!r}; it takes {}".format(other[0][0], title, other[0][1], " or ".join(options[other[0][0]])),
-        lacking and f"The job asks for {lacking[0]}, and {title} does not have the capability {lacking[0]}; leave it out",
-        "rate" in job and not driver.has_tasks and BLOCKING & set(asked) and f"{title} blocks in prepare and connect; leave the rate out",
-    ]
-    if any(wrong):
-        raise Failure("job", next(filter(None, wrong)) + ".")
+    """Refuses, before anything is connected, what cannot be done. What values an option takes, `hello` has told the parent."""
+    operations = {one.get("operation", "execute") for one in job["scenario"]["statement"]}
+    needed = operations | {name for name, field in (("tls", "tls"), ("credentials", "credentials"), ("request_timeout", "request_timeout_ms")) if field in job}
+    for what, asked, known in (
+        ("mode", [job["mode"]], ["measure", "connect"]), ("way of submitting", [job["scenario"].get("submit", "slots")], ["slots", "sequential"]),
+        ("capability", needed, ["execute", *driver.capabilities]), ("option", job["options"], [one["name"] for one in driver.options]),
+    ):
+        for name in asked:
+            if name not in known:
+                raise Failure("job", f"The {what} `{name}` was asked for; {driver.title} has {', '.join(known)}.")
+    if "tape" not in job:
+        raise Failure("job", "The job has no tape, and python makes no keys and values of its own; use a cqldyno of protocol version 3.")
+    if "rate" in job and not driver.has_tasks and BLOCKING & operations:
+        raise Failure("job", f"{driver.title} blocks in prepare and connect; leave the rate out.")
 
 def crash(error):
     traceback.print_exception(error)
@@ -59,9 +54,10 @@ class Player:
     """A job on its way: the session, and how each statement is issued."""
     def __init__(self, driver, job):
         self.driver, self.job, self.statements = driver, job, job["scenario"]["statement"]
-        self.operations = [one.get("operation", "execute") for one in self.statements]
-        self.blocks = not driver.has_tasks and (job["mode"] == "connect" or not BLOCKING.isdisjoint(self.operations))
-        self.slots = 1 if "sequential" == job["scenario"].get("submit") or job["mode"] == "connect" else job["concurrency"]
+        self.operations, self.connects = [one.get("operation", "execute") for one in self.statements], job["mode"] == "connect"
+        self.slots = 1 if self.connects or job["scenario"].get("submit") == "sequential" else job["concurrency"]
+        blocks = self.connects or not BLOCKING.isdisjoint(self.operations)
+        self.issue_all = by_tasks if driver.has_tasks else by_threads if blocks else functools.partial(by_callbacks, crash=crash)
         self.run, self.numbers = driver.runner(), itertools.count()
     async def call(self, session, nth):
         """The coroutine function that executes a statement."""
@@ -74,9 +70,7 @@ class Player:
                 return []
             return prepare
         prepared = await session.prepare(cql)
-        if operation == "batch":
-            return session.execute_batch(prepared, self.statements[nth].get("logged", False))
-        return session.execute(prepared)
+        return session.execute_batch(prepared, self.statements[nth].get("logged", False)) if operation == "batch" else session.execute(prepared)
     def connect(self):
         doing = "connect"
         try:
@@ -86,8 +80,7 @@ class Player:
             self.calls = [self.run(self.call(session, nth)) for nth in range(len(self.statements))]
         except Exception as error:
             kind, message = self.driver.kind_of(error)
-            doing = "bad_credentials" if kind == "bad_credentials" else doing
-            raise Failure(doing, f"{self.driver.title} could not {'prepare' if doing == 'prepare' else 'connect'}: {message}.") from error
+            raise Failure(kind if kind == "bad_credentials" else doing, f"{self.driver.title} could not {doing}: {message}.") from error
     async def issue(self, turn, at, connects=False):
         """Issues a ticket and notes what came. If it connects, in a session of its own with this statement, or every one in the mode `connect`."""
         (statement, values, due), session, calls = turn.tickets[at], None, self.calls
@@ -95,8 +88,7 @@ class Player:
         try:
             if connects:
                 session = await self.driver.connect(self.job)
-                nths = range(len(self.statements)) if self.job["mode"] == "connect" else [statement]
-                calls = {nth: await self.call(session, nth) for nth in nths}
+                calls = {nth: await self.call(session, nth) for nth in (range(len(self.statements)) if self.connects else [statement])}
             rows = await calls[statement](values, due)
         except Exception as error:
             turn.failed(at, error)
@@ -108,57 +100,51 @@ class Player:
     def hear(self, link):
         """The parent's next message; until then an event loop runs, as an application's would."""
         return self.run(asyncio.to_thread(link.heard.get)) if self.driver.has_tasks else link.heard.get()
-    def play(self, turn, connects=False):
+    def play(self, link, turn, connects=False):
+        """Issues a turn's tickets, with progress now and then."""
+        def report():
+            while not turn.finished.wait(max(self.job["progress_ms"], LEAST_PROGRESS_MS) / 1000):
+                link.progress(turn)
+        if self.job["progress_ms"]:
+            threading.Thread(target=report, daemon=True).start()
         plays = [functools.partial(self.issue, connects=True) if connects or one == "connect" else self.issue for one in self.operations]
+        issuing = self.issue_all(turn, plays)
         if self.driver.has_tasks:
-            self.run(by_tasks(turn, plays))
-        else:
-            (by_threads if self.blocks else by_callbacks)(turn, plays, crash)
-
-def report(link, turn, every_ms):
-    """Says progress until the turn is over."""
-    def work():
-        while not turn.finished.wait(max(every_ms, LEAST_PROGRESS_MS) / 1000):
-            link.progress(turn)
-    link.turn = turn
-    if every_ms:
-        threading.Thread(target=work, daemon=True).start()
+            self.run(issuing)
 
 def carry_out(link, driver, job, collected):
     check(driver, job)
     driver.begin(job)
-    player, turns, warmup, connects = Player(driver, job), job.get("turns", 1), job["warmup"], job["mode"] == "connect"
+    player, turns, warmup = Player(driver, job), job.get("turns", 1), job["warmup"]
     tape = Tape(job["tape"], player.operations, driver.scalars, driver.unset)
     player.connect()
     turn = Turn(tape.tickets(warmup), 0, player.slots, driver.kind_of, strict=True)
     if warmup:
-        report(link, turn, job["progress_ms"])
-        player.play(turn)
-        for kind, error in turn.errors.items():
-            raise Failure("warm_up", f"The warm-up broke off with {error['count']} errors of kind {kind}, the first: {error['first']}.")
+        player.play(link, turn)
+    for kind, error in turn.errors.items():
+        raise Failure("warm_up", f"The warm-up broke off with {error['count']} errors of kind {kind}, the first: {error['first']}.")
     message, fields = "ready", {"settings": settings(driver, job)}
     for nth in range(turns):
         first, end = (job["count"] * edge // turns for edge in (nth, nth + 1))
-        turn = Turn(tape.tickets(end - first), warmup + first, player.slots, driver.kind_of, job.get("rate"),
-                    edges=not connects and "rate" not in job)
+        link.turn = turn = Turn(tape.tickets(end - first), first, player.slots, driver.kind_of, job.get("rate"),
+                                edges=not player.connects and "rate" not in job, patience=job["trace"]["patience_ms"] * 10**6 if "trace" in job else None)
         # The tape's objects are not the driver's garbage. What is older is collected when Python does it.
         gc.collect(2 if nth == 0 else 1)
         gc.freeze()
-        link.turn, ended = turn, {}
+        ended = {}
         link.say(message, "go", threads=len(os.listdir("/proc/self/task")), **fields)
         start = player.hear(link).get("at_ns", 0)
         while (early := start - now()) > 0:
             time.sleep(early / 1e9)
         garbage, before = collected.cpu_ns, usage()
         turn.over = lambda: ended.update(since(before), garbage=collected.cpu_ns - garbage)
-        report(link, turn, job["progress_ms"])
-        player.play(turn, connects)
+        player.play(link, turn, player.connects)
         message, fields = "done", {"runtime": {"gc_cpu_ns": ended.pop("garbage")}}
         link.say("end", "ack", **ended, **turn.steady())
         player.hear(link)
         fields |= turn.counted([one["name"] for one in player.statements], before["wall_ns"])
         link.turn = turn = None
-    link.say(message, "closed", threads=len(os.listdir("/proc/self/task")), **fields)
+    link.say(message, "", threads=len(os.listdir("/proc/self/task")), **fields)
     os._exit(0)
 
 def main():

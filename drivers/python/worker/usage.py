@@ -1,11 +1,13 @@
 """What a window cost: clocks, resource usage, threads, garbage collection."""
 import contextlib, gc, os, resource, time
 
+# Fields of `end`, and their names in Python.
+COUNTS = {"voluntary_switches": "ru_nvcsw", "involuntary_switches": "ru_nivcsw", "minor_faults": "ru_minflt", "major_faults": "ru_majflt"}
+
 def usage():
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return {"wall_ns": time.monotonic_ns(), "user_us": round(used.ru_utime * 1e6), "sys_us": round(used.ru_stime * 1e6),
-            "voluntary_switches": used.ru_nvcsw, "involuntary_switches": used.ru_nivcsw, "minor_faults": used.ru_minflt,
-            "major_faults": used.ru_majflt}
+    at, used = time.monotonic_ns(), resource.getrusage(resource.RUSAGE_SELF)
+    return {"wall_ns": at, "user_us": round(used.ru_utime * 1e6), "sys_us": round(used.ru_stime * 1e6)} | {
+        name: getattr(used, of) for name, of in COUNTS.items()}
 
 def since(before):
     now = usage()

@@ -1,5 +1,6 @@
 """A turn: its slots issue the tickets, and what became of each is noted in arrays, which are counted after the window."""
-import array, asyncio, base64, collections, contextlib, ctypes, itertools, operator, os, struct, threading, time, types
+import array, asyncio, base64, collections, contextlib, ctypes, itertools, math, operator, os, struct, threading, time, types
+from concurrent import futures
 
 from tape import mismatch
 from usage import moment, steady
@@ -10,16 +11,25 @@ LONGEST_NS, LATE_AFTER_NS, LONGEST_SLEEP_NS = 3600 * 10**9, 10**6, 10**8
 FIRST_EDGE, LEAST_ROUNDS = 2, 8
 
 class Turn:
-    """Tickets that slots take in their order, the first of which is `first` on the tape. `kind_of` gives an error's kind and message."""
-    def __init__(self, tickets, first, slots, kind_of, rate=None, edges=False, strict=False):
+    """Tickets that slots take in their order, the first of which is `first`. `kind_of` gives an error's kind and message. With a `patience`
+    in nanoseconds single statements are traced."""
+    def __init__(self, tickets, first, slots, kind_of, rate=None, edges=False, strict=False, patience=None):
         self.tickets, self.first, self.slots, self.kind_of, self.rate, self.strict = tickets, first, slots, kind_of, rate, strict
-        self.count = len(tickets)
+        self.count, self.patience, self.until = len(tickets), patience, math.inf
         self.order, self.left = iter(range(self.count)), itertools.count(1)
         self.sent, self.came = (array.array("q", bytes(8 * self.count)) for _ in range(2))
         self.right, self.errors, self.lock = bytearray(self.count), {}, threading.Lock()
         self.stopped, self.finished, self.over, self.origin = False, threading.Event(), lambda: None, 0
         self.edges = (FIRST_EDGE * slots, self.count - 1) if edges and self.count >= LEAST_ROUNDS * slots else ()
         self.moments = []
+    def begin(self):
+        """At a rate: the first statement is due now, and answers are waited for until the patience ends."""
+        self.origin = now()
+        self.until = math.inf if self.patience is None else self.intended(self.count - 1) + self.patience
+    def stop(self):
+        self.stopped = True
+        if self.patience is not None:
+            self.until = min(self.until, now() + self.patience)
     def issued(self):
         return self.count - operator.length_hint(self.order)
     def take(self):
@@ -29,9 +39,10 @@ class Turn:
             self.moments.append(moment())
         return at
     def leave(self, slots=1):
-        """So many slots found no ticket and have no statement in flight; the last one ends the window."""
+        """So many slots found no ticket and have no statement in flight; the last one ends the window. What comes later does not count."""
         if slots == self.slots or next(self.left) == self.slots:
             self.over()
+            self.answered = self.failed = lambda *_: None
             self.finished.set()
     def answered(self, at, rows):
         self.came[at] = now()
@@ -53,22 +64,31 @@ class Turn:
         return steady(*self.moments[0], *self.moments[1], self.edges[1] - self.edges[0]) if len(self.moments) == 2 else {}
     def counted(self, names, began):
         """What `done` says of the statements that were issued."""
-        issued = self.issued()
-        by_statement = collections.Counter(ticket[0] for ticket in self.tickets[:issued])
-        sent, came = self.sent[:issued], self.came[:issued]
-        seconds = collections.Counter((at - began) // 10**9 for at in came)
-        told = {"issued": issued, "answered": issued, "verified": sum(self.right), "errors": self.errors,
+        issued, sent, came, right = range(self.issued()), self.sent, self.came, self.right
+        by_statement, answered = collections.Counter(self.tickets[at][0] for at in issued), [at for at in issued if came[at]]
+        told = {"issued": len(issued), "answered": len(answered), "verified": sum(right), "errors": self.errors,
                 "issued_by_statement": {name: by_statement[nth] for nth, name in enumerate(names)},
-                "per_second": [seconds[second] for second in range(max(seconds, default=-1) + 1)]}
-        if issued:
-            told["histogram"] = histogram(map(operator.sub, came, sent))
-        if self.rate and issued:
-            intended = [self.intended(at) for at in range(issued)]
-            late = [max(one, 0) for one in map(operator.sub, sent, intended)]
+                "per_second": series((came[at] - began) // 10**9 for at in answered)}
+        if answered:
+            told["histogram"] = histogram(came[at] - sent[at] for at in answered)
+        if self.rate and answered:
+            late = [max(sent[at] - self.intended(at), 0) for at in answered]
             told["pace"] = {"rate": self.rate, "lasted_ns": max(came) - self.origin, "late_after_ns": LATE_AFTER_NS,
-                            "response": histogram(map(operator.sub, came, intended)), "lateness": histogram(late),
+                            "response": histogram(came[at] - self.intended(at) for at in answered), "lateness": histogram(late),
                             "late": sum(one > LATE_AFTER_NS for one in late), "latest_ns": max(late)}
+        if self.patience is not None:
+            told["trace"] = {"failed": self.runs(at for at in answered if not right[at]), "unanswered": self.runs(at for at in issued if not came[at]),
+                             "answers_per_10ms": series((came[at] - self.origin) // 10**7 for at in answered if right[at])}
         return told
+    def runs(self, tickets):
+        """Runs of consecutive tickets: the number of the first one, and how many they are."""
+        groups = itertools.groupby(enumerate(tickets), lambda pair: pair[1] - pair[0])
+        return [(self.first + run[0][1], len(run)) for run in (list(group) for _, group in groups)]
+
+def series(places):
+    """How many there are at each place."""
+    counts = collections.Counter(places)
+    return [counts[place] for place in range(max(counts, default=-1) + 1)]
 
 def histogram(latencies):
     """An HdrHistogram in its V2 form: counts in ZigZag LEB128, and for a run of zeros its length below zero."""
@@ -115,26 +135,28 @@ class Flight:
                 flight.crash(error)
         here.steps = None
 
+async def slot(turn, plays):
+    while (at := turn.take()) is not None:
+        await plays[turn.tickets[at][0]](turn, at)
+
 def by_callbacks(turn, plays, crash):
     if turn.rate is None:
         for _ in range(turn.slots):
             Flight(slot(turn, plays), turn.leave, crash)
         return turn.finished.wait()
-    free, turn.origin = threading.Semaphore(turn.slots), now()
-    while not turn.stopped and (nth := turn.issued()) < turn.count:
+    free = threading.Semaphore(turn.slots)
+    in_time = lambda: free.acquire(timeout=min(LONGEST_SLEEP_NS, max(turn.until - now(), 0)) / 1e9)
+    turn.begin()
+    while not turn.stopped and (nth := turn.issued()) < turn.count and now() < turn.until:
         if (early := turn.intended(nth) - now()) > 0:
             time.sleep(min(early, LONGEST_SLEEP_NS) / 1e9)
-        elif free.acquire() and (at := turn.take()) is not None:
-            Flight(plays[turn.tickets[at][0]](turn, at), free.release, crash)
-        else:
-            free.release()
-    for _ in range(turn.slots):
-        free.acquire()
+        elif in_time():
+            at = turn.take()
+            Flight(plays[turn.tickets[at][0]](turn, at), free.release, crash) if at is not None else free.release()
+    back = 0
+    while back < turn.slots and now() < turn.until:
+        back += in_time()
     turn.leave(turn.slots)
-
-async def slot(turn, plays):
-    while (at := turn.take()) is not None:
-        await plays[turn.tickets[at][0]](turn, at)
 
 def blocking(coroutine):
     """What a coroutine returns, if this thread blocks wherever it waits for a driver's future."""
@@ -149,17 +171,13 @@ def blocking(coroutine):
         except Exception as error:
             step, value = coroutine.throw, error
 
-def by_threads(turn, plays, crash):
-    """A thread for each slot, for the driver's calls that block."""
-    def work():
-        try:
-            blocking(slot(turn, plays))
-            turn.leave()
-        except BaseException as error:
-            crash(error)
-    for _ in range(turn.slots):
-        threading.Thread(target=work, daemon=True).start()
-    turn.finished.wait()
+def by_threads(turn, plays):
+    """A thread for each slot, for the driver's calls that block. An error of one that nothing expects comes out here."""
+    def work(_):
+        blocking(slot(turn, plays))
+        turn.leave()
+    with futures.ThreadPoolExecutor(turn.slots) as threads:
+        list(threads.map(work, range(turn.slots)))
 
 async def by_tasks(turn, plays):
     await (asyncio.gather(*(slot(turn, plays) for _ in range(turn.slots))) if turn.rate is None else at_rate(turn, plays))
@@ -188,8 +206,11 @@ async def at_rate(turn, plays):
             os.read(timer, 8)
         start()
     loop.add_reader(timer, woken)
-    turn.origin = now()
+    turn.begin()
     start()
-    await over.wait()
+    while not over.is_set() and (left := turn.until - now()) > 0:
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(over.wait(), None if turn.patience is None else min(left, LONGEST_SLEEP_NS) / 1e9)
+    turn.stopped = True
     loop.remove_reader(timer)
     os.close(timer)
