@@ -53,29 +53,22 @@ inline unsigned option_number(const Json& job, const std::string& name, unsigned
 
 // An error by the protocol's name for its kind.
 inline std::string kind_of(CassError error) {
-    switch (error) {
-    case CASS_ERROR_SERVER_BAD_CREDENTIALS: return "bad_credentials";
-    case CASS_ERROR_SERVER_PROTOCOL_ERROR: case CASS_ERROR_LIB_UNEXPECTED_RESPONSE: return "protocol";
-    case CASS_ERROR_SERVER_UNAVAILABLE: return "unavailable";
-    case CASS_ERROR_SERVER_OVERLOADED: return "overloaded";
-    case CASS_ERROR_SERVER_IS_BOOTSTRAPPING: return "bootstrapping";
-    case CASS_ERROR_SERVER_WRITE_TIMEOUT: case CASS_ERROR_SERVER_READ_TIMEOUT: return "server_timeout";
-    case CASS_ERROR_SERVER_SYNTAX_ERROR: return "syntax";
-    case CASS_ERROR_SERVER_UNAUTHORIZED: return "unauthorized";
-    case CASS_ERROR_SERVER_INVALID_QUERY: return "invalid";
-    case CASS_ERROR_SERVER_ALREADY_EXISTS: return "already_exists";
-    case CASS_ERROR_SERVER_UNPREPARED: return "unprepared";
-    case CASS_ERROR_LIB_REQUEST_TIMED_OUT: return "request_timeout";
-    case CASS_ERROR_LIB_REQUEST_QUEUE_FULL: case CASS_ERROR_LIB_NO_STREAMS: return "queue_full";
-    case CASS_ERROR_LIB_NO_HOSTS_AVAILABLE: case CASS_ERROR_LIB_WRITE_ERROR:
-    case CASS_ERROR_LIB_UNABLE_TO_CONNECT: case CASS_ERROR_LIB_UNABLE_TO_CLOSE:
-        return "connection_lost";
-    case CASS_ERROR_LIB_MESSAGE_ENCODE: case CASS_ERROR_LIB_INDEX_OUT_OF_BOUNDS: case CASS_ERROR_LIB_INVALID_ITEM_COUNT:
-    case CASS_ERROR_LIB_INVALID_VALUE_TYPE: case CASS_ERROR_LIB_NULL_VALUE: case CASS_ERROR_LIB_PARAMETER_UNSET:
-    case CASS_ERROR_LIB_INVALID_DATA: case CASS_ERROR_LIB_NOT_ENOUGH_DATA:
-        return "codec";
-    default: return error >> 24 == CASS_ERROR_SOURCE_SERVER ? "server" : "other";
-    }
+#define SERVER(name, kind) {CASS_ERROR_SERVER_##name, kind}
+#define LIBRARY(name, kind) {CASS_ERROR_LIB_##name, kind}
+    static const std::map<CassError, std::string> kinds = {
+        SERVER(BAD_CREDENTIALS, "bad_credentials"), SERVER(PROTOCOL_ERROR, "protocol"), LIBRARY(UNEXPECTED_RESPONSE, "protocol"),
+        SERVER(UNAVAILABLE, "unavailable"), SERVER(OVERLOADED, "overloaded"), SERVER(IS_BOOTSTRAPPING, "bootstrapping"),
+        SERVER(WRITE_TIMEOUT, "server_timeout"), SERVER(READ_TIMEOUT, "server_timeout"), SERVER(SYNTAX_ERROR, "syntax"),
+        SERVER(UNAUTHORIZED, "unauthorized"), SERVER(INVALID_QUERY, "invalid"), SERVER(ALREADY_EXISTS, "already_exists"),
+        SERVER(UNPREPARED, "unprepared"), LIBRARY(REQUEST_TIMED_OUT, "request_timeout"), LIBRARY(REQUEST_QUEUE_FULL, "queue_full"),
+        LIBRARY(NO_STREAMS, "queue_full"), LIBRARY(NO_HOSTS_AVAILABLE, "connection_lost"), LIBRARY(WRITE_ERROR, "connection_lost"),
+        LIBRARY(UNABLE_TO_CONNECT, "connection_lost"), LIBRARY(UNABLE_TO_CLOSE, "connection_lost"), LIBRARY(MESSAGE_ENCODE, "codec"),
+        LIBRARY(INDEX_OUT_OF_BOUNDS, "codec"), LIBRARY(INVALID_ITEM_COUNT, "codec"), LIBRARY(INVALID_VALUE_TYPE, "codec"),
+        LIBRARY(NULL_VALUE, "codec"), LIBRARY(PARAMETER_UNSET, "codec"), LIBRARY(INVALID_DATA, "codec"), LIBRARY(NOT_ENOUGH_DATA, "codec")};
+#undef SERVER
+#undef LIBRARY
+    const auto found = kinds.find(error);
+    return found != kinds.end() ? found->second : error >> 24 == CASS_ERROR_SOURCE_SERVER ? "server" : "other";
 }
 // What became of a future: kind and message are empty if it succeeded. Waits for it.
 inline Failed outcome(CassFuture* future) {

@@ -72,7 +72,8 @@ struct Json {
     }
 };
 
-inline std::string written(std::string_view text) {
+inline std::string written(const std::convertible_to<std::string_view> auto& of) {
+    const std::string_view text = of;
     std::string quoted = "\"";
     for (const char one : text) {
         if (one == '"' || one == '\\') quoted += '\\';
@@ -81,10 +82,8 @@ inline std::string written(std::string_view text) {
     }
     return quoted + '"';
 }
-inline std::string written(const std::string& text) { return written(std::string_view(text)); }
-inline std::string written(const char* text) { return written(std::string_view(text)); }
 inline std::string written(bool value) { return value ? "true" : "false"; }
-template <std::integral T> std::string written(T value) { return std::to_string(value); }
+inline std::string written(const std::integral auto& value) { return std::to_string(value); }
 template <class T> std::string written(const std::vector<T>& all) {
     std::string list = "[";
     for (const T& one : all) list += (list.size() > 1 ? "," : "") + written(one);

@@ -85,6 +85,13 @@ struct Duration {
     bool operator==(const Duration&) const = default;
 };
 
+// Numbers: the end of libcassandra's name for the type, and of its names for calls; the type in C; the member of a value.
+#define NUMBERS(EACH) \
+    EACH(BIGINT, int64, cass_int64_t, integer) EACH(COUNTER, int64, cass_int64_t, integer) EACH(TIMESTAMP, int64, cass_int64_t, integer) \
+    EACH(TIME, int64, cass_int64_t, integer) EACH(INT, int32, cass_int32_t, integer) EACH(SMALL_INT, int16, cass_int16_t, integer) \
+    EACH(TINY_INT, int8, cass_int8_t, integer) EACH(DATE, uint32, cass_uint32_t, integer) EACH(DOUBLE, double, cass_double_t, real) \
+    EACH(FLOAT, float, cass_float_t, single)
+
 // What an application would bind. What is longer than a number lies in the memory of the turn.
 struct Value {
     enum : std::int32_t { null = -1, unset = -2 };
@@ -121,9 +128,10 @@ struct Cursor {
         return taken;
     }
     template <class T> T number() {
-        std::uint64_t value = 0;
+        std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t> value = 0;
         for (const auto byte : take(sizeof(T))) value = value << 8 | byte;
-        return static_cast<T>(value);
+        if constexpr (std::is_floating_point_v<T>) return std::bit_cast<T>(value);
+        else return static_cast<T>(value);
     }
     // A [vint] of the specification (native_protocol_v5.spec section 3).
     cass_int64_t vint() {
@@ -155,16 +163,9 @@ inline Value decoded(const Type& type, Bytes from, Memory& memory) {
         value.items = all;
     };
     switch (type.kind) {
-    case CASS_VALUE_TYPE_BIGINT: case CASS_VALUE_TYPE_COUNTER: case CASS_VALUE_TYPE_TIMESTAMP: case CASS_VALUE_TYPE_TIME:
-        value.integer = bytes.number<cass_int64_t>();
-        break;
-    case CASS_VALUE_TYPE_INT: value.integer = bytes.number<cass_int32_t>(); break;
-    case CASS_VALUE_TYPE_SMALL_INT: value.integer = bytes.number<cass_int16_t>(); break;
-    case CASS_VALUE_TYPE_TINY_INT: value.integer = bytes.number<cass_int8_t>(); break;
-    case CASS_VALUE_TYPE_DATE: value.integer = bytes.number<cass_uint32_t>(); break;
+#define DECODED(type, call, number_type, member) case CASS_VALUE_TYPE_##type: value.member = bytes.number<number_type>(); break;
+    NUMBERS(DECODED)
     case CASS_VALUE_TYPE_BOOLEAN: value.integer = bytes.number<cass_uint8_t>() != 0; break;
-    case CASS_VALUE_TYPE_DOUBLE: value.real = std::bit_cast<double>(bytes.number<std::uint64_t>()); break;
-    case CASS_VALUE_TYPE_FLOAT: value.single = std::bit_cast<float>(bytes.number<std::uint32_t>()); break;
     case CASS_VALUE_TYPE_UUID: case CASS_VALUE_TYPE_TIMEUUID: {
         // libcassandra has the parts of the time in another order (RFC 4122 section 4.1.2).
         const cass_uint64_t low = bytes.number<std::uint32_t>(), middle = bytes.number<std::uint16_t>();
@@ -209,12 +210,14 @@ struct Answer {
     const Places* places = nullptr;
 };
 
-// Without `due` no rows may come.
+// Without `due` no rows may come. The rest is what became of it: without an answer `came` is 0.
 struct Ticket {
     std::uint16_t statement;
+    bool has_failed = false;
     std::uint32_t count;
-    const Value* values;
-    const Answer* due;
+    const Value* values = nullptr;
+    const Answer* due = nullptr;
+    std::int64_t issued = 0, came = 0;
 };
 
 // The types of a statement's markers and columns.
@@ -242,7 +245,7 @@ public:
                 std::memcpy(const_cast<cass_byte_t*>(answers.back().bytes.data()), record.left.data(), record.left.size());
                 continue;
             }
-            Ticket ticket{record.number<std::uint16_t>(), record.number<std::uint32_t>(), nullptr, nullptr};
+            Ticket ticket{.statement = record.number<std::uint16_t>(), .count = record.number<std::uint32_t>()};
             if (ticket.statement >= types.size()) broken("it names a statement that the job does not have");
             const auto& [markers, columns] = types[ticket.statement];
             ticket.values = cells(record, ticket.count, markers, memory, nullptr);

@@ -20,14 +20,14 @@ using Iterator = Owned<CassIterator, cass_iterator_free>;
     struct Name { \
         Handle* to; \
         member \
-        CassError boolean(cass_bool_t v) const { return call##bool(__VA_ARGS__, v); } \
-        CassError int8(cass_int8_t v) const { return call##int8(__VA_ARGS__, v); } \
-        CassError int16(cass_int16_t v) const { return call##int16(__VA_ARGS__, v); } \
-        CassError int32(cass_int32_t v) const { return call##int32(__VA_ARGS__, v); } \
-        CassError uint32(cass_uint32_t v) const { return call##uint32(__VA_ARGS__, v); } \
-        CassError int64(cass_int64_t v) const { return call##int64(__VA_ARGS__, v); } \
-        CassError single(cass_float_t v) const { return call##float(__VA_ARGS__, v); } \
-        CassError real(cass_double_t v) const { return call##double(__VA_ARGS__, v); } \
+        CassError number(cass_bool_t v) const { return call##bool(__VA_ARGS__, v); } \
+        CassError number(cass_int8_t v) const { return call##int8(__VA_ARGS__, v); } \
+        CassError number(cass_int16_t v) const { return call##int16(__VA_ARGS__, v); } \
+        CassError number(cass_int32_t v) const { return call##int32(__VA_ARGS__, v); } \
+        CassError number(cass_uint32_t v) const { return call##uint32(__VA_ARGS__, v); } \
+        CassError number(cass_int64_t v) const { return call##int64(__VA_ARGS__, v); } \
+        CassError number(cass_float_t v) const { return call##float(__VA_ARGS__, v); } \
+        CassError number(cass_double_t v) const { return call##double(__VA_ARGS__, v); } \
         CassError string(std::string_view v) const { return call##string_n(__VA_ARGS__, v.data(), v.size()); } \
         CassError bytes(const cass_byte_t* v, std::size_t size) const { return call##bytes(__VA_ARGS__, v, size); } \
         CassError uuid(CassUuid v) const { return call##uuid(__VA_ARGS__, v); } \
@@ -64,15 +64,9 @@ template <class Into> CassError put(const Into& into, const Type& type, const Va
     };
     CassError error = CASS_OK;
     switch (type.kind) {
-    case CASS_VALUE_TYPE_BIGINT: case CASS_VALUE_TYPE_COUNTER: case CASS_VALUE_TYPE_TIMESTAMP: case CASS_VALUE_TYPE_TIME:
-        return into.int64(value.integer);
-    case CASS_VALUE_TYPE_INT: return into.int32(static_cast<cass_int32_t>(value.integer));
-    case CASS_VALUE_TYPE_SMALL_INT: return into.int16(static_cast<cass_int16_t>(value.integer));
-    case CASS_VALUE_TYPE_TINY_INT: return into.int8(static_cast<cass_int8_t>(value.integer));
-    case CASS_VALUE_TYPE_DATE: return into.uint32(static_cast<cass_uint32_t>(value.integer));
-    case CASS_VALUE_TYPE_BOOLEAN: return into.boolean(value.integer ? cass_true : cass_false);
-    case CASS_VALUE_TYPE_DOUBLE: return into.real(value.real);
-    case CASS_VALUE_TYPE_FLOAT: return into.single(value.single);
+#define PUT(type, call, number_type, member) case CASS_VALUE_TYPE_##type: return into.number(static_cast<number_type>(value.member));
+    NUMBERS(PUT)
+    case CASS_VALUE_TYPE_BOOLEAN: return into.number(value.integer ? cass_true : cass_false);
     case CASS_VALUE_TYPE_UUID: case CASS_VALUE_TYPE_TIMEUUID: return into.uuid(*value.uuid);
     case CASS_VALUE_TYPE_INET: return into.inet(*value.inet);
     case CASS_VALUE_TYPE_DURATION: return into.duration(*value.duration);
@@ -106,6 +100,12 @@ inline void describe(Type& type, const CassDataType* data) {
     for (std::size_t i = 0; i < type.of.size(); ++i) describe(type.of[i], cass_data_type_sub_data_type(type.data, i));
 }
 
+inline bool operator==(const CassUuid& one, const CassUuid& other) {
+    return one.time_and_version == other.time_and_version && one.clock_seq_and_node == other.clock_seq_and_node;
+}
+inline bool operator==(const CassInet& one, const CassInet& other) {
+    return one.address_length == other.address_length && std::memcmp(one.address, other.address, one.address_length) == 0;
+}
 inline bool matches(const Type& type, const CassValue* came, const Value& due);
 
 template <class T, class Due> bool equals(CassError (*get)(const CassValue*, T*), const CassValue* came, Due due) {
@@ -152,25 +152,11 @@ inline bool matches(const Type& type, const CassValue* came, const Value& due) {
     std::size_t size = 0;
     const Bytes same(due.bytes, static_cast<std::size_t>(due.size));
     switch (type.kind) {
-    case CASS_VALUE_TYPE_BIGINT: case CASS_VALUE_TYPE_COUNTER: case CASS_VALUE_TYPE_TIMESTAMP: case CASS_VALUE_TYPE_TIME:
-        return equals(cass_value_get_int64, came, due.integer);
-    case CASS_VALUE_TYPE_INT: return equals(cass_value_get_int32, came, due.integer);
-    case CASS_VALUE_TYPE_SMALL_INT: return equals(cass_value_get_int16, came, due.integer);
-    case CASS_VALUE_TYPE_TINY_INT: return equals(cass_value_get_int8, came, due.integer);
-    case CASS_VALUE_TYPE_DATE: return equals(cass_value_get_uint32, came, due.integer);
+#define MATCHES(type, call, number_type, member) case CASS_VALUE_TYPE_##type: return equals(cass_value_get_##call, came, due.member);
+    NUMBERS(MATCHES)
     case CASS_VALUE_TYPE_BOOLEAN: return equals(cass_value_get_bool, came, due.integer);
-    case CASS_VALUE_TYPE_DOUBLE: return equals(cass_value_get_double, came, due.real);
-    case CASS_VALUE_TYPE_FLOAT: return equals(cass_value_get_float, came, due.single);
-    case CASS_VALUE_TYPE_UUID: case CASS_VALUE_TYPE_TIMEUUID: {
-        CassUuid value;
-        return cass_value_get_uuid(came, &value) == CASS_OK && value.time_and_version == due.uuid->time_and_version &&
-               value.clock_seq_and_node == due.uuid->clock_seq_and_node;
-    }
-    case CASS_VALUE_TYPE_INET: {
-        CassInet value;
-        return cass_value_get_inet(came, &value) == CASS_OK && value.address_length == due.inet->address_length &&
-               std::memcmp(value.address, due.inet->address, value.address_length) == 0;
-    }
+    case CASS_VALUE_TYPE_UUID: case CASS_VALUE_TYPE_TIMEUUID: return equals(cass_value_get_uuid, came, *due.uuid);
+    case CASS_VALUE_TYPE_INET: return equals(cass_value_get_inet, came, *due.inet);
     case CASS_VALUE_TYPE_DURATION: {
         Duration value;
         return cass_value_get_duration(came, &value.months, &value.days, &value.nanoseconds) == CASS_OK && value == *due.duration;
