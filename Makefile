@@ -160,11 +160,12 @@ browser:
 	    [[ "$${CQLDYNO_BROWSER:-}" != required ]]; \
 	fi
 
-# What cargo does not check has an executable `check` in its folder.
+# What cargo does not check has an executable `check` in its folder, which says so where it lacks what it needs.
 lint: rust native
 	cargo fmt --all --check
-	for driver in $(DRIVERS); do \
-	    [[ ! -x drivers/$$driver/check || -f $(NATIVE)/$$driver.reason ]] || drivers/$$driver/check; \
+	for check in drivers/*/check; do \
+	    driver=$$(basename $$(dirname $$check)); \
+	    [[ -f $(NATIVE)/$$driver.reason ]] || CARGO_TARGET_DIR=$(abspath $(TARGET)) $$check; \
 	done
 	$(export_native); cargo clippy --locked --workspace --all-targets -- -D warnings
 
