@@ -37,6 +37,10 @@ impl Scenario {
             ensure(is_new, &[here[0], here[1], Field("name")], || {
                 format!("two statements are named {name}; give each a name of its own")
             })?;
+            if self.tape.is_some() {
+                self.check_played(statement).map_err(|fault| fault.within(&here))?;
+                continue;
+            }
             statement.check().map_err(|fault| fault.within(&here))?;
             if let Some(other) = &statement.keys_of {
                 // Rows of another statement are there if it loads them; else this one says how many it adds.
@@ -63,6 +67,25 @@ impl Scenario {
             })?;
         }
         check_script(&self.script)
+    }
+
+    /// Refuses a statement of which no row of a tape is one execution.
+    fn check_played(&self, statement: &Statement) -> Result<(), Fault> {
+        let (name, operation) = (&statement.name, statement.operation);
+        statement.check_name()?;
+        let is_one = !matches!(operation, Operation::Batch | Operation::Prepare);
+        ensure(is_one, &[Field("operation")], || {
+            format!(
+                "the statement {name} is issued as {operation}, and a row of a tape is one execution with its values; use another \
+                 operation, or leave the tape out"
+            )
+        })?;
+        ensure(!statement.is_conditional(), &[Field("cql")], || {
+            format!("the statement {name} has IF, and nobody knows its answers; leave IF or the tape out")
+        })?;
+        ensure(self.submit.has_slots(), &[Field("submit")], || {
+            format!("the way of submitting {} plays no tape; use slots or sequential, or leave the tape out", self.submit)
+        })
     }
 
     /// Refuses a scan whose rows nobody knows.
@@ -119,11 +142,15 @@ pub(crate) fn check_script(steps: &[Step]) -> Result<(), Fault> {
 }
 
 impl Statement {
+    fn check_name(&self) -> Result<(), Fault> {
+        ensure(is_word(&self.name), &[Field("name")], || {
+            format!("a statement is named {:?}; use a word of lower-case letters, digits and hyphens", self.name)
+        })
+    }
+
     fn check(&self) -> Result<(), Fault> {
         let name = &self.name;
-        ensure(is_word(name), &[Field("name")], || {
-            format!("a statement is named {name:?}; use a word of lower-case letters, digits and hyphens")
-        })?;
+        self.check_name()?;
         ensure(self.weight > 0, &[Field("weight")], || {
             format!("statement {name} has weight 0; use 1 or more, or leave the statement out")
         })?;

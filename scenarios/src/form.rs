@@ -6,6 +6,7 @@ pub(crate) mod regression;
 
 use std::num::NonZeroU64;
 use std::ops::{Range, RangeInclusive};
+use std::path::PathBuf;
 
 use cqldyno_driver_api::Scalar;
 use cqldyno_script::{Action, Answer, Event, Kind as RequestKind, Step as ScriptStep, Time};
@@ -23,15 +24,15 @@ use crate::operation::{Limits, MAX_BATCH, Operation};
 use crate::order::Order;
 use crate::scenario::{
     Expectation, Load, MAX_EXPONENT, MAX_RANGES, MAX_ROWS, MIN_EXPONENT, ReadBack, RowCheck, Scenario, ScenarioError,
-    Statement,
+    Statement, TapeFile,
 };
 use crate::stream::COMPRESSIBLE;
 use crate::submit::Submit;
 use crate::workload::MOST;
 
 /// Reads a scenario and checks it; `origin` names the text in messages.
-pub(crate) fn read(text: &str, origin: &str) -> Result<Scenario, ScenarioError> {
-    read_document(text).map_err(|mistake| mistake.within("scenario", origin, text))
+pub(crate) fn read(text: &str, origin: &str, tape: Option<PathBuf>) -> Result<Scenario, ScenarioError> {
+    read_document(text, tape).map_err(|mistake| mistake.within("scenario", origin, text))
 }
 
 /// Reads a script alone and checks it; `origin` names the text in messages.
@@ -42,14 +43,14 @@ pub fn script(text: &str, origin: &str) -> Result<Vec<ScriptStep>, ScenarioError
     script_document(text).map_err(|mistake| mistake.within("script", origin, text))
 }
 
-fn read_document(text: &str) -> Result<Scenario, Mistake> {
-    checked(Fields::new("a scenario", parsed(text)?.get_ref(), 0..0))
+fn read_document(text: &str, tape: Option<PathBuf>) -> Result<Scenario, Mistake> {
+    checked(Fields::new("a scenario", parsed(text)?.get_ref(), 0..0), tape)
 }
 
-/// The scenario that these fields describe, if it can be run.
-fn checked(fields: Fields<'_>) -> Result<Scenario, Mistake> {
+/// The scenario that these fields describe, if it can be run; `tape` takes the place of the file that it names.
+fn checked(fields: Fields<'_>, tape: Option<PathBuf>) -> Result<Scenario, Mistake> {
     let table = fields.table();
-    let mut scenario = scenario(fields)?;
+    let mut scenario = scenario(fields, tape)?;
     scenario.mark_keys();
     scenario.check().map_err(|Fault { path, message }| Mistake { span: place(table, &path), message })?;
     Ok(scenario)
@@ -86,7 +87,8 @@ fn place(table: &DeTable<'_>, path: &[Step]) -> Range<usize> {
     span
 }
 
-fn scenario(mut fields: Fields<'_>) -> Result<Scenario, Mistake> {
+fn scenario(mut fields: Fields<'_>, tape: Option<PathBuf>) -> Result<Scenario, Mistake> {
+    let played = tape.is_some() || find(fields.table(), "tape").is_some();
     let scenario = Scenario {
         point: None,
         name: fields.required("name", text)?,
@@ -95,9 +97,10 @@ fn scenario(mut fields: Fields<'_>) -> Result<Scenario, Mistake> {
         limits: fields.optional("limits", limits)?.unwrap_or_default(),
         page_size: fields.optional("page_size", |entry| entry.whole(1..=i128::from(i32::MAX)))?.map(|size| size as u32),
         submit: fields.optional("submit", |entry| entry.word(&Submit::WORDS))?.unwrap_or_default(),
-        statements: fields.optional("statement", |entry| entry.list(statement))?.unwrap_or_default(),
+        statements: fields.optional("statement", |entry| entry.list(|entry| statement(entry, played)))?.unwrap_or_default(),
         script: fields.optional("script", |entry| entry.list(step))?.unwrap_or_default(),
         idle: fields.optional("idle", time)?,
+        tape: tape.or(fields.optional("tape", text)?.map(PathBuf::from)).map(TapeFile::at),
     };
     fields.end(scenario)
 }
@@ -158,7 +161,8 @@ fn text(entry: Entry<'_>) -> Result<String, Mistake> {
     entry.text().map(str::to_owned)
 }
 
-fn statement(entry: Entry<'_>) -> Result<Statement, Mistake> {
+/// One whose values come from a tape needs none here.
+fn statement(entry: Entry<'_>, played: bool) -> Result<Statement, Mistake> {
     let mut fields = entry.fields("a statement")?;
     let name = fields.required("name", text)?;
     let cql = fields.required("cql", text)?;
@@ -167,7 +171,7 @@ fn statement(entry: Entry<'_>) -> Result<Statement, Mistake> {
         operation: fields.optional("operation", |entry| entry.word(&Operation::WORDS))?.unwrap_or_default(),
         size: fields.optional("size", |entry| amount(entry, 1..=MAX_BATCH as u64))?,
         logged: fields.optional("logged", Entry::truth)?.unwrap_or_default(),
-        values: fields.required("values", |entry| bound(entry, &cql))?,
+        values: values(&mut fields, &cql, played)?,
         keys: fields.optional("keys", |entry| entry.whole(1..=i128::from(MOST)))?.map(|keys| keys as u64),
         keys_of: fields.optional("keys_of", text)?,
         adds: fields
@@ -176,8 +180,8 @@ fn statement(entry: Entry<'_>) -> Result<Statement, Mistake> {
         order: fields.optional("order", |entry| entry.word(&Order::WORDS))?.unwrap_or_default(),
         exponent: fields.optional("exponent", |entry| entry.number(MIN_EXPONENT..=MAX_EXPONENT))?,
         expect: fields.optional("expect", expectation)?,
-        load: fields.optional("load", load)?,
-        read_back: fields.optional("read_back", read_back)?,
+        load: fields.optional("load", |entry| load(entry, played))?,
+        read_back: fields.optional("read_back", |entry| read_back(entry, played))?,
         name,
         cql,
     };
@@ -204,26 +208,34 @@ fn expectation(entry: Entry<'_>) -> Result<Expectation, Mistake> {
     fields.end(Expectation { rows, stored, from, last, ranges, descending, check, columns })
 }
 
-fn load(entry: Entry<'_>) -> Result<Load, Mistake> {
+fn load(entry: Entry<'_>, played: bool) -> Result<Load, Mistake> {
     let mut fields = entry.fields("[statement.load]")?;
     let cql = fields.required("cql", text)?;
     let load = Load {
-        values: fields.required("values", |entry| bound(entry, &cql))?,
+        values: values(&mut fields, &cql, played)?,
         shift: fields.optional("shift", Entry::truth)?.unwrap_or_default(),
         cql,
     };
     fields.end(load)
 }
 
-fn read_back(entry: Entry<'_>) -> Result<ReadBack, Mistake> {
+fn read_back(entry: Entry<'_>, played: bool) -> Result<ReadBack, Mistake> {
     let mut fields = entry.fields("[statement.read_back]")?;
     let cql = fields.required("cql", text)?;
     let read_back = ReadBack {
-        values: fields.required("values", |entry| bound(entry, &cql))?,
-        columns: fields.required("columns", columns)?,
+        values: values(&mut fields, &cql, played)?,
+        columns: match played {
+            true => fields.optional("columns", columns)?.unwrap_or_default(),
+            false => fields.required("columns", columns)?,
+        },
         cql,
     };
     fields.end(read_back)
+}
+
+fn values(fields: &mut Fields<'_>, cql: &str, played: bool) -> Result<Vec<Column>, Mistake> {
+    let read = |entry: Entry<'_>| bound(entry, cql);
+    if played { Ok(fields.optional("values", read)?.unwrap_or_default()) } else { fields.required("values", read) }
 }
 
 /// The columns that `cql` binds, in the order of its markers: written in that order, or each under its marker's name.

@@ -39,7 +39,7 @@ pub use regression::{Claim, Direction, Expectation as Expected, Regression, Tria
 pub use replication::Replication;
 pub use scenario::{
     Answer, Expectation, Load, MAX_ROWS, MAX_VALUE_BYTES, MAX_VALUES, Point, ReadBack, RowCheck, Scenario,
-    ScenarioError, Statement, range_end,
+    ScenarioError, Statement, TapeFile, range_end,
 };
 pub use stream::{Blobs, Streams, Texts, UniqueBlobs, UniqueTexts};
 pub use submit::Submit;

@@ -1,6 +1,7 @@
 //! The scenario as a user writes it.
 
 use std::ops::{Range, RangeInclusive};
+use std::path::PathBuf;
 
 use cqldyno_driver_api::words;
 use cqldyno_script::{Step, Time};
@@ -63,6 +64,31 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub idle: Option<Time>,
+    /// The file whose rows say what is issued, in their order. No worker is told of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub tape: Option<TapeFile>,
+}
+
+/// A file of rows, one per execution of a statement.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TapeFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// How many rows it has; absent before it was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<u64>,
+    /// The SHA-256 of its content; absent before it was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
+}
+
+impl TapeFile {
+    /// One that was not read.
+    pub fn at(path: PathBuf) -> TapeFile {
+        TapeFile { path, rows: None, hash: None }
+    }
 }
 
 /// One combination of the numbers of a sweep that a scenario is run with.
@@ -374,12 +400,12 @@ impl Statement {
     }
 
     /// Whether it is an INSERT, an UPDATE, a DELETE, or a batch of these in one text.
-    pub(crate) fn writes(&self) -> bool {
+    pub fn writes(&self) -> bool {
         cql::writes(&self.cql)
     }
 
     /// Whether it is a SELECT.
-    pub(crate) fn reads(&self) -> bool {
+    pub fn reads(&self) -> bool {
         cql::begins_with(&self.cql, &["select"])
     }
 
@@ -412,7 +438,15 @@ impl Scenario {
     /// The first mistake: text that is not TOML, a field that is missing, unknown or of the wrong kind, or content that cannot be
     /// run.
     pub fn from_toml(text: &str, origin: &str) -> Result<Scenario, ScenarioError> {
-        form::read(text, origin)
+        form::read(text, origin, None)
+    }
+
+    /// The same with the rows of this file, whether or not the text names one.
+    ///
+    /// # Errors
+    /// As [`Scenario::from_toml`].
+    pub fn with_tape(text: &str, origin: &str, tape: PathBuf) -> Result<Scenario, ScenarioError> {
+        form::read(text, origin, Some(tape))
     }
 
     /// Checks what the types do not say, for a scenario from elsewhere than TOML; `origin` names it in messages.

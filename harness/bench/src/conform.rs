@@ -37,7 +37,7 @@ const WARMUP: u64 = 500;
 const CONCURRENCY: usize = 64;
 /// More statements than any worker issues until it is stopped.
 const ENDLESS: u64 = 1 << 32;
-/// The statements of the tape of such a window, and what each takes then.
+/// The statements of the tape of such a window, at first, and what each takes on a node.
 const LONG_TAPE: u64 = 100_000;
 const SLOW: Duration = Duration::from_millis(5);
 /// The option that no driver has.
@@ -268,10 +268,7 @@ impl<'a> Play<'a> {
     /// A stage with its tables and rows, which floor makes.
     fn stage_of(&self, scenario: &Scenario, count: u64, warmup: u64, shape: Shape) -> Result<Stage, Ends> {
         // A tape has an end, which slow answers keep away.
-        let (count, delay) = match (count, self.plays()) {
-            (ENDLESS, true) => (LONG_TAPE, Delay::from(SLOW)),
-            (count, _) => (count, Delay::default()),
-        };
+        let delay = if count >= LONG_TAPE && self.plays() { Delay::from(SLOW) } else { Delay::default() };
         let load = Load { count, warmup, concurrency: self.concurrency(), shape };
         let stage = Stage::new(scenario, load, (self.is_offline(), self.plays()), delay).map_err(Ends::All)?;
         if stage.node.is_some() || stage.tape.is_some() {

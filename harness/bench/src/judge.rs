@@ -29,6 +29,8 @@ pub(crate) struct Evidence<'a> {
     pub wall_ns: u64,
     /// The server's account, if it is ours.
     pub counted: Option<&'a Counted>,
+    /// Sentences that PostgreSQL's log has other commits and rows than the worker says.
+    pub uncommitted: &'a [String],
     /// Whether it is a bad day, whose errors and counts are figures.
     pub is_bad_day: bool,
     /// Whether its connections were to be encrypted.
@@ -50,6 +52,7 @@ impl Evidence<'_> {
         let played = self.counted.map_or(&[][..], |counted| &counted.played);
         let mut reasons = voids(&script::without_expected(&scenario.script, played, done), self.asked);
         reasons.extend(not_paced(done, self.load.shape));
+        reasons.extend_from_slice(self.uncommitted);
         if let Some(counted) = self.counted {
             reasons.extend(counted.disagreements(scenario, self.workload, done));
             // Every session asks for schema and topology of its own.
@@ -129,6 +132,33 @@ mod tests {
     use super::*;
     use cqldyno_driver_api::ErrorKind;
     use cqldyno_protocol::ErrorCount;
+    use cqldyno_scenarios::builtin;
+
+    #[test]
+    fn what_the_log_of_a_server_lacks_voids_a_window_that_is_right_otherwise() {
+        let scenario = builtin("writes").unwrap();
+        let issued_by_statement = [(scenario.statements[0].name.clone(), 100)].into();
+        let done = Done { issued: 100, answered: 100, verified: 100, issued_by_statement, ..Done::default() };
+        let voids = |uncommitted: &[String]| {
+            let evidence = Evidence {
+                scenario: &scenario,
+                workload: &Workload::new(&scenario, 100, 0, 1).unwrap(),
+                load: &Load { count: 100, warmup: 0, concurrency: 1, shape: Shape::Closed },
+                asked: 100,
+                done: &done,
+                wall_ns: 1,
+                counted: None,
+                uncommitted,
+                is_bad_day: false,
+                is_encrypted: false,
+                connections: None,
+            };
+            evidence.voids()
+        };
+        assert_eq!(voids(&[]), Vec::<String>::new());
+        let lacks = ["PostgreSQL's log has 99 commits.".to_owned()];
+        assert_eq!(voids(&lacks), lacks);
+    }
 
     #[test]
     fn rows_that_came_back_otherwise_are_a_doubt_with_the_first_of_them() {

@@ -29,6 +29,7 @@ pub use plan::contender::{BUILDER_KEYS, COMMON_KEYS, Contender, common_keys};
 pub use plan::open_files;
 pub use plan::pass::{headline, passes};
 pub use plan::placement::Pin;
+pub use plan::tape::{Recordings, recorded};
 pub use plan::target::{Access, Target, credentials};
 pub use plan::topology::Topology;
 pub use plan::turns::BLOCKS;

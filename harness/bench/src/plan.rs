@@ -32,6 +32,7 @@ use crate::plan::contender::{Contender, ContenderError};
 use crate::plan::estimate::{argument, delay};
 use crate::plan::pass::kind;
 use crate::plan::placement::{Pin, Placement, PlacementError, place};
+use crate::plan::tape::Recordings;
 use crate::plan::target::{Access, Target};
 use crate::plan::topology::Topology;
 
@@ -84,6 +85,8 @@ pub struct Plan {
     pub contenders: Vec<Contender>,
     /// What is asked of each.
     pub scenarios: Vec<Scenario>,
+    /// What was made of the files of scenarios that have one.
+    pub recordings: Recordings,
     /// How client and server sit on the machine.
     pub arrangements: Vec<Arrangement>,
     /// Whether worker and server have cores of their own.
@@ -184,6 +187,9 @@ pub enum PlanError {
     /// A scenario whose keyspace the embedded cluster cannot have, and why.
     #[error("the schema of the scenario {0} is refused: {1}")]
     Replication(String, String),
+    /// A scenario with a tape that nobody read.
+    #[error("the scenario {0} has a tape, which `cqldyno compare` plays; compare with it, or leave the tape out")]
+    Unread(String),
     /// A scenario with a script that the cluster cannot play, and why.
     #[error("the script of the scenario {0} cannot be played: {1}")]
     Script(String, String),
@@ -238,6 +244,9 @@ fn untraceable(scenario: &Scenario, count: u64, rate: u64) -> Option<String> {
     }
     if opens_sessions(scenario) {
         return Some("a statement opens a session of its own; leave `operation` out".to_owned());
+    }
+    if scenario.tape.is_some() {
+        return Some("its statements come from a tape; leave the tape out".to_owned());
     }
     let lasts = Duration::from_secs(count / rate.max(1)).saturating_add(PATIENCE);
     if lasts > LONGEST_TRACE {
@@ -353,6 +362,7 @@ impl Plan {
             },
             contenders,
             scenarios,
+            recordings: Recordings::new(),
             arrangements: vec![Arrangement { runtime: Runtime::Multi { workers: 2 }, pinned: false }],
             pin: Pin::Auto,
             apart: None,
@@ -413,6 +423,9 @@ impl Plan {
             }
             // A scenario whose way of submitting was set on the command line was not checked with it.
             scenario.validate(&scenario.label())?;
+            if scenario.tape.is_some() && !self.recordings.contains_key(&scenario.name) {
+                return Err(PlanError::Unread(scenario.label()));
+            }
             for cql in scenario.schema.iter().filter(|_| self.target.is_embedded()) {
                 check_keyspace(cql, self.ring(Some(scenario)))
                     .map_err(|why| PlanError::Replication(scenario.label(), why))?;

@@ -9,7 +9,9 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::builder::{ArgPredicate, PossibleValuesParser, TypedValueParser};
 use cqldyno_bench::builder::Builder;
-use cqldyno_bench::{Arrangement, CONCURRENCY, Contender, Deadlines, KNOWN, Pin, Plan, Programs, Target};
+use cqldyno_bench::{
+    Arrangement, CONCURRENCY, Contender, Deadlines, KNOWN, Pin, Plan, Programs, Target, recorded,
+};
 use cqldyno_cluster::Answers;
 use cqldyno_driver_api::{Consistency, Settings};
 use cqldyno_reports::{LEAST_BLOCKS, LadderInfo, Pass, PlanInfo};
@@ -66,6 +68,7 @@ pub struct Asked {
     /// Name or TOML file [default: writes, reads, mixed]
     ///
     /// Several with commas, or once per scenario. `cqldyno scenarios` lists the built-in ones; `new FILE` after it writes one.
+    /// `,tape=FILE` after one plays the rows of a file of Arrow or Parquet: one row per statement, columns named as its markers.
     #[arg(long, value_name = "NAME|FILE", value_delimiter = ',', help_heading = WHAT)]
     #[arg(value_parser = Known(scenarios::names), hide_possible_values = true)]
     scenario: Vec<String>,
@@ -290,8 +293,8 @@ impl Asked {
             return Err(usage(format!("{flag} was given for a run of a fixed size; leave it out, or {instead}")));
         }
         let found = each.iter().map(|text| contender(text, programs)).collect::<Result<_>>()?;
-        let named = self.scenario.iter().map(|name| scenarios::find(name)).collect::<Result<Vec<_>>>()?;
-        let scenarios: Vec<Scenario> = own.iter().cloned().chain(named.concat()).collect();
+        let named = scenarios::all(&self.scenario)?;
+        let scenarios: Vec<Scenario> = own.iter().cloned().chain(named).collect();
         let mut scenarios = match (scenarios.is_empty(), self.ladder()) {
             (false, _) => scenarios,
             (true, None) => cqldyno_scenarios::defaults(),
@@ -301,6 +304,10 @@ impl Asked {
             scenarios.iter_mut().for_each(|one| one.limits = one.limits.asked());
         }
         let ladder = self.ladder().map(ladder::checked).transpose()?;
+        let recordings = recorded(&mut scenarios).map_err(usage)?;
+        // A file is played once unless the size of the run was asked for.
+        let is_sized = conditions.within.is_some() || self.publish || self.until.is_some();
+        let rows = recordings.values().map(|one| one.rows()).max().filter(|_| is_open && !is_sized);
         let new = Plan::new(found, self.replicated(self.submitted(scenarios))?);
         let layouts = self.layouts.or((self.publish && is_open).then_some(PUBLISHED_LAYOUTS));
         let info = PlanInfo {
@@ -339,15 +346,16 @@ impl Asked {
             target: target.clone(),
             access,
             deadlines: Deadlines { stall: self.limits.stall, ..Deadlines::default() },
+            recordings,
             ..new
         };
-        plan.limit(if exact { None } else { self.time_limit(conditions) });
+        plan.limit(if exact || rows.is_some() { None } else { self.time_limit(conditions) });
         let swept = |plan: Plan| match is_swept {
             true => plan.with_sweep(in_flight, over, shards, &away).map_err(usage),
             false => Ok(plan),
         };
         // The number in flight shortens turns, and places shorten generations.
-        let plan = if self.sweeps() { swept(self.sized(plan))? } else { self.sized(swept(plan)?) };
+        let plan = if self.sweeps() { swept(self.sized(plan, rows))? } else { self.sized(swept(plan)?, rows) };
         if plan.blocks > MOST_BLOCKS {
             return Err(usage(TOO_MANY.to_owned()));
         }
@@ -371,14 +379,14 @@ impl Asked {
         Ok(plan)
     }
 
-    /// The plan with its generations and turns.
-    fn sized(&self, plan: Plan) -> Plan {
+    /// The plan with its generations and turns, of so many `rows` of a file if it is played once.
+    fn sized(&self, plan: Plan, rows: Option<u64>) -> Plan {
         let usual = match (self.quick, self.sweeps()) {
             (true, _) => QUICK_COUNT,
             (false, true) => SWEEP_COUNT,
             (false, false) => plan.count,
         };
-        let plan = match (self.blocks, self.count) {
+        let plan = match (self.blocks, self.count.or(rows)) {
             (blocks, count) if plan.exact => plan.with_blocks(blocks.unwrap_or(EXACT.1), count.unwrap_or(EXACT.0)),
             (Some(blocks), count) => plan.with_blocks(blocks, count.unwrap_or(usual)),
             _ if plan.ladder.is_some() => plan.with_blocks(1, usual),

@@ -11,7 +11,7 @@
 //! - `system`: the tables that describe the node
 //! - `counters`: what the node counts
 //! - `execute`: plans on rows
-//! - `node`: `alarm`, `auth`, `delay`, `tls`, `statement`, `script`, `state`, `play`, `statement_cache`, `requests`, `connection`, `server`, `socketless`, `control`, `serve`
+//! - `node`: `alarm`, `auth`, `delay`, `tls`, `statement`, `script`, `state`, `play`, `statement_cache`, `requests`, `connection`, `server`, `socketless`, `rehearsal`, `control`, `serve`
 
 mod analyze;
 pub mod codec;
@@ -35,6 +35,7 @@ pub use counters::snapshot::{ConnectionSnapshot, ExecuteTimes, OperationSnapshot
 pub use node::auth::Credentials;
 pub use node::control::{Control, ControlError, Listening, PlayedAll};
 pub use node::delay::Delay;
+pub use node::rehearsal::{Rehearsal, Rehearsed};
 pub use node::serve::{ServeError, ServeOptions, serve};
 pub use node::server::{Node, StartError, StoppedNode};
 pub use node::socketless::SocketlessNode;

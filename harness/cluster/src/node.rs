@@ -6,6 +6,7 @@ pub(crate) mod connection;
 pub(crate) mod control;
 pub(crate) mod delay;
 pub(crate) mod play;
+pub(crate) mod rehearsal;
 pub(crate) mod requests;
 pub(crate) mod script;
 pub(crate) mod serve;

@@ -8,6 +8,7 @@ use std::time::Duration;
 mod job;
 mod line;
 mod report;
+pub mod tape;
 #[cfg(test)]
 #[path = "schema/tests.rs"]
 mod schema;

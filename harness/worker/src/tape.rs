@@ -12,6 +12,9 @@ use std::sync::Arc;
 
 use cqldyno_driver_api::wire::{self, Body, ColumnType};
 use cqldyno_driver_api::{DriverError, ErrorKind, Row, Rows, Scalar, Value};
+use cqldyno_protocol::tape::{
+    DUE_INLINE, DUE_POOLED, MAGIC, NOTHING_DUE, NULL, POOLED_ANSWER, TICKET, UNSET, WINDOW,
+};
 use cqldyno_protocol::{Failed, FailureKind, Job, Tape};
 use cqldyno_scenarios::{Column, Kind, Operation, RowCheck, Statement, Streams, Workload};
 
@@ -21,21 +24,8 @@ use crate::generator::of_statement;
 use crate::partition::in_any_order;
 use crate::verify::{rows, show};
 
-const MAGIC: &[u8; 8] = b"CQLTAPE1";
-
 /// Texts and blobs from this length on are windows into the pool.
 const LEAST_WINDOW: usize = 64;
-
-const NULL: i32 = -1;
-const UNSET: i32 = -2;
-const WINDOW: i32 = -3;
-
-const POOLED_ANSWER: u8 = 0;
-const TICKET: u8 = 1;
-
-const NOTHING_DUE: u8 = 0;
-const DUE_INLINE: u8 = 1;
-const DUE_POOLED: u8 = 2;
 
 fn refused(message: String) -> Failed {
     Failed { kind: FailureKind::Job, message }

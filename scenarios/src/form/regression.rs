@@ -38,7 +38,7 @@ fn trial(entry: Entry<'_>) -> Result<Trial, Mistake> {
         name: fields.required("name", word)?,
         compare: fields.required("compare", text)?,
         scenarios: fields
-            .optional("scenario", |entry| some(entry, |entry| checked(entry.fields("a scenario")?)))?
+            .optional("scenario", |entry| some(entry, |entry| checked(entry.fields("a scenario")?, None)))?
             .unwrap_or_default(),
         expectations: fields.required("expect", |entry| some(entry, expectation))?,
     };

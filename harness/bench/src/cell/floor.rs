@@ -8,6 +8,7 @@ use std::time::Duration;
 use cqldyno_protocol::{Done, Job, Mode};
 use cqldyno_reports::{Measure, whole};
 use cqldyno_scenarios::{LoadPart, Operation};
+use cqldyno_tapefile::{loading, reading_back};
 
 use super::Stage;
 use super::served::Served;
@@ -38,10 +39,24 @@ impl Setup<'_> {
         look: Look<'_>,
         stage: &mut dyn FnMut(Stage),
     ) -> Result<Option<String>, CellFailure> {
-        let of = self.workload.load().iter().map(LoadPart::rows).sum();
+        let made = match self.recording {
+            Some((recording, _)) => recording.loads().map_err(CellFailure::Machine)?,
+            None => None,
+        };
+        let loaded = || self.workload.load().iter().map(LoadPart::rows).sum();
+        let of = if self.recording.is_some() { made.as_ref().map_or(0, |made| made.tickets) } else { loaded() };
         stage(Stage::Loading { rows: 0, of });
         let progress = &mut |rows| stage(Stage::Loading { rows, of });
-        let Floored { done, exit, .. } = self.floor(Mode::Load, "load", nodes, look, progress)?;
+        let cancel = self.bench.context.cancel;
+        if self.recording.is_some() {
+            self.execute(self.scenario.schema.clone(), "schema", nodes, cancel)?;
+        }
+        let job = match (&made, self.recording) {
+            (Some(made), _) => self.floor_plays(loading(&self.scenario), made, nodes),
+            (None, Some(_)) => return Ok(None),
+            (None, None) => self.floors_job(Mode::Load, nodes),
+        };
+        let Floored { done, exit, .. } = self.floor_does(job, "load", cancel, look, progress)?;
         match done.verified == of {
             true => Ok(exit),
             false => Err(CellFailure::Worker(format!(
@@ -59,11 +74,23 @@ impl Setup<'_> {
         if let (Served::Nobody, Err(why)) = (&*served, served.processes()) {
             return none(&why);
         }
-        if self.workload.read_back().is_empty() {
+        let made = match self.recording {
+            Some((recording, start)) => recording.read_back(start, self.load.count).map_err(CellFailure::Machine)?,
+            None => None,
+        };
+        if made.is_none() && (self.recording.is_some() || self.workload.read_back().is_empty()) {
             return none("No statement of the scenario writes rows and says how they are read back.");
         }
+        if made.as_ref().is_some_and(|made| made.tickets == 0) {
+            return none("Each row that the tape writes is written again with other values, so none was read back.");
+        }
         let nodes = served.nodes().to_vec();
-        let done = self.floor(Mode::ReadBack, "read-back", &nodes, &mut || served.ended(), &mut |_| ());
+        let job = match &made {
+            Some(made) => self.floor_plays(reading_back(&self.scenario), made, &nodes),
+            None => self.floors_job(Mode::ReadBack, &nodes),
+        };
+        let cancel = self.bench.context.cancel;
+        let done = self.floor_does(job, "read-back", cancel, &mut || served.ended(), &mut |_| ());
         match done.map_err(|failure| served.blame(failure, self.bench.context.cancel)) {
             Ok(Floored { done, exit, .. }) => {
                 exits.extend(exit);
@@ -81,17 +108,6 @@ impl Setup<'_> {
                 })
             }
         }
-    }
-
-    pub(super) fn floor(
-        &self,
-        mode: Mode,
-        what: &str,
-        nodes: &[SocketAddr],
-        look: Look<'_>,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<Floored, CellFailure> {
-        self.floor_does(self.floors_job(mode, nodes), what, self.bench.context.cancel, look, progress)
     }
 
     /// Has floor execute schema statements, and nothing else, unless `cancel` ends it.

@@ -5,6 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::net::SocketAddr;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use cqldyno_driver_api::{Consistency, Settings, Tls};
@@ -12,6 +13,7 @@ use cqldyno_protocol::{Credentials, Job, Mode, Runtime, Tape, Trace, tickets};
 use cqldyno_reports::{Cell, Declaration, Pass, Role};
 use cqldyno_scenarios::{Permutation, Scenario, Workload};
 use cqldyno_script::Time;
+use cqldyno_tapefile::{Made, Recording};
 use tempfile::{NamedTempFile, TempPath};
 
 use super::keyspaces::suffix;
@@ -50,7 +52,9 @@ pub(super) struct Setup<'a> {
     /// Where the embedded cluster writes the certificate of its CA, if it encrypts.
     pub ca: Option<TempPath>,
     /// The tape that the contender plays, if it plays one.
-    tape: Option<TempPath>,
+    tape: Option<Arc<TempPath>>,
+    /// What was made of the scenario's own rows, and the first of them that the window plays.
+    pub recording: Option<(&'a Recording, u64)>,
 }
 
 impl<'a> Setup<'a> {
@@ -88,16 +92,14 @@ impl<'a> Setup<'a> {
             CellFailure::Machine(format!("a file for the CA of the embedded cluster could not be made: {error}"))
         })?;
         let ca = ca.map(NamedTempFile::into_temp_path);
-        let plays = introduced.hello.tape || introduced.contender.own.tape;
-        if let Some(refusal) = plays.then(|| tape::refusal(&scenario, &workload)).flatten() {
-            return Err(CellFailure::Unavailable(refusal));
-        }
-        let prefix = format!("cqldyno-tape-{}-{stem}-", std::process::id());
-        let tape = plays.then(|| NamedTempFile::with_prefix(prefix)).transpose().map_err(|error| {
-            CellFailure::Machine(format!("a temporary file for the contender's tape could not be made: {error}"))
-        })?;
-        let tape = tape.map(NamedTempFile::into_temp_path);
-        Ok(Setup { bench, introduced, planned, cell, load, scenario, workload, placement, stem, ca, tape })
+        let (tape, recording) = match plan.recordings.get(&scenario.name) {
+            Some(recording) => {
+                let before = planned.rounds.map_or(0, |_| (1..planned.block).map(|block| plan.issued_in(block)).sum());
+                (Some(tape_of_rows(introduced, recording, before, &workload)?), Some((&**recording, before)))
+            }
+            None => (own_tape(introduced, &scenario, &workload, &stem)?, None),
+        };
+        Ok(Setup { bench, introduced, planned, cell, load, scenario, workload, placement, stem, ca, tape, recording })
     }
 
     /// What the embedded cluster is started with: as it was asked, and where the certificate of its CA goes.
@@ -193,7 +195,7 @@ impl<'a> Setup<'a> {
     pub(super) fn job(&self, mode: Mode, nodes: &[SocketAddr]) -> Job {
         let plan = self.bench.context.plan;
         let own = self.introduced.contender.own.in_force(plan, Some(&self.scenario));
-        let mut scenario = Scenario { point: None, script: Vec::new(), idle: None, ..self.scenario.clone() };
+        let mut scenario = for_workers(self.scenario.clone());
         if mode != Mode::ReadBack {
             // Nobody else need know what is read back.
             scenario.statements.iter_mut().for_each(|statement| statement.read_back = None);
@@ -225,14 +227,31 @@ impl<'a> Setup<'a> {
             options: self.introduced.contender.options.clone(),
             progress_ms: PROGRESS_MS,
             trace: is_traced.then_some(Trace { patience_ms: PATIENCE.as_millis() as u64 }),
-            tape: self.tape().filter(|_| mode != Mode::ReadBack),
+            tape: self.tape().filter(|_| match mode {
+                Mode::Measure | Mode::Connect => true,
+                Mode::Load => self.recording.is_none(),
+                Mode::ReadBack => false,
+            }),
         }
     }
 
-    /// The tape that floor writes and the contender plays.
+    /// The tape that the contender plays; floor writes it, unless it was made of a user's own rows.
     pub(super) fn tape(&self) -> Option<Tape> {
         let path = self.tape.as_ref()?.to_path_buf();
         Some(Tape { path, statements: tape::types(&self.scenario) })
+    }
+
+    /// What floor plays of a tape that was made of a user's own rows.
+    pub(super) fn floor_plays(&self, scenario: Scenario, made: &Made, nodes: &[SocketAddr]) -> Job {
+        let path = made.path.to_path_buf();
+        Job {
+            mode: Mode::Measure,
+            count: made.tickets,
+            warmup: 0,
+            tape: Some(Tape { path, statements: tape::types(&scenario) }),
+            scenario: for_workers(scenario),
+            ..self.floors_job(Mode::ReadBack, nodes)
+        }
     }
 
     /// The same for floor, whoever the contender is.
@@ -251,6 +270,49 @@ impl<'a> Setup<'a> {
             ..self.job(mode, nodes)
         }
     }
+}
+
+/// A scenario without what no worker is told of.
+fn for_workers(scenario: Scenario) -> Scenario {
+    Scenario { point: None, script: Vec::new(), idle: None, tape: None, ..scenario }
+}
+
+/// The file for the contender's tape, if it plays one.
+fn own_tape(
+    introduced: &Introduced,
+    scenario: &Scenario,
+    workload: &Workload,
+    stem: &str,
+) -> Result<Option<Arc<TempPath>>, CellFailure> {
+    if !(introduced.hello.tape || introduced.contender.own.tape) {
+        return Ok(None);
+    }
+    if let Some(refusal) = tape::refusal(scenario, workload) {
+        return Err(CellFailure::Unavailable(refusal));
+    }
+    let prefix = format!("cqldyno-tape-{}-{stem}-", std::process::id());
+    let file = NamedTempFile::with_prefix(prefix).map_err(|error| {
+        CellFailure::Machine(format!("a temporary file for the contender's tape could not be made: {error}"))
+    })?;
+    Ok(Some(Arc::new(file.into_temp_path())))
+}
+
+/// The tape of a user's own rows from `start` on.
+fn tape_of_rows(
+    introduced: &Introduced,
+    recording: &Recording,
+    start: u64,
+    workload: &Workload,
+) -> Result<Arc<TempPath>, CellFailure> {
+    let hello = &introduced.hello;
+    if !hello.tape && hello.build.id.is_empty() {
+        return Err(CellFailure::Unavailable(format!(
+            "The scenario plays a tape, and the worker of {} has a load generator of its own that plays none; leave one of them out.",
+            hello.driver.label()
+        )));
+    }
+    let made = recording.tape(start, workload.warmup(), workload.count());
+    made.map(|made| made.path).map_err(CellFailure::Unavailable)
 }
 
 /// User and password of a PostgreSQL of ours.

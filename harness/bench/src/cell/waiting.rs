@@ -459,6 +459,7 @@ impl Setup<'_> {
             asked,
             done,
             wall_ns,
+            uncommitted: &[],
             is_bad_day: self.bench.context.plan.faults,
             is_encrypted: self.ca.is_some(),
             counted: counted.as_ref().ok(),
@@ -513,10 +514,10 @@ impl Setup<'_> {
 
         let evidence =
             self.evidence(tickets.end - tickets.start, &done, end.wall_ns, &counted, &connections, ready, served);
+        let evidence = Evidence { uncommitted: &uncommitted, ..evidence };
         cell.findings.extend(evidence.findings());
         let mut voids = evidence.voids();
         voids.extend(outcome.voids);
-        voids.extend(uncommitted);
         if let Some(Closing { read_back, findings, voids: of_all }) = closing {
             cell.measures.insert(READ_BACK.to_owned(), read_back.measure);
             cell.findings.extend(findings.iter().map(|finding| redact(finding)));

@@ -141,7 +141,10 @@ impl CellBench<'_> {
                 if began.elapsed() > most {
                     break 'laps;
                 }
-                let floored = setup.floor(Mode::Measure, "warm-up", nodes, look, &mut |_| ())?;
+                let floored = {
+                    let job = setup.floors_job(Mode::Measure, nodes);
+                    setup.floor_does(job, "warm-up", self.context.cancel, look, &mut |_| ())?
+                };
                 seconds += floored.lasted.as_secs_f64();
             }
             let lap = [seconds, (used() - before) as f64];

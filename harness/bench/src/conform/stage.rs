@@ -129,6 +129,7 @@ impl Stage {
         due: usize,
     ) -> Vec<String> {
         let evidence = Evidence {
+            uncommitted: &[],
             is_bad_day: false,
             is_encrypted: false,
             scenario: &self.scenario,

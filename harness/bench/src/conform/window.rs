@@ -13,7 +13,7 @@ use cqldyno_scenarios::Scenario;
 
 use super::check::Check;
 use super::stage::{Stage, histogram};
-use super::{COUNT, ENDLESS, Ends, Play, WARMUP};
+use super::{COUNT, ENDLESS, Ends, LONG_TAPE, Play, WARMUP};
 use crate::judge::ReadBack;
 use crate::judge::agreement::{answers_void, connection_void, grouped, issued_voids};
 use crate::judge::readings::{read, window_of};
@@ -23,6 +23,9 @@ use crate::process::worker::Worker;
 
 /// How long a window lasts until it is stopped.
 const STOP_AFTER: Duration = Duration::from_secs(1);
+/// How much longer a tape lasts than that, if the first one ended too soon, and the most times as long that it is then.
+const STOP_SLACK: Duration = Duration::from_millis(150);
+const LONGER_TAPES: f64 = 32.0;
 /// Statements of a window with a rate, and the rate.
 const RATE: u64 = 1_000;
 /// Turns, and the statements of each.
@@ -48,6 +51,15 @@ const OPERATIONS: [(Capability, &str); 4] = [
     (Capability::Connect, "connect"),
 ];
 const NO_SERVER: &str = "noop sends nothing.";
+
+/// What was found of a window that was stopped.
+struct Stopped {
+    deviations: Vec<String>,
+    /// What its clocks say.
+    clocks: Vec<String>,
+    /// How long it took, if it ended by itself before.
+    whole: Option<Duration>,
+}
 
 /// A worker that waits for `go`.
 struct Waiting<'a> {
@@ -178,23 +190,31 @@ impl<'a> Play<'a> {
         Ok(())
     }
 
-    /// A window without end, until `stop`.
+    /// A window without end, until `stop`. The tape of a worker that answers by itself ends by then: the next one is as much longer, and
+    /// is stopped sooner.
     pub(super) fn stopped(&mut self) -> Result<(), Ends> {
-        let mut voids = Vec::new();
-        for _ in 0..LOOKS {
-            voids = self.stopped_once()?;
-            if voids.is_empty() || self.findings.deviates(Check::Stop) {
+        let (mut tape, mut after) = (LONG_TAPE, STOP_AFTER);
+        for look in 1..=LOOKS {
+            let Stopped { deviations, clocks, whole } = self.stopped_once(tape, after)?;
+            if let Some(took) = whole.filter(|_| self.plays() && look < LOOKS) {
+                after = took.min(STOP_AFTER) / 2;
+                let longer = (after * 2 + STOP_SLACK).as_secs_f64() / took.as_secs_f64().max(f64::MIN_POSITIVE);
+                tape = (tape as f64 * longer.clamp(1.0, LONGER_TAPES)) as u64;
+                continue;
+            }
+            let is_last = clocks.is_empty() || !deviations.is_empty() || look == LOOKS;
+            self.findings.judge(Check::Stop, deviations);
+            if is_last {
+                self.findings.judge(Check::Time, clocks);
                 break;
             }
         }
-        self.findings.judge(Check::Time, voids);
         Ok(())
     }
 
-    /// What its clocks say of the window.
-    fn stopped_once(&mut self) -> Result<Vec<String>, Ends> {
-        let stage = self.stage("writes", ENDLESS, WARMUP, Shape::Closed)?;
-        let title = format!("A window that is stopped after {} s", STOP_AFTER.as_secs());
+    fn stopped_once(&mut self, tape: u64, after: Duration) -> Result<Stopped, Ends> {
+        let stage = self.stage("writes", if self.plays() { tape } else { ENDLESS }, WARMUP, Shape::Closed)?;
+        let title = format!("A window that is stopped after {} s", after.as_secs_f64());
         let Waiting { mut worker, connections, before } = self.waiting(Check::Stop, &title, &stage, 1)?;
         let subject = Subject {
             worker: worker.pid(),
@@ -205,19 +225,20 @@ impl<'a> Play<'a> {
         };
         let mut clocks = [WALL, CPU_TIME].map(|meter| meter.attach(&subject));
         clocks.iter_mut().for_each(|clock| clock.at_go());
-        let end = self.of(Check::Stop, worker.go_and_stop(STOP_AFTER))?;
+        let end = self.of(Check::Stop, worker.go_and_stop(after))?;
         let seen: Vec<Seen> = clocks.iter_mut().map(|clock| clock.at_end()).collect();
         let done = self.of(Check::Stop, worker.ack())?;
         let counted = stage.counted(before.as_ref());
         let mut found = stage.deviations(done.issued, (&done, end.wall_ns), counted.as_ref(), connections);
-        if done.issued == 0 || done.issued == stage.load.count {
+        let is_whole = done.issued == stage.load.count;
+        if done.issued == 0 || is_whole {
             found.push(format!("The window was stopped, and the worker says that it issued {}.", grouped(done.issued)));
         }
-        self.findings.judge(Check::Stop, found);
         let counted = counted.ok_or_else(|| NO_SERVER.to_owned());
         let window = window_of(&end, &done, &counted, &Err(NO_SERVER.to_owned()), None, 1);
         self.exit(worker);
-        Ok(read(seen, &window).voids)
+        let whole = is_whole.then(|| Duration::from_nanos(end.wall_ns));
+        Ok(Stopped { deviations: found, clocks: read(seen, &window).voids, whole })
     }
 
     /// A window with a rate, unless the worker refuses it.

@@ -12,6 +12,15 @@ use crate::plan::pass::{SECONDS, at_rate};
 /// The sentences over a table about what a statement is, if it is no EXECUTE, and about what the scenario's limits leave of the plan.
 pub(crate) fn asked(plan: &Plan, scenario: &Scenario) -> Option<String> {
     let mut sentences: Vec<String> = Vec::new();
+    if let Some((tape, rows)) = scenario.tape.as_ref().and_then(|tape| Some((tape, tape.rows?))) {
+        let again = plan.total.is_none_or(|total| total > rows);
+        sentences.push(format!(
+            "Statements, values and their order are the {} of {}{}.",
+            count(rows, "row"),
+            tape.path.display(),
+            if again { "; after the last row the first one comes again" } else { "" }
+        ));
+    }
     for statement in &scenario.statements {
         let (name, rows) = (&statement.name, statement.rows());
         sentences.extend(match statement.operation {

@@ -1,8 +1,52 @@
-//! The tape of a job: the types on it, and whether it can be written.
+//! The tape of a job: the types on it, whether it can be written, and what was made of a user's own rows.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use cqldyno_protocol::TapeTypes;
 use cqldyno_reports::{count, whole};
 use cqldyno_scenarios::{Column, Kind, Operation, RowCheck, Scenario, Statement, Workload};
+use cqldyno_tapefile::{Recording, TapeError};
+
+/// What was made of the files of scenarios that have one, by the scenario's name.
+pub type Recordings = BTreeMap<String, Arc<Recording>>;
+
+/// Reads the files of the scenarios that have one. These get the types of the rows.
+///
+/// # Errors
+/// When a file is no tape of its scenario.
+pub fn recorded(scenarios: &mut [Scenario]) -> Result<Recordings, TapeError> {
+    let mut recordings = Recordings::new();
+    for scenario in scenarios {
+        if let Some((made, recording)) = cqldyno_tapefile::recorded(scenario)? {
+            *scenario = made;
+            recordings.insert(scenario.name.clone(), Arc::new(recording));
+        }
+    }
+    Ok(recordings)
+}
+
+/// The same for the scenarios of an earlier run.
+///
+/// # Errors
+/// The end of a sentence, when a file is another one than then.
+pub(crate) fn recorded_again(scenarios: &[Scenario]) -> Result<Recordings, String> {
+    let mut recordings = Recordings::new();
+    for scenario in scenarios {
+        if recordings.contains_key(&scenario.name) {
+            continue;
+        }
+        let Some((made, recording)) = cqldyno_tapefile::recorded(scenario).map_err(|error| error.to_string())? else {
+            continue;
+        };
+        if made.tape != scenario.tape {
+            let path = made.tape.map(|tape| tape.path.display().to_string()).unwrap_or_default();
+            return Err(format!("the tape {path} of its scenario {} has other rows than then", scenario.name));
+        }
+        recordings.insert(scenario.name.clone(), Arc::new(recording));
+    }
+    Ok(recordings)
+}
 
 /// The most bytes of a tape that is written.
 const MOST_BYTES: u64 = 2 << 30;

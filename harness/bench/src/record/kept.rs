@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 
 use crate::plan::contender::Contender;
 use crate::plan::placement::{Pin, Placement};
+use crate::plan::tape::recorded_again;
 use crate::plan::target::{Access, Target};
 use crate::plan::{Deadlines, Plan};
 
@@ -83,6 +84,7 @@ impl Plan {
         let contender = |id: &str| id.parse::<Contender>().map_err(|_| wrong("contender", &id));
         let contenders = run.asked().into_iter().map(contender).collect::<Result<_, String>>()?;
         let scenarios = run.scenarios.iter().map(scenario).collect::<Result<Vec<Scenario>, String>>()?;
+        let recordings = recorded_again(&scenarios)?;
         let placements: Vec<Placement> = info
             .arrangements
             .iter()
@@ -103,6 +105,7 @@ impl Plan {
                 ..Deadlines::default()
             },
             info: info.clone(),
+            recordings,
             ..Plan::new(contenders, scenarios)
         };
         Ok((plan, placements))

@@ -1,15 +1,34 @@
 //! Names of scenarios.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use cqldyno_scenarios::{Scenario, Submit, builtin, builtins, suggestion};
+use cqldyno_scenarios::{Scenario, Submit, TapeFile, builtin, builtins, suggestion};
 
 use crate::outcome::usage;
 
 /// The names of the built-in scenarios.
 pub fn names() -> Vec<String> {
     builtins().into_iter().map(|scenario| scenario.name).collect()
+}
+
+/// What gives the scenario before it the rows of a file.
+const TAPE: &str = "tape=";
+
+/// The scenarios of these names; `tape=FILE` after one gives it the rows of that file.
+pub fn all(names: &[String]) -> Result<Vec<Scenario>> {
+    let mut all = Vec::new();
+    let mut names = names.iter().peekable();
+    while let Some(name) = names.next() {
+        let tape = names.next_if(|next| next.starts_with(TAPE)).and_then(|next| next.strip_prefix(TAPE));
+        if name.starts_with(TAPE) {
+            return Err(usage(format!(
+                "--scenario {name} gives a tape to no scenario; name one before it, as in --scenario mine.toml,{name}"
+            )));
+        }
+        all.extend(with_way(name, tape)?);
+    }
+    Ok(all)
 }
 
 /// The scenarios of these names, `writes` and `reads` if there are none.
@@ -22,16 +41,36 @@ pub fn named(names: &[String]) -> Result<Vec<Scenario>> {
 /// The built-in scenario `name`, the ones whose names begin with it (`payload`), or the one in the TOML file of that path. A way of
 /// submitting may follow after `+`, as in the names that results have.
 pub fn find(name: &str) -> Result<Vec<Scenario>> {
+    with_way(name, None)
+}
+
+fn with_way(name: &str, tape: Option<&str>) -> Result<Vec<Scenario>> {
+    let tape = tape.map(std::path::absolute).transpose()?;
     match name.rsplit_once('+').filter(|_| !Path::new(name).is_file()) {
-        None => found(name),
+        None => found(name, tape),
         Some((name, way)) => {
             let submit = way.parse::<Submit>().map_err(usage)?;
-            Ok(found(name)?.into_iter().map(|scenario| Scenario { submit, ..scenario }).collect())
+            Ok(found(name, tape)?.into_iter().map(|scenario| Scenario { submit, ..scenario }).collect())
         }
     }
 }
 
-fn found(name: &str) -> Result<Vec<Scenario>> {
+fn found(name: &str, tape: Option<PathBuf>) -> Result<Vec<Scenario>> {
+    let mut found = without_tape(name, tape.as_ref())?;
+    for scenario in &mut found {
+        if let Some(tape) = &tape {
+            scenario.tape = Some(TapeFile::at(tape.clone()));
+            scenario.validate(name).map_err(usage)?;
+        } else if let Some(tape) = &mut scenario.tape {
+            let folder = Path::new(name).parent().unwrap_or(Path::new(""));
+            tape.path = std::path::absolute(folder.join(&tape.path))?;
+        }
+    }
+    Ok(found)
+}
+
+/// The scenarios of this name, whose files may leave out what a `tape` says.
+fn without_tape(name: &str, tape: Option<&PathBuf>) -> Result<Vec<Scenario>> {
     if let Some(scenario) = builtin(name) {
         return Ok(vec![scenario]);
     }
@@ -57,7 +96,13 @@ fn found(name: &str) -> Result<Vec<Scenario>> {
         scenario.validate(name).map_err(usage)?;
         return Ok(vec![scenario]);
     }
-    Ok(vec![Scenario::from_toml(&text, name).map_err(usage)?])
+    Ok(vec![
+        match tape {
+            Some(tape) => Scenario::with_tape(&text, name, tape.clone()),
+            None => Scenario::from_toml(&text, name),
+        }
+        .map_err(usage)?,
+    ])
 }
 
 /// The built-in scenarios `NAME-...`.

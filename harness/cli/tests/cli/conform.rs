@@ -60,6 +60,31 @@ fn the_example_in_python_conforms_and_is_short() {
     assert!(fs::read_to_string(example()).unwrap().lines().count() < 150);
 }
 
+/// Its tape of usual length ends before anybody can stop it.
+#[test]
+fn a_worker_that_sends_nothing_and_plays_tapes_is_stopped_before_the_end_of_a_longer_one() {
+    let mut text = fs::read_to_string(example()).unwrap();
+    for (piece, by) in [
+        ("\"capabilities\": [\"paging\"]", "\"capabilities\": [\"paging\", \"offline\"]"),
+        ("[Connection(*node.rsplit(\":\", 1)) for node in job[\"target\"] * job[\"connections\"]]", "[]"),
+        (
+            "[[each.request(9, as_bytes(one[\"cql\"].encode())) for each in connections][0] for one in job[\"scenario\"][\"statement\"]]",
+            "[bytes(6) for _ in job[\"scenario\"][\"statement\"]]",
+        ),
+        ("            while begins is not None and not wrong:", "            while False:"),
+        ("wrong := wrong or tape.wrong(ticket, statement, due, rows)", "len(todo) % 64 == 0 and SELECTOR.select(0) and hear(\"stop\") and todo.clear()"),
+    ] {
+        assert_eq!(text.matches(piece).count(), 1, "{piece}");
+        text = text.replace(piece, by);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let worker = folder.path().join("cqldyno-driver-quick-noop");
+    executable(&worker, "");
+    fs::write(&worker, text).unwrap();
+    let text = conforms(&worker);
+    assert_eq!(["stop", "time"].map(|check| said(&text, check)), ["ok", "ok"], "{text}");
+}
+
 #[test]
 fn gocql_conforms_where_it_is_built() {
     match worker("gocql") {

@@ -63,6 +63,8 @@ mod support;
 #[cfg(test)]
 mod tape;
 #[cfg(test)]
+mod tapefile;
+#[cfg(test)]
 mod usage;
 #[cfg(test)]
 mod within;

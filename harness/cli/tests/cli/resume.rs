@@ -417,3 +417,32 @@ fn the_last_lines_have_the_warnings_that_stand_over_the_tables() {
     let shown = crate::support::words(&stdout(&output));
     assert!(shown.contains("1 of 1 rounds does not count, because the cores were busy."), "{shown}");
 }
+
+/// Two bad days, twice, killed after the first of them.
+#[test]
+fn bad_days_that_were_killed_go_on_with_the_day_under_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let words = "faults floor --day calm,errors --blocks 2 --rate 500 --lasts 1s --request-timeout none --out kept";
+    let mut command = cqldyno(folder.path(), &words.split(' ').collect::<Vec<_>>());
+    let mut running = Running(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+    while lines(folder.path()) < 1 {
+        assert!(running.0.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    running.signal(Signal::SIGKILL);
+    assert_eq!(running.code(), None);
+    let before = kept_cells(folder.path());
+    assert!((1..4).contains(&before.len()), "{before:?}");
+    let output = resume(folder.path(), &[]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let (all, run) = (kept_cells(folder.path()), kept_run(folder.path()));
+    assert_eq!((run.interrupted, run.resumed.len(), run.plan.faults), (false, 1, true));
+    let mut ran: Vec<(String, u32)> = all.iter().map(|cell| (cell.scenario.clone(), cell.block)).collect();
+    ran.sort();
+    let due = [("calm", 1), ("calm", 2), ("errors", 1), ("errors", 2)].map(|(day, block)| (day.to_owned(), block));
+    assert_eq!((ran.as_slice(), &all[..before.len()] == before.as_slice()), (&due[..], true));
+    for cell in &all {
+        let figures = ["statements", "lost", "unanswered"].map(|id| cell.measures[id].get());
+        assert_eq!((&cell.void, &cell.failed, figures), (&None, &None, [Some(500.0), Some(0.0), Some(0.0)]), "{cell:?}");
+    }
+}
