@@ -14,7 +14,8 @@
 # make prices         writes drivers/PRICES.md again: what each setting of each driver costs
 # make prices OUT=DIR   keeps its runs in DIR/prices-scylla, DIR/pages-scylla and so on
 #
-# make schema         writes reports/schema and drivers/protocol.schema.json again from the types
+# make dist           packs the program, the workers of this machine, manual pages and completions below target/dist
+# make schema         writes reports/schema, drivers/protocol.schema.json and scenarios/scenario.schema.json again from the types
 # make readme         writes the README's tables and chart again from the newest published runs
 # make publish RUNS="DIR DIR"   publishes the runs in these folders in reports/published, and makes the README
 # make publish RUNS="NAME=DIR"  the same under a name, for a run with other contenders; the README stays
@@ -34,6 +35,7 @@ RELEASE := $(TARGET)/release
 TESTED := $(TARGET)/debug
 NATIVE := $(TARGET)/native
 NO_BROWSER := $(TARGET)/no-browser
+DIST := $(TARGET)/dist
 DRIVERS := $(shell sed '/^\#/d; / on-demand/d; s/ .*//' drivers/LIST)
 # Drivers with a program to hold their adapter against. make adapter-cost ADAPTERS=cdrs-tokio compares that one alone.
 ADAPTERS := $(foreach driver,$(DRIVERS),$(if $(wildcard benches/idiomatic-$(driver)),$(driver)))
@@ -49,32 +51,50 @@ absent = $$(cd $(NATIVE) 2>/dev/null && find . -name '*.reason' | sed 's,^./,,; 
 without = $$(for driver in $(absent); do echo --exclude cqldyno-driver-$$driver --exclude cqldyno-idiomatic-$$driver; done)
 # $(call copy_built,KIND,FOLDER): workers or programs that cargo does not build, which `make native` left.
 copy_built = if [[ -d $(NATIVE)/$(1) ]]; then cp $(NATIVE)/$(1)/* $(2); fi
+# $(call copy_reasons,FOLDER): why workers are missing, where `cqldyno` looks for it, so that their rows can say it.
+copy_reasons = for driver in $(DRIVERS); do rm -f $(1)/cqldyno-driver-$$driver.reason; \
+	    [[ ! -f $(NATIVE)/$$driver.reason ]] || cp $(NATIVE)/$$driver.reason $(1)/cqldyno-driver-$$driver.reason; done
 # $(call compare_adapters,FOLDER,ARGS): by the executables in FOLDER.
 compare_adapters = for driver in $(ADAPTERS); do \
 	    [[ ! -f $(NATIVE)/$$driver.reason ]] || continue; \
 	    $(1)/cqldyno compare $$driver idiomatic-$$driver --reference idiomatic-$$driver --scenario writes --scenario reads $(2); \
 	done
 
-.PHONY: build compare adapter-cost regressions prices schema publish readme pages test test-all native rust lint browser clean
+.PHONY: build compare dist adapter-cost regressions prices schema publish readme pages test test-all native rust lint browser clean
 
 # Make would say each command on standard output, which is the result's.
-.SILENT: build compare adapter-cost
+.SILENT: build compare dist adapter-cost
 
-# One cargo call for each worker: one call for several would unify the features of what they share. Where a worker cannot be built,
-# the reason lies where `cqldyno` looks for it, so that the row can say it. Other releases are built on demand from the copied sources.
+# One cargo call for each worker: one call for several would unify the features of what they share. Other releases are built on demand,
+# from the sources that `cqldyno` contains.
 build: rust native
 	cargo build --release --locked -p cqldyno
 	cargo build --release --locked -p cqldyno-interposer
 	$(export_native); for driver in $(DRIVERS); do \
-	    worker=$(RELEASE)/cqldyno-driver-$$driver; rm -f $$worker.reason; \
+	    worker=$(RELEASE)/cqldyno-driver-$$driver; \
 	    if [[ -f $(NATIVE)/$$driver.reason ]]; then rm -f $$worker $$worker-[0-9]*; \
-	        cp $(NATIVE)/$$driver.reason $$worker.reason; \
 	    elif [[ -f drivers/$$driver/Cargo.toml ]]; then cargo build --release --locked -p cqldyno-driver-$$driver; fi; \
 	done
 	cargo build --release --locked -p cqldyno-driver-postgres
 	$(call copy_built,workers,$(RELEASE))
-	rm -rf $(RELEASE)/cqldyno-sources; mkdir -p $(RELEASE)/cqldyno-sources
-	tar --exclude=target -cf - Cargo.toml Cargo.lock drivers harness scenarios | tar -xf - -C $(RELEASE)/cqldyno-sources
+	$(call copy_reasons,$(RELEASE))
+
+# As a system has it, so that it can be unpacked into /usr/local, too. A libcassandra that was fetched comes along, where the workers'
+# run path looks for it.
+dist: build
+	version=$$($(RELEASE)/cqldyno --version | cut -d ' ' -f 2); name=cqldyno-$$version-$$(uname -m)-linux; \
+	rm -rf $(DIST); out=$(DIST)/$$name share=$(DIST)/$$name/share; \
+	mkdir -p $$out/bin $$share/bash-completion/completions $$share/zsh/site-functions $$share/fish/vendor_completions.d $$share/cqldyno; \
+	cp $(RELEASE)/cqldyno $(RELEASE)/libcqldyno_interposer.so $$out/bin; \
+	for driver in $(DRIVERS) postgres; do cp $(RELEASE)/cqldyno-driver-$$driver* $$out/bin; done; rm -f $$out/bin/*.d; \
+	$(export_native); library=$${CASSANDRA_SYS_LIB_PATH:-}; \
+	if [[ $$library == */libcassandra/* ]]; then mkdir $$out/libcassandra; cp -a $$library $$out/libcassandra; fi; \
+	$$out/bin/cqldyno man $$share/man/man1; \
+	$$out/bin/cqldyno completions bash >$$share/bash-completion/completions/cqldyno; \
+	$$out/bin/cqldyno completions zsh >$$share/zsh/site-functions/_cqldyno; \
+	$$out/bin/cqldyno completions fish >$$share/fish/vendor_completions.d/cqldyno.fish; \
+	cp scenarios/scenario.schema.json $$share/cqldyno; cp LICENSE $$out; cp harness/cli/DIST.md $$out/README.md; \
+	tar --sort=name --owner=0 --group=0 -C $(DIST) -czf $$out.tar.gz $$name; echo $$out.tar.gz
 
 compare: build
 	$(RELEASE)/cqldyno compare $(ARGS)
@@ -116,6 +136,7 @@ prices: build
 schema: rust
 	CQLDYNO_WRITE_SCHEMA=1 cargo test --locked -p cqldyno-reports --lib the_committed_schemas_are_what_the_types_give
 	CQLDYNO_WRITE_SCHEMA=1 cargo test --locked -p cqldyno-protocol --lib the_committed_schema_is_what_the_types_give
+	CQLDYNO_WRITE_SCHEMA=1 cargo test --locked -p cqldyno-scenarios --test schema the_committed_schema_is_what_the_types_give
 
 publish: rust
 	@[[ -n "$(RUNS)" ]] || { echo 'Name the folders of the runs: make publish RUNS="DIR DIR".' >&2; exit 2; }
@@ -133,7 +154,7 @@ test: lint browser
 	browser=$$([[ -f $(NO_BROWSER) ]] && echo absent || echo required); \
 	absent=$(absent); \
 	cargo build --locked --workspace --all-targets $(without); \
-	$(call copy_built,workers,$(TESTED)); $(call copy_built,programs,$(TESTED)); \
+	$(call copy_built,workers,$(TESTED)); $(call copy_built,programs,$(TESTED)); $(call copy_reasons,$(TESTED)); \
 	CQLDYNO_WORKERS=$(abspath $(TESTED)) CQLDYNO_ABSENT_WORKERS=$${absent//$$'\n'/,} CQLDYNO_BROWSER=$$browser \
 	    cargo test --locked --workspace --no-fail-fast $(without)
 	@if [[ -f $(NO_BROWSER) ]]; then cat $(NO_BROWSER) >&2; fi

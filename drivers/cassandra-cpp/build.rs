@@ -14,6 +14,9 @@ const SYSTEM_DIRECTORIES: [&str; 7] = [
     "/usr/lib/aarch64-linux-gnu",
 ];
 
+/// Where `native` puts what it fetches, below the target folder.
+const FETCHED: &str = "libcassandra";
+
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-env-changed=CASSANDRA_SYS_LIB_PATH");
@@ -25,6 +28,10 @@ fn main() {
                     println!("cargo:error=CASSANDRA_SYS_LIB_PATH is {path}, but must be an absolute path.");
                 }
                 println!("cargo:rustc-link-search=native={directory}");
+                // One that was fetched lies beside the folder of workers, and moves with it.
+                if let Some(name) = fetched(Path::new(directory)) {
+                    println!("cargo:rustc-link-arg=-Wl,-rpath,$ORIGIN/../{FETCHED}/{name}");
+                }
                 // A run path that LD_LIBRARY_PATH overrides (DT_RUNPATH), so that the same executable runs on another library.
                 println!("cargo:rustc-link-arg=-Wl,--enable-new-dtags,-rpath,{directory}");
             }
@@ -39,4 +46,10 @@ fn main() {
              CASSANDRA_SYS_LIB_PATH to the directory that drivers/cassandra-cpp/libcassandra/provide prints."
         ),
     }
+}
+
+/// The name of a library's folder that was fetched.
+fn fetched(directory: &Path) -> Option<&str> {
+    directory.parent().filter(|folder| folder.ends_with(FETCHED))?;
+    directory.file_name()?.to_str()
 }

@@ -26,7 +26,7 @@ use crate::plan::pass::{Load, Shape};
 use crate::process::cancel::Cancel;
 use crate::process::child::{Launch, file_name};
 use crate::process::failure::CellFailure;
-use crate::process::programs::Programs;
+use crate::process::programs::{FLOOR, NOOP, Programs};
 use crate::process::transcript::Transcript;
 use crate::process::worker::{Bounds, Worker};
 
@@ -42,10 +42,6 @@ const LONG_TAPE: u64 = 100_000;
 const SLOW: Duration = Duration::from_millis(5);
 /// The option that no driver has.
 const UNKNOWN_OPTION: &str = "no-such-option";
-/// The driver that sends nothing.
-const NOOP: &str = "noop";
-/// The driver that loads rows and reads them back.
-const FLOOR: &str = "floor";
 
 /// What is tried.
 #[derive(Clone, Debug)]

@@ -40,7 +40,7 @@ use crate::record::kept::scenario_info;
 use crate::record::resume::{Reopened, ResumeError, reopen, same};
 use crate::record::{CROWDING, PREPARED, PREPARED_POSTGRES, environment};
 use crate::run::course::{Course, Ended};
-use crate::run::introductions::{Introductions, introductions};
+use crate::run::introductions::{Introductions, completed, introductions};
 use crate::run::observer::Observer;
 
 /// A run that could not be made at all. What fails within one cell is that cell's, not the run's.
@@ -205,6 +205,8 @@ struct Begun {
     plan: Plan,
     introduced: Vec<Result<Introduced, CellFailure>>,
     run: Run,
+    /// Contenders' workers aside, all that it starts.
+    programs: Programs,
     /// The time that went into building workers, which is none of the run's.
     building: Duration,
 }
@@ -217,8 +219,11 @@ impl Bench<'_> {
         started: jiff::Timestamp,
         observer: &mut dyn Observer,
     ) -> Result<Begun, BenchError> {
-        let Introductions { mut rows, mut introduced, building } =
+        let Introductions { mut rows, mut introduced, mut building } =
             introductions(plan, self.programs, self.folder, self.cancel, observer)?;
+        let began = Instant::now();
+        let programs = completed(plan, self.programs, &introduced, self.folder, self.cancel, observer);
+        building += began.elapsed();
         let workers = || {
             let workers = rows.iter().zip(&introduced);
             workers.filter_map(|(row, found)| Some((row.label.as_str(), &found.as_ref().ok()?.hello.build)))
@@ -258,7 +263,7 @@ impl Bench<'_> {
             measures: measures(),
             ..Run::default()
         };
-        Ok(Begun { plan, introduced, run, building })
+        Ok(Begun { plan, introduced, run, programs, building })
     }
 
     /// Writes down whether the cores of the run are cores of their own: where each arrangement tells of its cores, and as a figure.
@@ -277,7 +282,7 @@ impl Bench<'_> {
     }
 
     fn carry_out(&self, begun: Begun, there: Vec<Cell>, observer: &mut dyn Observer) -> Result<Finished, BenchError> {
-        let Begun { plan, introduced, mut run, building } = begun;
+        let Begun { plan, introduced, mut run, programs, building } = begun;
         let schedule = schedule(&plan, &run);
         // They are in the file before one is made, so that a run that is killed knows its own when it goes on.
         let own = own_keyspaces(&plan, &run, &schedule).into_keys().collect();
@@ -287,7 +292,7 @@ impl Bench<'_> {
             plan: &plan,
             schedule: &schedule,
             introduced: &introduced,
-            programs: self.programs,
+            programs: &programs,
             placements: self.placements,
             run: &run,
             folder: self.folder,

@@ -4,8 +4,9 @@
 
 use std::collections::HashMap;
 use std::error::Error;
+use std::path::Path;
 
-use cqldyno_builder::{Builder, Order, Progress, Version, Watch};
+use cqldyno_builder::{Builder, Order, Progress, Sources, Version, Watch, cache};
 
 const HEAD: &str = "\
 # Which releases were tested
@@ -29,7 +30,10 @@ adapter's range are built, too, and have not been tested.
 ";
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let builder = Builder::find(&std::env::current_exe()?)?;
+    // The checkout: it has the behaviour suite, and the table that is written.
+    let checkout = Sources::at(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")));
+    let checkout = checkout.ok_or("the checkout that this was built from is gone")?;
+    let builder = Builder::new(checkout, &cache()?, Path::new("cargo"))?;
     let asked: Vec<String> = std::env::args().skip(1).collect();
     let drivers = builder.sources().folder().join("drivers");
     let mut names: Vec<String> =

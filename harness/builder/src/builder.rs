@@ -11,6 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
+use crate::cached::{PACKAGE, mark_used};
 use crate::cargo::{Cargo, Progress, executable};
 use crate::checkout::{self, Checkout, checkout};
 use crate::error::BuildError;
@@ -25,6 +26,8 @@ use crate::version::Version;
 
 /// The environment variable that names the cache.
 pub const CACHE_VARIABLE: &str = "CQLDYNO_CACHE";
+/// In a worker's folder: what it was built from.
+pub(crate) const BUILT: &str = "built.json";
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// How often cargo may refuse a dependency's version before that is the end.
 const MOST_TURNS: usize = 20;
@@ -134,13 +137,13 @@ impl Prepared {
 }
 
 impl Builder {
-    /// With the sources of the executable `program`, and the user's cache.
+    /// With the sources of this program, and the user's cache.
     ///
     /// # Errors
     /// When there are no sources, or no folder for the cache is known.
-    pub fn find(program: &Path) -> Result<Builder, BuildError> {
+    pub fn find() -> Result<Builder, BuildError> {
         let cache = cache()?;
-        Builder::new(Sources::find(program)?, &cache, Path::new("cargo"))
+        Builder::new(Sources::find(&cache)?, &cache, Path::new("cargo"))
     }
 
     /// With this cache and this cargo.
@@ -193,7 +196,7 @@ impl Builder {
     pub fn has_built(&self, order: &Order) -> bool {
         let order = order.to_string();
         let folders = fs::read_dir(self.cache.join("workers")).into_iter().flatten().flatten();
-        let texts = folders.filter_map(|entry| fs::read_to_string(entry.path().join("built.json")).ok());
+        let texts = folders.filter_map(|entry| fs::read_to_string(entry.path().join(BUILT)).ok());
         let mut built = texts.filter_map(|text| serde_json::from_str::<serde_json::Value>(&text).ok());
         built.any(|built| built.get("order").is_some_and(|known| *known == order))
     }
@@ -335,7 +338,8 @@ impl Builder {
         fs::copy(executable, part.join(worker_name(order)))?;
         fs::write(part.join("Cargo.lock"), lock)?;
         fs::write(part.join("Cargo.toml"), &prepared.package.manifest)?;
-        fs::write(part.join("built.json"), serde_json::to_string_pretty(&built)?)?;
+        fs::write(part.join(PACKAGE), &prepared.ask)?;
+        fs::write(part.join(BUILT), serde_json::to_string_pretty(&built)?)?;
         let _ = fs::remove_dir_all(&folder);
         fs::rename(&part, &folder)?;
         if dep_info.is_some() {
@@ -352,7 +356,9 @@ impl Builder {
     fn found(&self, order: &Order, prepared: &Prepared, lock: &str) -> Option<Built> {
         let inputs = Inputs::read(&prepared.inputs())?.now();
         let built = self.worker(order, prepared, lock, &inputs);
-        (built.worker.is_file() && built.lock_file.is_file()).then_some(built)
+        let is_there = built.worker.is_file() && built.lock_file.is_file();
+        is_there.then(|| mark_used(&built.worker));
+        is_there.then_some(built)
     }
 
     /// A worker in the cache, or where it will be there.

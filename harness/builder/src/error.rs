@@ -6,12 +6,11 @@ use std::path::PathBuf;
 /// Why a worker was not built.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
-    /// Where the sources of the adapters were looked for.
+    /// The folder in which the sources of the adapters should be.
     #[error(
-        "the sources of cqldyno's adapters were looked for in {0} and are not there; build cqldyno with `make build`, or name its checkout \
-         in CQLDYNO_SOURCES"
+        "CQLDYNO_SOURCES names {0}, where there are no sources of cqldyno's adapters; name a checkout of cqldyno, or unset it"
     )]
-    NoSources(String),
+    NoSources(PathBuf),
     /// A driver without an adapter, and those that have one.
     #[error("cqldyno has no adapter for {0} that could be built; there are adapters for {1}")]
     NoAdapter(String, String),

@@ -4,10 +4,12 @@
 //! into the cache, lets cargo lock and build it, and keeps the worker beside its lock file. What was built once is found again.
 //!
 //! Files go from an order to a worker in this order: `order`, `version`, `sources`, `family`, `checkout`, `package`, `key`, `cargo`,
-//! `inputs`, `builder`. What cargo does not build takes `native` instead. `range` lists what can be ordered between two versions.
+//! `inputs`, `builder`. What cargo does not build takes `native` instead. `range` lists what can be ordered between two versions, `cached`
+//! what builds left.
 #![deny(missing_docs)]
 
 mod builder;
+mod cached;
 mod cargo;
 mod checkout;
 mod error;
@@ -22,10 +24,11 @@ mod sources;
 mod version;
 
 pub use builder::{Builder, Built, CACHE_VARIABLE, Watch, cache};
+pub use cached::{Cached, busy, cached};
 pub use cargo::Progress;
 pub use error::BuildError;
 pub use family::Family;
 pub use order::{ALLOCATORS, LTO, Order, TIMERS};
 pub use range::{Point, Range};
-pub use sources::{SOURCES_FOLDER, SOURCES_VARIABLE, Sources};
+pub use sources::{SOURCES_VARIABLE, Sources};
 pub use version::Version;

@@ -8,7 +8,8 @@ use std::os::unix::fs::symlink;
 use serde::Deserialize;
 use toml::Table;
 
-use crate::builder::{Builder, Built, Watch, worker_name};
+use crate::builder::{BUILT, Builder, Built, Watch, worker_name};
+use crate::cached::mark_used;
 use crate::cargo::{Cargo, Progress};
 use crate::checkout::digest;
 use crate::error::BuildError;
@@ -68,6 +69,7 @@ impl Builder {
         };
         let is_there = || built.worker.is_file() && built.lock_file.is_file();
         let named = || -> Result<Built, BuildError> {
+            mark_used(&built.worker);
             let named = folder.join(worker_name(order));
             if !named.is_file() {
                 symlink(&program, &named).map_err(self.failed())?;
@@ -90,7 +92,7 @@ impl Builder {
             return Err(error);
         }
         let keep = || -> io::Result<()> {
-            fs::write(part.join("built.json"), serde_json::to_string_pretty(&built)?)?;
+            fs::write(part.join(BUILT), serde_json::to_string_pretty(&built)?)?;
             let _ = fs::remove_dir_all(&folder);
             fs::rename(&part, &folder)
         };

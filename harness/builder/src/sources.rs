@@ -2,42 +2,51 @@
 
 use std::env;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::process;
+
+use flate2::read::GzDecoder;
+use sha2::{Digest, Sha256};
 
 use crate::error::BuildError;
+use crate::key::hexadecimal;
 
 /// The environment variable that names them.
 pub const SOURCES_VARIABLE: &str = "CQLDYNO_SOURCES";
-/// The folder beside the executable in which `make build` leaves a copy.
-pub const SOURCES_FOLDER: &str = "cqldyno-sources";
+/// Where the cache has those that came with a program.
+pub(crate) const SOURCES_FOLDER: &str = "sources";
+/// Those that came with this program: `build.rs` packed them.
+static PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/sources.tar.gz"));
 
 /// A checkout of cqldyno, or a copy of the parts that workers are built from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sources(PathBuf);
 
 impl Sources {
-    /// What `CQLDYNO_SOURCES` names, else the copy beside the executable `program`, else the checkout that it was built from.
+    /// What `CQLDYNO_SOURCES` names, else those that came with this program, unpacked in `cache`.
     ///
     /// # Errors
-    /// [`BuildError::NoSources`] if there are none.
-    pub fn find(program: &Path) -> Result<Sources, BuildError> {
-        let named = env::var_os(SOURCES_VARIABLE).filter(|folder| !folder.is_empty()).map(PathBuf::from);
-        let places = match named {
-            Some(folder) => vec![folder],
-            None => {
-                let beside = program.parent().map(|folder| folder.join(SOURCES_FOLDER));
-                beside.into_iter().chain([Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")]).collect()
-            }
-        };
-        Sources::first(&places)
+    /// [`BuildError::NoSources`] if there are none, or when the cache cannot be written.
+    pub fn find(cache: &Path) -> Result<Sources, BuildError> {
+        match env::var_os(SOURCES_VARIABLE).filter(|folder| !folder.is_empty()).map(PathBuf::from) {
+            Some(folder) => Sources::at(&folder).ok_or(BuildError::NoSources(folder)),
+            None => Sources::unpacked(cache).map_err(|error| BuildError::Cache(cache.to_path_buf(), error)),
+        }
     }
 
-    fn first(places: &[PathBuf]) -> Result<Sources, BuildError> {
-        let found = places.iter().find_map(|folder| Sources::at(folder));
-        found.ok_or_else(|| {
-            let places: Vec<String> = places.iter().map(|folder| folder.display().to_string()).collect();
-            BuildError::NoSources(places.join(" and "))
-        })
+    /// Those that came with this program: another program of other sources has another folder.
+    fn unpacked(cache: &Path) -> io::Result<Sources> {
+        let folder = cache.join(SOURCES_FOLDER).join(&hexadecimal(&Sha256::digest(PACKED))[..16]);
+        if let Some(found) = Sources::at(&folder) {
+            return Ok(found);
+        }
+        // Whole when it has its name, whoever else unpacks it now.
+        let part = folder.with_extension(process::id().to_string());
+        tar::Archive::new(GzDecoder::new(PACKED)).unpack(&part)?;
+        let renamed = fs::rename(&part, &folder);
+        let _ = fs::remove_dir_all(&part);
+        Sources::at(&folder).ok_or_else(|| renamed.err().unwrap_or_else(|| io::ErrorKind::NotFound.into()))
     }
 
     /// Those in `folder`, if they are there.
@@ -63,7 +72,10 @@ impl Sources {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
+    use crate::family::Family;
 
     /// Sources of which the folders below `drivers` have these manifests.
     pub(crate) fn sources_of(manifests: &[(&str, &str)]) -> (tempfile::TempDir, Sources) {
@@ -87,14 +99,40 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_checkout_that_the_program_was_built_from_is_found_and_a_folder_without_sources_is_not() {
+    fn a_program_brings_all_that_its_workers_are_built_from_and_unpacks_it_once() {
         let dir = tempfile::tempdir().unwrap();
-        let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let found = Sources::first(&[dir.path().to_path_buf(), here.clone()]).unwrap();
-        assert_eq!(found.folder(), here.canonicalize().unwrap());
-        assert!(found.drivers().contains(&"scylla".to_owned()));
-        let error = Sources::first(&[dir.path().to_path_buf()]).unwrap_err().to_string();
-        assert!(error.contains(&dir.path().display().to_string()), "{error}");
-        assert!(error.ends_with("build cqldyno with `make build`, or name its checkout in CQLDYNO_SOURCES"), "{error}");
+        let checkout = Sources::at(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).unwrap();
+        let found = Sources::unpacked(dir.path()).unwrap();
+        assert_eq!(found, Sources::unpacked(dir.path()).unwrap());
+        assert_eq!(fs::read_dir(dir.path().join(SOURCES_FOLDER)).unwrap().count(), 1);
+        let mut compared = 0;
+        // The behaviour suite is in no worker.
+        for driver in checkout.drivers().into_iter().filter(|name| name != "tests") {
+            let all = |sources| Family::all(sources, &driver).unwrap_or_default();
+            let (ours, theirs) = (all(&checkout), all(&found));
+            assert_eq!(ours.len(), theirs.len(), "{driver}");
+            for (ours, theirs) in ours.iter().zip(&theirs) {
+                // Manifests of all crates that it depends on are read for this.
+                crate::key::sources(&found, theirs).unwrap();
+                assert_eq!(ours.versions, theirs.versions);
+                compared += 1;
+            }
+        }
+        assert!(compared >= 10, "{compared}");
+        for name in ["cpp", "gocql", "java", "nodejs", "python", "cassandra-cpp"] {
+            let native = found.folder().join("drivers").join(name).join("native");
+            assert!(native.metadata().unwrap().permissions().mode() & 0o111 != 0, "{name} can be started");
+        }
+    }
+
+    #[test]
+    fn a_folder_without_sources_is_refused_with_what_to_do() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(Sources::at(dir.path()), None);
+        let error = BuildError::NoSources("/x".into()).to_string();
+        assert_eq!(
+            error,
+            "CQLDYNO_SOURCES names /x, where there are no sources of cqldyno's adapters; name a checkout of cqldyno, or unset it"
+        );
     }
 }

@@ -7,8 +7,8 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    bisect, check, cluster, compare, completions, conform, doctor, drivers, durable, faults, history, pitfalls, pr,
-    prices, regress, report, scenarios, serve,
+    bisect, cache, check, cluster, compare, completions, conform, doctor, drivers, durable, faults, history, man,
+    pitfalls, pr, prices, regress, report, scenarios, serve,
 };
 
 use crate::heading::{CLUSTER, LIMITS, SETUP};
@@ -65,8 +65,10 @@ pub enum Command {
     Serve(serve::Arguments),
     Cluster(cluster::Arguments),
     Doctor(doctor::Arguments),
+    Cache(cache::Arguments),
     Conform(conform::Arguments),
     Completions(completions::Arguments),
+    Man(man::Arguments),
 }
 
 /// A value that begins with a hyphen is refused in the words of its option, and what few need is in the long help alone.

@@ -1,6 +1,7 @@
 //! One file per command: its arguments and what it does.
 
 pub mod bisect;
+pub mod cache;
 pub mod check;
 pub mod cluster;
 pub mod compare;
@@ -11,6 +12,7 @@ pub mod drivers;
 pub mod durable;
 pub mod faults;
 pub mod history;
+pub mod man;
 pub mod pitfalls;
 pub mod pr;
 pub mod prices;

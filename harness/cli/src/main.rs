@@ -96,8 +96,10 @@ fn run(command: &Command) -> anyhow::Result<Outcome> {
         Command::Serve(arguments) => command::serve::run(arguments),
         Command::Cluster(arguments) => command::cluster::run(arguments),
         Command::Doctor(arguments) => command::doctor::run(arguments),
+        Command::Cache(arguments) => command::cache::run(arguments),
         Command::Conform(arguments) => command::conform::run(arguments),
         Command::Completions(arguments) => command::completions::run(arguments, Arguments::command()),
+        Command::Man(arguments) => command::man::run(arguments, Arguments::command()),
     }
 }
 

@@ -773,7 +773,7 @@ pub fn blocks(text: &str) -> Result<u32, String> {
 pub fn contender(text: &str, programs: &Programs) -> Result<Contender> {
     let contender: Contender = text.parse().map_err(usage)?;
     let name = contender.name();
-    let can_be_built = || Builder::find(&programs.cqldyno).is_ok_and(|builder| builder.any_families(name).is_ok());
+    let can_be_built = || Builder::find().is_ok_and(|builder| builder.any_families(name).is_ok());
     if KNOWN.contains(&name) || programs.worker(name).is_ok() || can_be_built() {
         return Ok(contender);
     }

@@ -6,6 +6,7 @@ use crate::{Action, Answer, Event, Kind, Time};
 
 /// One step of a script.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Step {
     /// What it does.

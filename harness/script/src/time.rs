@@ -64,6 +64,18 @@ impl fmt::Display for Time {
     }
 }
 
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Time {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Time".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let units = UNITS.map(|(unit, _)| unit).join("|");
+        schemars::json_schema!({ "type": "string", "pattern": format!("^[0-9]+ *({units})$") })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 
 macro_rules! words {
     ($(#[$meta:meta])* $name:ident { $($(#[$about:meta])* $variant:ident = $word:literal,)* }) => {
-        $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        $(#[$meta])*
         pub enum $name {
             $($(#[$about])* #[serde(rename = $word)] $variant,)*
         }
@@ -57,6 +58,7 @@ words! {
 
 words! {
     /// A kind of request.
+    #[cfg_attr(feature = "schema", schemars(rename = "RequestKind"))]
     Kind {
         /// QUERY.
         Query = "query",

@@ -17,10 +17,9 @@ use crate::judge::ReadBack;
 use crate::plan::POSTGRES;
 use crate::process::cancel::Cancel;
 use crate::process::failure::CellFailure;
+use crate::process::programs::{FLOOR, NOOP};
 use crate::process::worker::{Bounds, Look, Worker};
 
-pub(super) const FLOOR: &str = "floor";
-const NOOP: &str = "noop";
 /// Is prepared and never executed.
 const NOTHING: &str = "SELECT key FROM system.local";
 

@@ -7,10 +7,10 @@ use cqldyno_meter::process_cpu_ns;
 use cqldyno_protocol::{Job, Mode};
 use cqldyno_scenarios::{Scenario, builtin};
 
-use super::floor::FLOOR;
 use super::setup::Setup;
 use crate::process::child::Launch;
 use crate::process::failure::CellFailure;
+use crate::process::programs::FLOOR;
 use crate::process::server::Server;
 use crate::process::worker::{Bounds, Worker};
 

@@ -12,7 +12,7 @@ use crate::process::cancel::Cancel;
 use crate::process::child::{Launch, file_name};
 use crate::process::executable::Executable;
 use crate::process::failure::CellFailure;
-use crate::process::programs::{KNOWN, ON_DEMAND, Programs, WORKER_PREFIX};
+use crate::process::programs::{KNOWN, Programs, WORKER_PREFIX};
 use crate::process::worker::{Bounds, Worker};
 
 #[derive(Clone, Debug)]
@@ -124,10 +124,7 @@ impl Reception<'_> {
                 Err(CellFailure::Worker(_)) if !is_plain => Sought::Build(None),
                 Err(failure) => there(Err(failure)),
             },
-            // A driver of the list is built by `make build`, unless its line there says otherwise.
-            Err(error) if is_plain && KNOWN.contains(&contender.name()) && !ON_DEMAND.contains(&contender.name()) => {
-                there(Err(CellFailure::Unavailable(error.to_string())))
-            }
+            Err(error) if is_plain && error.has_failed => there(Err(CellFailure::Unavailable(error.to_string()))),
             Err(_) => Sought::Build(None),
         }
     }
@@ -274,6 +271,8 @@ pub struct DriverListing {
     pub name: String,
     /// Its worker, if there is one.
     pub worker: Option<PathBuf>,
+    /// Whether there is none yet, and a run builds it.
+    pub on_demand: bool,
     /// What it says of itself, or a full sentence that says why it cannot be asked.
     pub hello: Result<Hello, String>,
 }
@@ -292,11 +291,15 @@ pub fn drivers(programs: &Programs, cancel: &Cancel) -> Vec<DriverListing> {
     names
         .into_iter()
         .map(|name| match programs.worker(&name) {
-            Err(error) => DriverListing { name, worker: None, hello: Err(error.to_string()) },
+            Err(error) => {
+                let on_demand = !error.has_failed && KNOWN.contains(&name.as_str());
+                DriverListing { name, worker: None, on_demand, hello: Err(error.to_string()) }
+            }
             Ok(worker) => {
                 let launch = Launch::new(&programs.cqldyno, &worker, None);
                 let hello = hello(launch, Deadlines::default(), cancel);
-                DriverListing { name, hello: hello.map_err(|error| error.to_string()), worker: Some(worker) }
+                let hello = hello.map_err(|error| error.to_string());
+                DriverListing { name, hello, worker: Some(worker), on_demand: false }
             }
         })
         .collect()

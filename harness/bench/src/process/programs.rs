@@ -10,6 +10,11 @@ use std::sync::LazyLock;
 /// The beginning of a worker's file name; the driver's name follows.
 pub const WORKER_PREFIX: &str = "cqldyno-driver-";
 
+/// The driver of ours that makes tables, loads rows and reads them back.
+pub(crate) const FLOOR: &str = "floor";
+/// The driver of ours that sends nothing.
+pub(crate) const NOOP: &str = "noop";
+
 /// The environment variable with folders of workers that come before the executable's own, separated by `:`.
 pub const WORKERS_VARIABLE: &str = "CQLDYNO_WORKERS";
 
@@ -20,20 +25,12 @@ pub static KNOWN: LazyLock<Vec<&str>> = LazyLock::new(|| listed().map(|(name, _)
 pub static COMPARED: LazyLock<Vec<&str>> =
     LazyLock::new(|| listed().filter(|(_, how)| how.is_empty()).map(|(name, _)| name).collect());
 
-/// Those of [`KNOWN`] that `make build` leaves out: their newest release is built when it is first asked for.
-pub static ON_DEMAND: LazyLock<Vec<&str>> =
-    LazyLock::new(|| listed().filter(|(_, how)| is_on_demand(how)).map(|(name, _)| name).collect());
-
 /// The drivers of the list, each with the words after its name.
 fn listed() -> impl Iterator<Item = (&'static str, &'static str)> {
     let lines = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../drivers/LIST")).lines();
     lines
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
         .map(|line| line.split_once(' ').unwrap_or((line, "")))
-}
-
-fn is_on_demand(how: &str) -> bool {
-    how.split(' ').any(|word| word == "on-demand")
 }
 
 /// The executables of this installation.
@@ -55,6 +52,8 @@ pub struct NoWorker {
     pub folders: String,
     /// What to do.
     pub advice: String,
+    /// Whether a build was tried before and left its reason; another driver's worker is built when it is first asked for.
+    pub has_failed: bool,
 }
 
 impl Programs {
@@ -84,18 +83,19 @@ impl Programs {
             .worker_folders
             .iter()
             .find_map(|folder| fs::read_to_string(folder.join(format!("{file}.reason"))).ok())
-            .map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "));
-        let advice = match reason.filter(|reason| !reason.is_empty()) {
+            .map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
+            .filter(|reason| !reason.is_empty());
+        let has_failed = reason.is_some();
+        let advice = match reason {
             Some(reason) => format!("it was not built: {}", reason.trim_end_matches('.')),
-            None if ON_DEMAND.contains(&name) => format!("`cqldyno compare {name}` builds it"),
-            None if KNOWN.contains(&name) => "build it with `make build`".to_owned(),
+            None if KNOWN.contains(&name) => format!("`cqldyno compare {name}` builds it"),
             None => format!(
                 "there are {}; put another driver's worker beside cqldyno, or in a folder named in {WORKERS_VARIABLE}",
                 self.names().join(", ")
             ),
         };
         let folders: Vec<String> = self.worker_folders.iter().map(|folder| folder.display().to_string()).collect();
-        Err(NoWorker { name: name.to_owned(), folders: folders.join(", "), advice })
+        Err(NoWorker { name: name.to_owned(), folders: folders.join(", "), advice, has_failed })
     }
 
     /// The worker with a release of the driver `name` that lies beside the one with the driver's own: `cqldyno-driver-NAME-RELEASE`.
@@ -147,9 +147,8 @@ mod tests {
         for name in KNOWN.iter() {
             let manifest = |file| fs::read_to_string(drivers.join(name).join(file)).unwrap_or_default();
             let package = manifest("Cargo.toml").contains(&format!("name = \"{WORKER_PREFIX}{name}\""));
-            let is_native = ON_DEMAND.contains(name) && manifest("releases.toml").contains("[[family]]");
-            let package = package || is_native && !manifest("native").is_empty();
-            assert!(package || manifest("go.mod").contains(&format!("module cqldyno/drivers/{name}\n")), "{name}");
+            let is_native = manifest("releases.toml").contains("[[family]]") && !manifest("native").is_empty();
+            assert!(package || is_native, "{name}");
         }
     }
 
@@ -157,8 +156,6 @@ mod tests {
     fn a_comparison_without_names_has_the_drivers_of_the_published_table() {
         assert_eq!(*COMPARED, ["scylla", "cdrs-tokio", "cassandra-cpp", "floor", "noop"]);
         assert!(COMPARED.iter().all(|name| KNOWN.contains(name)) && KNOWN.contains(&"gocql"));
-        assert!(ON_DEMAND.iter().all(|name| KNOWN.contains(name) && !COMPARED.contains(name)));
-        assert!(is_on_demand("named on-demand") && !is_on_demand("named") && !is_on_demand(""));
     }
 
     #[test]
@@ -189,11 +186,14 @@ mod tests {
     #[test]
     fn a_missing_worker_says_where_was_looked_and_what_to_do() {
         let (dir, programs) = programs();
-        let error = programs.worker("cassandra-cpp").unwrap_err().to_string();
-        assert!(error.contains(&dir.path().display().to_string()) && error.contains("`make build`"), "{error}");
+        let missing = programs.worker("cassandra-cpp").unwrap_err();
+        let error = missing.to_string();
+        assert!(error.contains(&dir.path().display().to_string()), "{error}");
+        assert!(error.ends_with("; `cqldyno compare cassandra-cpp` builds it.") && !missing.has_failed, "{error}");
         fs::write(dir.path().join("cqldyno-driver-cassandra-cpp.reason"), "libcassandra was not\nfound.\n").unwrap();
-        let error = programs.worker("cassandra-cpp").unwrap_err().to_string();
-        assert!(error.ends_with("it was not built: libcassandra was not found."), "{error}");
+        let missing = programs.worker("cassandra-cpp").unwrap_err();
+        let error = missing.to_string();
+        assert!(error.ends_with("it was not built: libcassandra was not found.") && missing.has_failed, "{error}");
         let error = programs.worker("nothing").unwrap_err().to_string();
         assert!(error.contains("there are scylla, cdrs-tokio"), "{error}");
     }

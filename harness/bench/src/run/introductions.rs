@@ -1,6 +1,6 @@
 //! Every contender of a plan is asked who it is; workers that are not there are built first.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use cqldyno_builder::{BuildError, Builder, Built, Order, Watch};
@@ -10,12 +10,13 @@ use cqldyno_reports::{BuiltOnDemand, Contender as Row, Role, sentence, unique};
 
 use crate::plan::asked::{left_out, own_concurrency};
 use crate::plan::contender::Contender;
-use crate::plan::{Plan, PlanError};
+use crate::plan::target::Target;
+use crate::plan::{POSTGRES, Plan, PlanError};
 use crate::process::cancel::Cancel;
 use crate::process::failure::CellFailure;
 use crate::process::introduction::{Introduced, Reception, Sought, own_build, row};
 use crate::process::load_generator::own_generator;
-use crate::process::programs::{KNOWN, Programs};
+use crate::process::programs::{FLOOR, KNOWN, NOOP, Programs};
 use crate::record::folder::{RunFolder, file_stem};
 use crate::run::BenchError;
 use crate::run::observer::{Building, Observer};
@@ -43,7 +44,7 @@ pub(super) fn introductions(
     let ids = plan.ids();
     let everybody = || ids.iter().zip(&plan.contenders);
     let mut sought: Vec<Sought> = everybody().map(|(id, one)| reception.seek(one, Some(log("hello", id).0))).collect();
-    let mut workshop = Workshop::new(programs);
+    let mut workshop = Workshop::default();
     for (one, sought) in plan.contenders.iter().zip(&mut sought) {
         // The worker that is there has what those of older releases have.
         sought.hello().map_or(Ok(()), |hello| one.fits(&hello.driver)).map_err(PlanError::from)?;
@@ -165,18 +166,12 @@ fn without_layouts(failure: CellFailure) -> CellFailure {
 }
 
 /// Where workers are built.
-#[derive(Debug)]
-pub struct Workshop<'a> {
-    programs: &'a Programs,
+#[derive(Debug, Default)]
+pub struct Workshop {
     builder: Option<Builder>,
 }
 
-impl<'a> Workshop<'a> {
-    /// For the sources of these programs.
-    pub fn new(programs: &'a Programs) -> Workshop<'a> {
-        Workshop { programs, builder: None }
-    }
-
+impl Workshop {
     /// The builder, which is found when it is first needed.
     ///
     /// # Errors
@@ -184,7 +179,7 @@ impl<'a> Workshop<'a> {
     pub fn builder(&mut self) -> Result<&Builder, BuildError> {
         let builder = match self.builder.take() {
             Some(builder) => builder,
-            None => Builder::find(&self.programs.cqldyno)?,
+            None => Builder::find()?,
         };
         Ok(self.builder.insert(builder))
     }
@@ -236,6 +231,55 @@ impl<'a> Workshop<'a> {
             error => error,
         })
     }
+
+    /// The programs with workers of these drivers: those that are not there are built, unless a build has failed before. For each that
+    /// cannot be built, a sentence says why.
+    pub fn completed<'n>(
+        &mut self,
+        programs: &Programs,
+        names: impl IntoIterator<Item = &'n str>,
+        log: impl Fn(&str) -> (PathBuf, String),
+        observer: &mut dyn Observer,
+        cancel: &Cancel,
+    ) -> (Programs, Vec<String>) {
+        let (mut programs, mut failed) = (programs.clone(), Vec::new());
+        for name in names {
+            if programs.worker(name).map_or_else(|missing| missing.has_failed, |_| true) {
+                continue;
+            }
+            let order = Order { driver: name.to_owned(), ..Order::default() };
+            match self.build(&order, log(name), observer, cancel) {
+                Ok(built) => programs.worker_folders.extend(built.worker.parent().map(Path::to_path_buf)),
+                Err(BuildError::Cancelled) => break,
+                Err(error) => failed.push(sentence(&format!("there is no worker for {name}: {error}"))),
+            }
+        }
+        (programs, failed)
+    }
+}
+
+/// The programs with all that a run needs beside its contenders: clients of ours that make tables, load rows and write tapes. Those that
+/// are not there are built. One that cannot be built is missed by the cells that need it.
+pub(super) fn completed(
+    plan: &Plan,
+    programs: &Programs,
+    introduced: &[Result<Introduced, CellFailure>],
+    folder: &RunFolder,
+    cancel: &Cancel,
+    observer: &mut dyn Observer,
+) -> Programs {
+    let mut all = introduced.iter().flatten();
+    let is_noop = |one: &Introduced| one.contender.role() == Role::Noop;
+    let wanted = [
+        (FLOOR, all.clone().any(|one| !is_noop(one))),
+        (POSTGRES, matches!(plan.target, Target::Postgres(_))),
+        (NOOP, all.any(|one| is_noop(one) && (one.hello.tape || one.contender.own.tape))),
+    ];
+    let names = wanted.into_iter().filter(|(_, is_wanted)| *is_wanted).map(|(name, _)| name);
+    let log = |name: &str| folder.log(&format!("build-{name}"));
+    let (programs, failed) = Workshop::default().completed(programs, names, log, observer, cancel);
+    failed.iter().for_each(|sentence| observer.says(sentence));
+    programs
 }
 
 fn on_demand(order: &Order, built: &Built, lock_file: String) -> BuiltOnDemand {

@@ -26,7 +26,7 @@ const WIDTHS: (f64, f64) = (0.005, 0.2);
 /// What measures the versions of a log.
 pub struct Bench<'a> {
     pub programs: &'a Programs,
-    pub workshop: Workshop<'a>,
+    pub workshop: Workshop,
     pub progress: &'a mut Progress,
     pub cancel: &'a Cancel,
     /// The folders of the adapters in the run before, in the order of its contenders.

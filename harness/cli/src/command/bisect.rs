@@ -65,7 +65,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
     };
     let ended =
         supervised(arguments.quiet, "Ending: the finished steps of the search are kept.", |progress, cancel| {
-            let mut workshop = Workshop::new(&programs);
+            let mut workshop = Workshop::default();
             let log = match &mut log {
                 Some(log) => log,
                 none => none.insert(began(arguments, &programs, &mut workshop, progress, cancel)?),
@@ -116,7 +116,7 @@ fn resumed(folder: &Path, asked: Option<&Asked>) -> Result<Log> {
 fn began(
     arguments: &Arguments,
     programs: &Programs,
-    workshop: &mut Workshop<'_>,
+    workshop: &mut Workshop,
     progress: &Progress,
     cancel: &Cancel,
 ) -> Result<Log> {

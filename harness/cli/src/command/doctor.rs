@@ -120,17 +120,17 @@ fn workers() -> Result<Vec<Finding>> {
                 let worker = driver.worker.as_deref().unwrap_or(Path::new("")).display();
                 Finding::new(&driver.name, false, format!("available: {}, {worker}", hello.driver.label()))
             }
+            Err(_) if driver.on_demand => {
+                Finding::new(&driver.name, false, format!("not built yet: `cqldyno compare {}` builds it", driver.name))
+            }
             Err(why) => Finding::new(&driver.name, true, format!("not available: {why}")),
         });
     }
     all.push(match native {
         Some(found) => Finding::new(NATIVE_LIBRARY, false, found),
-        None => {
-            let what = "no driver here loads it; `make build` provides it for cassandra-cpp";
-            Finding::new(NATIVE_LIBRARY, true, what)
-        }
+        None => Finding::new(NATIVE_LIBRARY, false, "no driver here loads it; a build of cassandra-cpp provides it"),
     });
-    all.push(match Builder::find(&programs.cqldyno) {
+    all.push(match Builder::find() {
         Ok(builder) => {
             let (from, to) = (builder.sources().folder().display(), builder.cache().display());
             Finding::new("other releases", false, format!("can be built, with adapters from {from}, into {to}"))

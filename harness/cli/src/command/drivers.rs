@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use cqldyno_bench::builder::{Builder, Family, Sources};
 use cqldyno_bench::{
-    BUILDER_KEYS, COMMON_KEYS, COMPARED, Cancel, DriverListing, KNOWN, ON_DEMAND, Programs, common_keys, drivers,
+    BUILDER_KEYS, COMMON_KEYS, COMPARED, Cancel, DriverListing, KNOWN, Programs, common_keys, drivers,
 };
 use cqldyno_driver_api::{Capability, DriverInfo, Settings};
 use cqldyno_protocol::Hello;
@@ -19,7 +19,7 @@ Examples:
   cqldyno drivers                all of them, with versions and options
   cqldyno drivers --all          and what each can, its caveats and its worker
   cqldyno drivers scylla         its options, and the releases that can be built
-  make build                     build those that are missing
+  cqldyno compare java           build one that is missing, and run it
 
 CQLDYNO_WORKERS names folders with further workers, CQLDYNO_CACHE the folder of
 those that are built on demand.
@@ -45,7 +45,7 @@ const WIDE_COLUMN: usize = 38;
 pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let programs = Programs::find().context("the program does not know where it lies")?;
     let width = terminal::columns();
-    let builder = Builder::find(&programs.cqldyno);
+    let builder = Builder::find();
     let listed = drivers(&programs, &Cancel::new());
     let families =
         |name: &str| builder.as_ref().ok().and_then(|builder| builder.any_families(name).ok()).unwrap_or_default();
@@ -156,7 +156,7 @@ fn lines(driver: &DriverListing, families: &[Family], releases: &[String], all: 
         Ok(hello) if all => lines.extend(described(hello)),
         Ok(hello) => lines.extend(options(hello)),
         // It is built when it is asked for.
-        Err(_) if !all && driver.worker.is_none() && ON_DEMAND.contains(&&*driver.name) => {}
+        Err(_) if !all && driver.on_demand => {}
         Err(why) => lines.push(("not available", why.clone())),
     }
     let ours: Vec<&Family> = families.iter().filter(|family| family.library.is_some()).collect();

@@ -89,7 +89,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let known = drivers(&programs, &Cancel::new()).into_iter().find(|one| one.name == base.name());
     let known =
         known.ok_or_else(|| usage(format!("there is no driver {:?}; `cqldyno drivers` lists them", base.name())))?;
-    let is_ours = Builder::find(&programs.cqldyno).is_ok_and(|builder| builder.families(base.name()).is_ok());
+    let is_ours = Builder::find().is_ok_and(|builder| builder.families(base.name()).is_ok());
     let (driver, base_name) = (known.hello.map(|hello| hello.driver), base.name().to_owned());
     let is_wanted =
         |(row, _): &(&str, &str)| arguments.only.is_empty() || arguments.only.iter().any(|only| only == row);

@@ -27,7 +27,7 @@ pub fn named(asked: &[String], programs: &Programs) -> Result<Named> {
             None => found.contenders.push(text.clone()),
             Some((name, keys)) => {
                 contender(name, programs)?;
-                let builder = Builder::find(&programs.cqldyno).map_err(usage)?;
+                let builder = Builder::find().map_err(usage)?;
                 let releases = builder.releases(name).map_err(usage)?;
                 let releases: Vec<String> = releases.iter().map(|one| format!("{name}@{one}{keys}")).collect();
                 found.newest = found.newest.or_else(|| releases.last().cloned());

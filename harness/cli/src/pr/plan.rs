@@ -44,7 +44,7 @@ pub struct Side {
 impl Change {
     /// From `base` to `head` in the repository that `folder` belongs to; without a `driver` the one whose crate it has.
     pub fn find(programs: &Programs, folder: &Path, driver: Option<&str>, [base, head]: [&str; 2]) -> Result<Change> {
-        let builder = Builder::find(&programs.cqldyno).map_err(usage)?;
+        let builder = Builder::find().map_err(usage)?;
         if base == WORKING_TREE {
             return Err(usage("BASE is the working tree, and HEAD is to be compared with a commit; name one as BASE"));
         }

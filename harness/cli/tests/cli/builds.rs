@@ -6,12 +6,12 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use cqldyno_bench::builder::{Builder, Order};
+use cqldyno_bench::builder::{Builder, Order, Sources};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use crate::support::{
-    CQLDYNO, Running, cqldyno, drivers, executable, json, says_hello, stderr, stdout, words, worker, workers_and,
+    Running, cqldyno, drivers, executable, json, says_hello, stderr, stdout, words, worker, workers_and,
 };
 
 const ADAPTER: &str = r#"
@@ -242,13 +242,15 @@ fn workers_that_are_built_are_named_once_each() {
 
 #[test]
 fn the_manifests_say_what_the_workers_lack_that_are_here() {
+    let checkout = Sources::at(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))).unwrap();
+    let builder = Builder::new(checkout, Path::new("none"), Path::new("cargo")).unwrap();
     for driver in drivers() {
         let mut worker = Command::new(worker(driver).unwrap());
         let said = stdout(&worker.stdin(Stdio::null()).output().unwrap());
         let hello: Value = serde_json::from_str(said.lines().next().unwrap()).unwrap();
         let has = |name: &str| hello["driver"]["capabilities"].as_array().unwrap().contains(&name.into());
         let order = Order { driver: driver.to_owned(), ..Order::default() };
-        let lacks = Builder::find(Path::new(CQLDYNO)).unwrap().lacks(&order).unwrap();
+        let lacks = builder.lacks(&order).unwrap();
         let all =
             ["request_timeout", "reprepare", "reconnect", "control_connection", "notices_close", "closes_sessions"];
         let all = all.into_iter().chain(["tls", "batch", "unprepared", "prepare", "connect"]);

@@ -13,20 +13,34 @@ use crate::support::{CQLDYNO, executable, stderr, stdout};
 /// A step that runs something: its name and its script.
 type Step = (String, String);
 
-fn example() -> (Yaml, Vec<Step>) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reports/ci/github-actions.yml");
+fn read(name: &str) -> Yaml {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reports/ci").join(name);
     let mut documents = YamlLoader::load_from_str(&fs::read_to_string(path).unwrap()).unwrap();
     assert_eq!(documents.len(), 1);
-    let whole = documents.remove(0);
-    let steps = whole["jobs"]["judge"]["steps"].as_vec().unwrap();
+    documents.remove(0)
+}
+
+/// The steps of the workflow and of the action that it uses.
+fn steps() -> Vec<Yaml> {
+    let (workflow, action) = (read("github-actions.yml"), read("action.yml"));
+    let of = |steps: &Yaml| steps.as_vec().unwrap().clone();
+    [of(&workflow["jobs"]["judge"]["steps"]), of(&action["runs"]["steps"])].concat()
+}
+
+fn scripts() -> Vec<Step> {
     let run = |step: &Yaml| Some((step["name"].as_str()?.to_owned(), step["run"].as_str()?.to_owned()));
-    let steps = steps.iter().filter_map(run).collect();
-    (whole, steps)
+    steps().iter().filter_map(run).collect()
+}
+
+/// The only step that uses such an action, or the last of them.
+fn using(action: &str) -> Yaml {
+    let is_it = |step: &Yaml| step["uses"].as_str().is_some_and(|uses| uses.starts_with(action));
+    steps().into_iter().rfind(is_it).unwrap()
 }
 
 #[test]
 fn every_step_that_runs_something_is_a_script_that_bash_reads() {
-    let (_, steps) = example();
+    let steps = scripts();
     assert!(steps.len() >= 5, "{steps:?}");
     for (name, script) in steps {
         let output = Command::new("bash").args(["-n", "-c", &script]).output().unwrap();
@@ -36,43 +50,50 @@ fn every_step_that_runs_something_is_a_script_that_bash_reads() {
 
 #[test]
 fn nothing_is_to_be_filled_in_and_what_was_built_is_kept() {
-    let (whole, _) = example();
-    let step = |action: &str| -> Vec<&Yaml> {
-        let steps = whole["jobs"]["judge"]["steps"].as_vec().unwrap();
-        steps.iter().filter(|step| step["uses"].as_str().is_some_and(|uses| uses.starts_with(action))).collect()
-    };
-    let ours = step("actions/checkout@")[1];
-    assert_eq!(ours["id"].as_str(), Some("cqldyno"));
+    let ours = using("actions/checkout@");
     for (key, value) in [("repository", "${{ vars.CQLDYNO_REPOSITORY || "), ("ref", "${{ vars.CQLDYNO_REF }}")] {
         assert!(ours["with"][key].as_str().unwrap().starts_with(value), "{ours:?}");
     }
-    let cache = &step("actions/cache@")[0]["with"];
+    assert_eq!(ours["with"]["path"].as_str(), Some("cqldyno"));
+    using("./cqldyno/reports/ci");
+    let cache = &using("actions/cache@")["with"];
     let kept: Vec<&str> = cache["path"].as_str().unwrap().lines().collect();
-    assert_eq!(kept, ["~/.cargo/registry", "~/.cargo/git", "cqldyno/target", "cache"]);
-    assert_eq!(whole["env"]["CQLDYNO_CACHE"].as_str(), Some("${{ github.workspace }}/cache"));
-    assert!(cache["key"].as_str().unwrap().starts_with("cqldyno-${{ steps.cqldyno.outputs.commit }}-"), "{cache:?}");
+    assert_eq!(kept, ["~/.cargo/registry", "~/.cargo/git", "${{ steps.sources.outputs.root }}/target", "cache"]);
+    assert!(cache["key"].as_str().unwrap().starts_with("cqldyno-${{ steps.sources.outputs.key }}-"), "{cache:?}");
+    let action = read("action.yml");
+    assert_eq!(action["runs"]["using"].as_str(), Some("composite"));
+    for (name, input) in action["inputs"].as_hash().unwrap() {
+        assert!(!input["description"].is_badvalue() && !input["default"].is_badvalue(), "{name:?}");
+    }
 }
 
 #[test]
 fn a_pull_request_that_is_dearer_fails_the_step_that_judges_it_and_its_comment_is_shown() {
-    let (whole, steps) = example();
+    let (steps, action) = (steps(), read("action.yml"));
     let checkout = Checkout::new();
     let folder = checkout.folder();
     fs::create_dir_all(folder.join("cqldyno/target/release")).unwrap();
+    fs::create_dir_all(folder.join("cqldyno/reports/ci")).unwrap();
     symlink(CQLDYNO, folder.join("cqldyno/target/release/cqldyno")).unwrap();
-    // As the runner does it, with the example's variables but for those that GitHub sets and those that make it short.
+    // As the runner does it, with the defaults of the action but for those that make it short.
     executable(&folder.join("gh"), "echo \"$*\" > called; cat comment.md >> called");
+    let value = |text: &str| -> Option<String> {
+        let input = text.strip_prefix("${{ inputs.")?.strip_suffix(" }}")?;
+        Some(action["inputs"][input]["default"].as_str()?.to_owned())
+    };
     let carry_out = |wanted: &str| -> Output {
-        let (_, script) = steps.iter().find(|(name, _)| name == wanted).unwrap();
+        let step = steps.iter().rfind(|step| step["name"].as_str() == Some(wanted)).unwrap();
+        let script = step["run"].as_str().unwrap();
         let short = script.replace("--within \"$WITHIN\"", "--exact --scenario tiny.toml");
         let short = short.replace("${{ github.event.pull_request.number }}", "7");
         assert!(wanted != "Judge" || short != *script, "{script}");
         let mut command = Command::new("bash");
         command.args(["-e", "-c", &short]).current_dir(folder).stdin(Stdio::null());
-        for (name, value) in whole["env"].as_hash().unwrap() {
-            command.env(name.as_str().unwrap(), value.as_str().unwrap());
+        for (name, text) in step["env"].as_hash().into_iter().flatten() {
+            command.envs(value(text.as_str().unwrap()).map(|value| (name.as_str().unwrap(), value)));
         }
         checkout.variables(&mut command);
+        command.env("GITHUB_ACTION_PATH", folder.join("cqldyno/reports/ci"));
         command.envs([("BASE", "base"), ("GITHUB_STEP_SUMMARY", "summary.md"), ("GITHUB_REPOSITORY", "a/driver")]);
         command.output().unwrap()
     };

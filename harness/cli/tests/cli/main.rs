@@ -27,6 +27,8 @@ mod gocql;
 #[cfg(test)]
 mod history;
 #[cfg(test)]
+mod install;
+#[cfg(test)]
 mod keyspaces;
 #[cfg(test)]
 mod ladder;
