@@ -126,6 +126,12 @@ impl<'a> Analysis<'a> {
         self.rows.iter().filter(move |row| row.is_of(place, contender))
     }
 
+    /// The row's interval as levels: the ends of that of the ratio, times the reference's level.
+    pub(crate) fn ends(row: &SummaryRow) -> Option<[f64; 2]> {
+        let base = row.level? / row.ratio?;
+        Some(row.interval?.map(|end| end * base))
+    }
+
     /// The contender's cells of one pass: one per turn, or one per repetition.
     pub fn cells_of(&self, place: Place, contender: &Contender, pass: Pass) -> Vec<&'a Cell> {
         cells_of(&self.by_place, contender, place, pass)

@@ -1,5 +1,6 @@
 //! One exporter per format: from an analysis to text. An exporter prints nothing and opens nothing.
 
+mod bencher;
 mod chart;
 pub(crate) mod check;
 pub(crate) mod column;
@@ -21,6 +22,7 @@ mod sheets;
 mod short;
 mod side_by_side;
 mod story;
+mod svg;
 mod sweep;
 mod table;
 mod time;
@@ -28,16 +30,25 @@ mod time;
 pub use chart::{Curve, growth_chart};
 use exporter::Exporter;
 pub use faults::OWN_DEFAULTS;
-pub use html::{PAGE_LIMIT, stand_ins};
+pub use html::{Listed, PAGE_LIMIT, site, stand_ins};
 pub use live::{live, live_line};
 pub use markdown::markdown;
 pub use published::{Front, PublishedRun, is_of_a_plan, of_date, plan_name, unnumbered};
 pub use side_by_side::NO_RATIOS;
+pub use svg::chart_titles;
 pub use table::terminal;
 
 /// All formats; the first is the default.
-pub static EXPORTERS: [&dyn Exporter; 6] =
-    [&table::Table, &time::Time, &markdown::Markdown, &csv::Csv, &json::Json, &html::Html];
+pub static EXPORTERS: [&dyn Exporter; 8] = [
+    &table::Table,
+    &time::Time,
+    &markdown::Markdown,
+    &csv::Csv,
+    &json::Json,
+    &bencher::Bencher,
+    &svg::Svg,
+    &html::Html,
+];
 
 /// The format of that name.
 pub fn exporter(name: &str) -> Option<&'static dyn Exporter> {
@@ -51,7 +62,7 @@ pub(crate) mod shown {
     use crate::{Analysis, Cell, Look, Recorded, Run};
 
     pub fn at(width: usize) -> Look {
-        Look { width, colour: false, all_columns: false, wide: false, notes: false }
+        Look { width, all_columns: false, wide: false, notes: false, ..Look::default() }
     }
 
     pub fn wide(run: &Run, cells: &[Cell], width: usize) -> String {

@@ -11,7 +11,7 @@
 //! - `analysis`: `short_label`, `judge`, `cross_check`, `ranking`, `findings`, `further`, `combined`, `explain`, `sweep`, `ladder`
 //! - `analysis`: `conclude`, `servers`, `check`, `history`
 //! - `export`: `part`, `exporter`, `column`, `head`, `faults`, `ladder`, `document`, `sheets`, `chart`, `history`, `releases`, `sweep`, `short`
-//! - `export`: `side_by_side`, `story`, `table`, `markdown`, `check`, `csv`, `json`, `time`, `live`, `html`, `published`, `export`
+//! - `export`: `side_by_side`, `story`, `table`, `markdown`, `check`, `csv`, `json`, `bencher`, `svg`, `time`, `live`, `html`, `published`, `export`
 
 // The sample is shared with the tests outside this crate, which name it so.
 #[cfg(test)]
@@ -62,8 +62,8 @@ pub use cqldyno_statistics::{Growth, LEAST_BLOCKS, growth, median};
 pub use export::exporter::{ExportError, Exporter, Look};
 pub use export::part::{Field, Notes, Part, Sheet, TableRow};
 pub use export::{
-    Curve, EXPORTERS, Front, NO_RATIOS, OWN_DEFAULTS, PAGE_LIMIT, PublishedRun, exporter, growth_chart, is_of_a_plan,
-    live, live_line, markdown, of_date, plan_name, stand_ins, terminal, unnumbered,
+    Curve, EXPORTERS, Front, Listed, NO_RATIOS, OWN_DEFAULTS, PAGE_LIMIT, PublishedRun, chart_titles, exporter,
+    growth_chart, is_of_a_plan, live, live_line, markdown, of_date, plan_name, site, stand_ins, terminal, unnumbered,
 };
 pub use measure::{Better, ByName, Declaration, Measure, MeasureInfo, Unit};
 pub use model::cell::{Cell, ErrorLine, Latency, Pass, RoundCores, Setting};

@@ -7,6 +7,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use cqldyno_reports::{Analysis, EXPORTERS, Exporter, Look, exporter, plain, wrap};
 
 use crate::heading::OUTPUT;
+use crate::outcome::usage;
 use crate::terminal::{self, Detail};
 
 /// A format of the result.
@@ -36,8 +37,9 @@ pub fn page(folder: &Path) -> PathBuf {
 /// Prints the result in a format. A table ends with what shows more: flags, and the page in the run's folder.
 ///
 /// # Errors
-/// When the result cannot be made or written.
+/// When the format has nothing of such a run, or the result cannot be made or written.
 pub fn print(format: Format, analysis: &Analysis, look: Look, folder: &Path) -> Result<()> {
+    has(format, analysis)?;
     let page = page(folder);
     let page = page.is_file().then(|| page.display().to_string());
     let last = if is_table(format) { pointers(look, page.as_deref()) } else { String::new() };
@@ -45,6 +47,15 @@ pub fn print(format: Format, analysis: &Analysis, look: Look, folder: &Path) -> 
         format.write(analysis, look, out)?;
         Ok(out.write_all(last.as_bytes())?)
     })
+}
+
+/// # Errors
+/// When the format has nothing to show of the run.
+pub fn has(format: Format, analysis: &Analysis) -> Result<()> {
+    match format.lacks(analysis) {
+        Some(why) => Err(usage(format!("the run has nothing to show as `{}`: {why}", format.name()))),
+        None => Ok(()),
+    }
 }
 
 /// The last line of a table, or two if they are long: what shows more. Empty if `look` shows everything and there is no page.
@@ -86,7 +97,7 @@ mod tests {
 
     #[test]
     fn the_last_line_names_what_shows_more_and_only_that() {
-        let look = Look { width: 80, colour: false, all_columns: false, wide: false, notes: false };
+        let look = Look { width: 80, all_columns: false, wide: false, notes: false, ..Look::default() };
         let page = Some("runs/1/page.html");
         let flags = "--wide all columns | --notes how it was measured";
         assert_eq!(pointers(look, page), format!("{flags} | page: runs/1/page.html\n"));

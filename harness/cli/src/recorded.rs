@@ -13,6 +13,9 @@ use crate::{repetition, terminal};
 /// The command of a run that is composed anew, in words of this version.
 const COMPARE: &str = "cqldyno compare";
 
+/// How deep run folders may lie.
+const DEPTH: usize = 8;
+
 /// The word for the run that started last.
 pub const LATEST: &str = "latest";
 
@@ -56,4 +59,34 @@ pub fn read(given: &Path) -> Result<Recorded> {
     let other = found.run.command.take().filter(|command| !command.starts_with(COMPARE));
     found.run.command = other.or_else(|| Some(repetition::command(&found.run)));
     Ok(found)
+}
+
+/// The run folders in and below `folder` in the order of their names, and the folders that cannot be read, each with the reason; links are
+/// not followed.
+pub fn runs_in(folder: &Path) -> (Vec<PathBuf>, Vec<(PathBuf, String)>) {
+    let (mut found, mut unreadable) = (Vec::new(), Vec::new());
+    search(folder, DEPTH, &mut found, &mut unreadable);
+    found.sort();
+    (found, unreadable)
+}
+
+fn search(folder: &Path, depth: usize, found: &mut Vec<PathBuf>, unreadable: &mut Vec<(PathBuf, String)>) {
+    if folder.join("run.json").is_file() {
+        found.push(folder.to_path_buf());
+        return;
+    }
+    if depth == 0 {
+        return;
+    }
+    match std::fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>) {
+        Ok(entries) => {
+            for entry in entries.iter().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
+                search(&entry.path(), depth - 1, found, unreadable);
+            }
+        }
+        Err(error) => {
+            let why = format!("the folder {} cannot be read: {error}", folder.display());
+            unreadable.push((folder.to_path_buf(), why));
+        }
+    }
 }

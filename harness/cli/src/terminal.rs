@@ -31,6 +31,7 @@ pub fn look(detail: &Detail) -> Look {
         all_columns: width.is_none(),
         wide: detail.wide,
         notes: detail.notes,
+        chart: 0,
     }
 }
 

@@ -174,7 +174,7 @@ pub fn keep(finished: &Finished, analysis: &Analysis) -> Result<()> {
         };
         written().with_context(|| format!("the result cannot be kept in {}", path.display()))
     };
-    for exporter in EXPORTERS {
+    for exporter in EXPORTERS.into_iter().filter(|one| one.lacks(analysis).is_none()) {
         write(exporter.file(), &|out| Ok(exporter.write(analysis, Look::default(), out)?))?;
     }
     write("run.json", &|out| {

@@ -95,32 +95,22 @@ fn checked(made: &[PathBuf]) -> Result<()> {
 /// # Errors
 /// Two of one day would have one folder and are not of one plan.
 fn plans(all: &[PublishedRun]) -> Result<Vec<Vec<&PublishedRun>>> {
-    let mut plans: Vec<Vec<&PublishedRun>> = Vec::new();
-    for one in all {
-        let joined: Vec<Result<(), String>> = plans.iter().map(|plan| joins(plan, one)).collect();
-        if let Some(at) = joined.iter().position(Result::is_ok) {
-            plans[at].push(one);
-            continue;
+    let named: Vec<_> = all.iter().map(|one| (one.folder.display().to_string(), one.analysis())).collect();
+    let plans = Combined::plans(&named);
+    for (at, plan) in plans.iter().enumerate() {
+        let is_of_its_day = |other: &&Vec<usize>| place(&all[other[0]]) == place(&all[plan[0]]);
+        let other = plans[..at].iter().find(is_of_its_day);
+        if let Some(why) = other.and_then(|other| Combined::of(&[other[0], plan[0]].map(|at| named[at].clone())).err())
+        {
+            bail!("{} cannot be published beside the other run of its day. {why}", named[plan[0]].0);
         }
-        let clash = plans.iter().zip(joined).find(|(plan, _)| place(plan[0]) == place(one));
-        if let Some(why) = clash.and_then(|(_, why)| why.err()) {
-            bail!("{} cannot be published beside the other run of its day. {why}", one.folder.display());
-        }
-        plans.push(vec![one]);
     }
-    Ok(plans)
+    Ok(plans.iter().map(|plan| plan.iter().map(|at| &all[*at]).collect()).collect())
 }
 
 /// The day and the name of a run, or of the first of its plan.
 fn place(one: &PublishedRun) -> (String, &str) {
     (one.recorded.run.started.strftime("%Y-%m-%d").to_string(), &one.name)
-}
-
-/// # Errors
-/// Why the run and those of the plan do not come to a combined table.
-fn joins(plan: &[&PublishedRun], one: &PublishedRun) -> Result<(), String> {
-    let all = plan.iter().chain([&one]).map(|one| (one.folder.display().to_string(), one.analysis()));
-    Combined::of(&all.collect::<Vec<_>>()).map(drop)
 }
 
 fn one(measured: &PublishedRun, to: &Path, made: &mut Vec<PathBuf>) -> Result<()> {

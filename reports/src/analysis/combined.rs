@@ -134,6 +134,19 @@ impl<'a> Combined<'a> {
         Ok(all)
     }
 
+    /// The places of the runs of each plan, in their order: those that come to a combined table with the first of them.
+    pub fn plans(named: &[(String, Analysis<'a>)]) -> Vec<Vec<usize>> {
+        let mut plans: Vec<Vec<usize>> = Vec::new();
+        for (at, one) in named.iter().enumerate() {
+            let joins = |plan: &&mut Vec<usize>| Combined::of(&[named[plan[0]].clone(), one.clone()]).is_ok();
+            match plans.iter_mut().find(joins) {
+                Some(plan) => plan.push(at),
+                None => plans.push(vec![at]),
+            }
+        }
+        plans
+    }
+
     /// In how many runs the verdict by that meter was the same, for example `3 of 3`; `None` without a verdict.
     pub fn held(&self, place: Place, contender: &Contender, meter: &str) -> Option<String> {
         let found = self.rows.iter().find(|one| one.row.meter == meter && one.row.is_of(place, contender))?;

@@ -218,8 +218,12 @@ impl History {
 
     /// The releases of a run that compares all of them; `None` of any other.
     pub(crate) fn of_releases(analysis: &Analysis) -> Option<Group> {
-        let (run, cells) = (analysis.run, analysis.every_cell);
-        let one = (!run.plan.releases.is_empty()).then_some(Member { name: "", run, cells, notes: &[] })?;
+        (!analysis.run.plan.releases.is_empty()).then(|| History::by_version(analysis))?
+    }
+
+    /// The contenders of a run, each over its versions.
+    pub(crate) fn by_version(analysis: &Analysis) -> Option<Group> {
+        let one = Member { name: "", run: analysis.run, cells: analysis.every_cell, notes: &[] };
         let mut group = History::of(By::Version, vec![one], Vec::new()).groups.pop()?;
         for line in group.panels.iter_mut().flat_map(|panel| &mut panel.lines) {
             let has_intervals = line.has_intervals();

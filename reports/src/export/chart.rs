@@ -15,11 +15,12 @@ pub mod view;
 
 pub use self::cost::cost_chart;
 pub use self::growth::{Curve, growth_chart};
-pub use self::ladder::ladder;
+pub use self::ladder::ladders;
+use self::svg::Drawn;
 pub use self::sweep::sweep;
 use self::view::{Faces, View};
 use crate::measure::{CPU_PER_STATEMENT, THROUGHPUT};
-use crate::{Cell, Place};
+use crate::{Analysis, Cell, Place};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
@@ -62,19 +63,29 @@ pub struct Chart {
     pub about: String,
     /// The view it belongs to; absent if it is the same for all.
     pub view: Option<usize>,
-    pub picture: Result<String, String>,
+    pub picture: Result<Drawn, String>,
     /// The colours' names: a class and a name each.
     pub legend: Vec<(String, String)>,
 }
 
 impl Chart {
     /// A picture that is the same for all views and has no legend.
-    fn of(kind: Kind, title: String, about: impl Into<String>, picture: String) -> Chart {
+    fn of(kind: Kind, title: String, about: impl Into<String>, picture: Drawn) -> Chart {
         Chart { kind, title, about: about.into(), view: None, picture: Ok(picture), legend: Vec::new() }
     }
 
+    /// With the name of its place below the title.
+    pub fn of_place(self, name: &str) -> Chart {
+        Chart { title: format!("{}\n{name}", self.title), ..self }
+    }
+
+    /// As a file of its own; `None` if there is no picture.
+    pub fn file(&self) -> Option<String> {
+        Some(self.picture.as_ref().ok()?.standalone(&self.title, &self.legend))
+    }
+
     fn none(kind: Kind, title: String, why: &str) -> Chart {
-        Chart { picture: Err(why.to_owned()), ..Chart::of(kind, title, "", String::new()) }
+        Chart { kind, title, about: String::new(), view: None, picture: Err(why.to_owned()), legend: Vec::new() }
     }
 }
 
@@ -87,7 +98,12 @@ pub struct Here<'a> {
     pub detail: Detail,
 }
 
-impl Here<'_> {
+impl<'a> Here<'a> {
+    pub fn of(analysis: &Analysis<'a>, place: Place<'a>, faces: &'a Faces, detail: Detail) -> Here<'a> {
+        let counts = |cell: &&&Cell| !analysis.rounds.leave_out(cell);
+        Here { place, cells: analysis.cells_in(place).iter().filter(counts).copied().collect(), faces, detail }
+    }
+
     pub fn charts(&self, views: &[View]) -> Vec<Chart> {
         let mut charts = Vec::new();
         for meter in [CPU_PER_STATEMENT, THROUGHPUT] {

@@ -17,12 +17,14 @@ pub struct Look {
     pub wide: bool,
     /// Notes: versions, settings, caveats, how it was measured and judged.
     pub notes: bool,
+    /// Which of a run's charts, from 0, in a format that shows one.
+    pub chart: usize,
 }
 
 impl Default for Look {
     /// What a file keeps: everything.
     fn default() -> Look {
-        Look { width: 160, colour: false, all_columns: true, wide: true, notes: true }
+        Look { width: 160, colour: false, all_columns: true, wide: true, notes: true, chart: 0 }
     }
 }
 
@@ -44,6 +46,11 @@ pub trait Exporter: Sync {
     /// The name of its file in a run's folder.
     fn file(&self) -> &'static str {
         self.names()[2]
+    }
+
+    /// Why the format has nothing to show of the run, and what to do, as the end of a sentence that names both.
+    fn lacks(&self, _analysis: &Analysis) -> Option<&'static str> {
+        None
     }
 
     /// Writes one run: cell by cell in a format that has them all.

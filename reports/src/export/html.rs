@@ -9,6 +9,7 @@ mod raw;
 mod sections;
 mod shell;
 mod side_by_side;
+mod site;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -24,6 +25,7 @@ use self::raw::Packed;
 pub use self::raw::{PAGE_LIMIT, stand_ins};
 use self::sections::by_view;
 use self::shell::shell;
+pub use self::site::{Listed, site};
 use super::chart::svg::STYLE;
 use super::chart::view::{Faces, View};
 use super::chart::{self, Chart, Detail, Here};
@@ -38,10 +40,7 @@ use crate::Place;
 use crate::measure::CPU_PER_STATEMENT;
 use crate::quantity::whole;
 use crate::text::{count, unique};
-use crate::{
-    Analysis, Axis, Climbed, Contender, History, Recorded, Role, Run, Sweep, climbed, grouped, plain, references,
-    why_cut_short,
-};
+use crate::{Analysis, Axis, Contender, History, Recorded, Role, Run, Sweep, plain, references, why_cut_short};
 
 const SCRIPT: &str = include_str!("html/page.js");
 
@@ -209,9 +208,6 @@ impl<'a> Page<'a> {
 
     /// A chart and the tables of each scenario, and every step.
     fn ladders(&self, detail: Detail) -> Markup {
-        let all = climbed(self.run, self.analysis.every_cell);
-        let kinds = grouped(all.iter().map(|one| ((one.place.scenario.kind(), &one.place.arrangement.id), one)));
-        let chart = |here: &[&Climbed]| chart::ladder(self.run, here, &self.faces, detail == Detail::Full);
         let sheets = |parts: Vec<Part>| {
             html! {
                 @for part in &parts {
@@ -225,7 +221,7 @@ impl<'a> Page<'a> {
         };
         html! {
             section {
-                @for (_, here) in &kinds { (sections::charts(&[chart(here)])) }
+                (sections::charts(&chart::ladders(self.run, self.analysis.every_cell, &self.faces, detail == Detail::Full)))
                 (sheets(ladder::compact(self.analysis)))
             }
             details.more { summary { "Every step" } (sheets(ladder::steps(self.analysis))) }
@@ -349,9 +345,7 @@ impl<'a> Page<'a> {
         if self.run.plan.exact || self.has_curves() {
             return Vec::new();
         }
-        let rounds = &self.analysis.rounds;
-        let cells = self.analysis.cells_in(place).iter().filter(|cell| !rounds.leave_out(cell)).copied().collect();
-        Here { place, cells, faces: &self.faces, detail }.charts(&self.views)
+        Here::of(self.analysis, place, &self.faces, detail).charts(&self.views)
     }
 
     /// The fields that differ by reference, as JSON that can stand in a script element.

@@ -1,4 +1,15 @@
-//! Runs of earlier versions, brought into today's form as they are read, so that nothing else knows them. README.md says what changes.
+//! Runs of earlier versions, brought into today's form as they are read, so that nothing else knows them.
+//!
+//! | what an earlier version wrote | what is read |
+//! | --- | --- |
+//! | a plan without `turns`: one cell per contender and block | a generation of one round: `round` is 1, `turns` has the count of a cell, and there is no `total` |
+//! | `counting_count` without `passes` | the pass `counting` |
+//! | `without_turns` | `apart` of each scenario |
+//! | a `series` that is a list | its `answered` |
+//! | `noisy`: others disturbed a cell's block, which then ran again | a finding of the cell; if the block did not run again to its end, its round has no `cores`. In a run of turns one disturbed turn is enough for its round |
+//! | `loops` in `cores`: the speed of a loop of arithmetic | how many `cores`; none if the loop was slow |
+//! | `--tokens` and `--racks` in `serve_arguments` | options of `--nodes` |
+//! | `most_attempts` | nothing |
 
 use std::collections::BTreeMap;
 

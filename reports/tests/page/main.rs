@@ -7,6 +7,7 @@ mod browser;
 mod rich;
 #[path = "../sample/mod.rs"]
 mod sample;
+mod site;
 
 use std::path::Path;
 

@@ -107,6 +107,9 @@ fn names() -> Vec<String> {
 }
 
 pub fn run(arguments: &Arguments) -> Result<Outcome> {
+    if arguments.shown.format.name() == "svg" {
+        return Err(usage("--format svg was given, and bad days have tables and no chart; choose another format"));
+    }
     let programs = Programs::find().context("the program does not know where it lies")?;
     let plan = plan(arguments, &programs)?;
     let finished = conduct(arguments.quiet, |progress, cancel| carry_out(&plan, &programs, progress, cancel))?;

@@ -9,7 +9,7 @@ use cqldyno_reports::{By, History, LeftOut};
 use crate::format::{Format, formats};
 use crate::heading::OUTPUT;
 use crate::outcome::{Outcome, usage};
-use crate::recorded::read;
+use crate::recorded::{read, runs_in};
 use crate::terminal::{self, Detail};
 
 const EXAMPLES: &str = "\
@@ -21,9 +21,6 @@ Examples:
 Runs with different machines, kernels, targets, settings or counts stay apart.
 A run that cannot be used is named and left out.
 Exit codes: 0 all runs are shown, 1 some or all could not be used, 2 wrong usage.";
-
-/// How deep run folders may lie.
-const DEPTH: usize = 8;
 
 /// Show each contender over many runs, by date or by version
 #[derive(clap::Args)]
@@ -48,10 +45,11 @@ fn order(word: String) -> By {
 }
 
 pub fn run(arguments: &Arguments) -> Result<Outcome> {
-    if arguments.format.name() == "time" {
-        return Err(usage(
-            "a history was asked for as `time`, which shows one run; use table, markdown, csv, json or html",
-        ));
+    let name = arguments.format.name();
+    if ["time", "bencher", "svg"].contains(&name) {
+        return Err(usage(format!(
+            "a history was asked for as `{name}`, which shows one run; use table, markdown, csv, json or html"
+        )));
     }
     let folder = &arguments.folder;
     if !folder.is_dir() {
@@ -60,15 +58,13 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
             folder.display()
         )));
     }
-    let (mut found, mut unreadable) = (Vec::new(), Vec::new());
-    runs_in(folder, DEPTH, &mut found, &mut unreadable);
+    let (found, unreadable) = runs_in(folder);
     if found.is_empty() && unreadable.is_empty() {
         return Err(usage(format!(
             "no folder in {} holds a run (a run.json); name one with run folders, such as cqldyno-runs",
             folder.display()
         )));
     }
-    found.sort();
     let name = |path: &Path| match path.strip_prefix(folder) {
         Ok(below) if below != Path::new("") => below.display().to_string(),
         _ => path.display().to_string(),
@@ -92,26 +88,4 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let text = shown.context("this format shows no history")??;
     terminal::print(&text)?;
     Ok(outcome)
-}
-
-/// The run folders in and below `folder`, and the folders that cannot be read; links are not followed.
-fn runs_in(folder: &Path, depth: usize, found: &mut Vec<PathBuf>, unreadable: &mut Vec<(PathBuf, String)>) {
-    if folder.join("run.json").is_file() {
-        found.push(folder.to_path_buf());
-        return;
-    }
-    if depth == 0 {
-        return;
-    }
-    match std::fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>) {
-        Ok(entries) => {
-            for entry in entries.iter().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
-                runs_in(&entry.path(), depth - 1, found, unreadable);
-            }
-        }
-        Err(error) => {
-            let why = format!("the folder {} cannot be read: {error}", folder.display());
-            unreadable.push((folder.to_path_buf(), why));
-        }
-    }
 }

@@ -1,13 +1,15 @@
 //! `cqldyno report`: earlier runs rendered again.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
 
-use anyhow::Result;
-use cqldyno_reports::{Analysis, Recorded, plain};
+use anyhow::{Context, Result, bail};
+use cqldyno_reports::{Analysis, Listed, Look, Recorded, chart_titles, count, plain, site};
 
-use crate::format::{Shown, explained, print};
+use crate::format::{Shown, explained, has, page, print};
+use crate::heading::OUTPUT;
 use crate::outcome::{Outcome, usage};
-use crate::recorded::{LATEST, path_of, read};
+use crate::recorded::{LATEST, path_of, read, runs_in};
 use crate::terminal;
 
 const EXAMPLES: &str = "\
@@ -18,6 +20,8 @@ Examples:
   cqldyno report RUN --reference cdrs-tokio    against another reference
   cqldyno report MONDAY TUESDAY FRIDAY         runs of one plan, combined
   cqldyno report LAPTOP SERVER --format html > both.html
+  cqldyno report RUN --format svg --out chart.svg
+  cqldyno report cqldyno-runs --site site      one page over all runs
 
 Runs of one plan (the same contenders and builds, scenarios, arrangements, count
 and settings; machines may differ) have a combined table: its intervals hold what
@@ -39,21 +43,143 @@ pub struct Arguments {
     reference: Option<String>,
     #[command(flatten)]
     shown: Shown,
+    /// Which chart of the run, for --format svg [default: 1]
+    #[arg(long, value_name = "NUMBER", help_heading = OUTPUT)]
+    chart: Option<usize>,
+    /// Write into this file instead of to standard output
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
+    out: Option<PathBuf>,
+    /// Make one page in this folder over all runs in the folders given
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
+    #[arg(conflicts_with_all = ["reference", "format", "wide", "notes", "chart", "out"])]
+    site: Option<PathBuf>,
 }
 
 pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let paths = arguments.run.iter().map(|given| path_of(given)).collect::<Result<Vec<PathBuf>>>()?;
+    if let Some(folder) = &arguments.site {
+        return make_site(&paths, folder);
+    }
+    let format = arguments.shown.format;
+    if arguments.chart.is_some() && format.name() != "svg" {
+        return Err(usage(format!(
+            "--chart was given for `{}`, which has no charts to pick; add --format svg",
+            format.name()
+        )));
+    }
     let runs = paths.iter().map(|path| read(path)).collect::<Result<Vec<Recorded>>>()?;
     match runs.as_slice() {
         [one] => {
             let reference = arguments.reference.as_ref().map(|asked| known(one, asked)).transpose()?;
             one.notes.iter().for_each(|note| terminal::say(note));
             let analysis = Analysis::against(&one.run, &one.cells, reference.as_deref());
-            print(arguments.shown.format, &analysis, terminal::look(&arguments.shown.detail), &paths[0])?;
+            has(format, &analysis)?;
+            let look = Look { chart: chart(arguments, &analysis)?, ..terminal::look(&arguments.shown.detail) };
+            match &arguments.out {
+                Some(file) => keep(file, &format.one(&analysis, look)?)?,
+                None => print(format, &analysis, look, &paths[0])?,
+            }
         }
-        several => terminal::print(&beside(arguments, &paths, several)?)?,
+        several => {
+            let text = beside(arguments, &paths, several)?;
+            arguments.out.as_ref().map_or_else(|| terminal::print(&text), |file| keep(file, &text))?;
+        }
     }
     Ok(Outcome::Done)
+}
+
+fn keep(file: &Path, text: &str) -> Result<()> {
+    fs::write(file, text).with_context(|| format!("The result could not be written into {}", file.display()))
+}
+
+/// The place of the chart that was asked for; names the others if the run has several and none was.
+fn chart(arguments: &Arguments, analysis: &Analysis) -> Result<usize> {
+    if arguments.shown.format.name() != "svg" {
+        return Ok(0);
+    }
+    let titles = chart_titles(analysis);
+    let charts = count(titles.len() as u64, "chart");
+    match arguments.chart {
+        Some(number) if (1..=titles.len()).contains(&number) => return Ok(number - 1),
+        Some(number) => {
+            let others = "leave --chart out to see what they show";
+            return Err(usage(format!("chart {number} was asked for, and the run has {charts}; {others}")));
+        }
+        None if titles.len() > 1 => {
+            terminal::say(&format!("This is the first of {charts}; --chart picks another one:"))
+        }
+        None => return Ok(0),
+    }
+    (1..).zip(&titles).for_each(|(number, title)| terminal::say(&format!("{number:3}  {title}")));
+    Ok(0)
+}
+
+/// Makes the page over all runs in and below `given`. A run that cannot be used is named and left out.
+fn make_site(given: &[PathBuf], folder: &Path) -> Result<Outcome> {
+    let (runs, left_out) = found(given)?;
+    left_out.iter().for_each(|why| terminal::say(&format!("Left out: {why}")));
+    if runs.is_empty() {
+        bail!("none of the runs can be used; the reasons are above");
+    }
+    let index = folder.join("index.html");
+    let unwritable = || format!("The page could not be written into {}", folder.display());
+    fs::create_dir_all(folder).with_context(unwritable)?;
+    let from = folder.canonicalize().with_context(unwritable)?;
+    // Names are told from the folder on that all runs have in common.
+    let first = runs[0].0.parent().unwrap_or(Path::new(""));
+    let is_above = |one: &&Path| runs.iter().all(|(path, _)| path.starts_with(one) && path != one);
+    let shared = first.ancestors().find(is_above).unwrap_or(first);
+    let listed = runs.iter().map(|(path, recorded)| {
+        let opened = Some(page(path)).filter(|page| page.is_file()).unwrap_or_else(|| path.clone());
+        let name = path.strip_prefix(shared).unwrap_or(path).display().to_string();
+        Listed { name, link: address(&from, &opened), recorded }
+    });
+    let text = site(&listed.collect::<Vec<Listed>>())?;
+    fs::write(&index, text).with_context(unwritable)?;
+    terminal::say(&format!("The page over {} is {}.", count(runs.len() as u64, "run"), index.display()));
+    Ok(if left_out.is_empty() { Outcome::Done } else { Outcome::Failed })
+}
+
+/// The runs in and below `given`, each once with its whole path, and why others cannot be used.
+fn found(given: &[PathBuf]) -> Result<(Vec<(PathBuf, Recorded)>, Vec<String>)> {
+    let (mut runs, mut left_out): (Vec<(PathBuf, Recorded)>, Vec<String>) = (Vec::new(), Vec::new());
+    for path in given {
+        // What is no folder is a result in JSON, or refused.
+        let (found, unreadable) = if path.is_dir() { runs_in(path) } else { (vec![path.clone()], Vec::new()) };
+        if found.is_empty() && unreadable.is_empty() {
+            let what = format!("{} holds no run (a run.json)", path.display());
+            return Err(usage(format!("{what}; name run folders, or a folder with some")));
+        }
+        left_out.extend(unreadable.into_iter().map(|(_, why)| why));
+        for path in found {
+            let whole = path.canonicalize().unwrap_or_else(|_| path.clone());
+            match read(&path) {
+                _ if runs.iter().any(|(known, _)| *known == whole) => {}
+                Ok(recorded) => runs.push((whole, recorded)),
+                Err(error) if path.exists() => left_out.push(format!("{error:#}")),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    Ok((runs, left_out))
+}
+
+/// The address of a file or folder relative to a folder; both are whole paths.
+fn address(from: &Path, to: &Path) -> String {
+    let shared = from.components().zip(to.components()).take_while(|(one, other)| one == other).count();
+    let up = from.components().skip(shared).map(|_| "..".to_owned());
+    let down = to.components().skip(shared).filter_map(|part| match part {
+        Component::Normal(name) => Some(encoded(&name.to_string_lossy())),
+        _ => None,
+    });
+    let parts: Vec<String> = up.chain(down).collect();
+    if parts.is_empty() { ".".to_owned() } else { parts.join("/") }
+}
+
+/// Percent-encoded, but for what RFC 3986 lets stand.
+fn encoded(name: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+=@,".contains(&byte);
+    name.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
 }
 
 /// The id of the contender with this id or label.

@@ -211,3 +211,66 @@ fn a_run_of_a_scenario_from_a_file_is_repeated_with_the_file_that_the_run_holds(
         assert!(stderr(&output).contains(said), "{}", stderr(&output));
     }
 }
+
+#[test]
+fn a_chart_is_a_file_and_the_others_of_the_run_are_named() {
+    let (folder, path) = copy();
+    let svg = |more: &[&str]| run(&[&["report", &path, "--format", "svg"], more].concat());
+    let first = svg(&[]);
+    assert!(stdout(&first).starts_with("<svg xmlns=") && stdout(&first).contains("CPU time per statement"));
+    assert!(stderr(&first).contains("--chart picks another one:\n  1  CPU time per statement"), "{}", stderr(&first));
+    let second = svg(&["--chart", "2"]);
+    assert!(stdout(&second).starts_with("<svg xmlns=") && stdout(&second) != stdout(&first));
+    assert_eq!(stderr(&svg(&["--chart", "1"])).matches("--chart picks").count(), 0);
+    let file = folder.path().join("a.svg");
+    let kept = svg(&["--out", file.to_str().unwrap()]);
+    assert_eq!((stdout(&kept).as_str(), fs::read_to_string(&file).unwrap()), ("", stdout(&first)));
+    for (arguments, said) in [
+        (&["--format", "svg", "--chart", "99"][..], "chart 99 was asked for, and the run has"),
+        (&["--chart", "1"], "--chart was given for `table`, which has no charts to pick; add --format svg"),
+    ] {
+        let error = refused(&[&["report", &path], arguments].concat());
+        assert!(error.contains(said), "{error}");
+    }
+    let days = published().with_file_name("bad-days").to_str().unwrap().replace("2026-11-22", "2026-11-27");
+    let error = refused(&["report", &days, "--format", "svg"]);
+    assert!(error.contains("nothing to show as `svg`: all it has stands in its tables; use another format"), "{error}");
+    assert!(refused(&["faults", "--format", "svg"]).contains("bad days have tables and no chart"));
+}
+
+#[test]
+fn figures_are_had_in_bencher_s_format() {
+    let (_folder, path) = copy();
+    let metrics = json(&run(&["report", &path, "--format", "bencher"]));
+    assert!(metrics["scylla/writes/multi:2"]["cpu-time"]["value"].as_f64().unwrap() > 0.0, "{metrics}");
+}
+
+#[test]
+fn a_site_is_one_page_over_the_runs_below_the_folders_given() {
+    let runs = tempfile::tempdir().unwrap();
+    let (_folder, one) = copy();
+    for name in ["a/monday", "a/tuesday"] {
+        let to = runs.path().join(name);
+        fs::create_dir_all(&to).unwrap();
+        ["run.json", "cells.jsonl"].map(|file| fs::copy(Path::new(&one).join(file), to.join(file)).unwrap());
+    }
+    fs::write(runs.path().join("a/monday/page.html"), "").unwrap();
+    let (path, site) = (runs.path().to_str().unwrap(), runs.path().join("site"));
+    let made = |path: &str| run(&["report", path, path, "--site", site.to_str().unwrap()]);
+    let output = made(path);
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(0), ""), "{}", stderr(&output));
+    assert!(stderr(&output).contains("The page over 2 runs is "), "{}", stderr(&output));
+    let page = fs::read_to_string(site.join("index.html")).unwrap();
+    for link in ["<a href=\"../a/monday/page.html\">monday</a>", "<a href=\"../a/tuesday\">tuesday</a>"] {
+        assert!(page.contains(link), "{link}: {page}");
+    }
+    fs::write(runs.path().join("a/tuesday/cells.jsonl"), "{}\n").unwrap();
+    let output = made(path);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stderr(&output).contains("Left out: the run ") && stderr(&output).contains("The page over 1 run is"));
+    let said = |arguments: &[&str]| refused(&[&["report"], arguments].concat());
+    let empty = site.to_str().unwrap();
+    assert!(said(&[empty, "--site", empty]).contains("holds no run (a run.json); name run folders, or a folder"));
+    assert!(said(&["/nowhere", "--site", empty]).contains("there is no run /nowhere"));
+    assert!(said(&[path, "--site", empty, "--format", "csv"]).contains("they exclude each other"));
+}

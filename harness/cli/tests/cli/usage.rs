@@ -281,11 +281,11 @@ fn a_bad_arrangement_is_refused_with_the_forms_there_are() {
 
 #[test]
 fn a_format_that_is_none_is_refused_with_those_there_are() {
-    assert!(refused(&["compare", "--format", "yaml"]).contains("table, time, markdown, csv, json, html"));
+    assert!(refused(&["compare", "--format", "yaml"]).contains("table, time, markdown, csv, json, bencher, svg, html"));
     // What is no slip of the hand gets no tip.
     assert_eq!(
         refused(&["compare", "--format", "xml"]),
-        "Error: --format cannot be \"xml\": write one of table, time, markdown, csv, json, html\n"
+        "Error: --format cannot be \"xml\": write one of table, time, markdown, csv, json, bencher, svg, html\n"
     );
     assert!(!refused(&["completions", "tcsh"]).contains("Did you mean"));
     assert!(refused(&["completions", "bahs"]).ends_with("Did you mean `bash`?\n"));

@@ -71,7 +71,7 @@ impl Here<'_> {
         }
         let alternative = format!("{what}: {}. The table of this scenario has the figures by name.", said.join("; "));
         let about = "A bar is one contender, its parts are the names; shorter is less. The table has all figures.";
-        let picture = picture.finished(&alternative);
+        let picture = picture.finished(alternative);
         let others = usize::from(names.len() > NAMES);
         let legend = (0..named.len() + others).map(|nth| (format!("n-{nth}"), name(nth))).collect();
         Chart { legend, ..Chart::of(Kind::Names, what, about, picture) }

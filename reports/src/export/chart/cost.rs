@@ -1,8 +1,9 @@
-//! CPU time per statement as a picture of its own: one panel per arrangement, a bar per contender.
+//! CPU time per statement, or a count in its place, as a picture of its own: one panel per arrangement, a bar per contender.
 
 use super::svg::{Picture, Scale, Stands};
 use super::view::Faces;
-use crate::measure::CPU_PER_STATEMENT;
+use super::{Chart, Kind};
+use crate::measure::{CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT};
 use crate::quantity::three_digits;
 use crate::text::{count, cut, plain};
 use crate::{Analysis, Contender, LEAST_BLOCKS, Place, Role, Run, SummaryRow, reference, short};
@@ -15,23 +16,23 @@ const GAP: f64 = 24.0;
 /// Room for a figure after its bar, and before the next panel.
 const FIGURE: f64 = 156.0;
 
-/// The picture in SVG: the level of each driver and of floor, with the interval of its ratio to the reference, in so many runs.
-pub fn cost_chart(analysis: &Analysis, runs: usize) -> String {
+/// The level of each driver and of floor, with the interval of its ratio to the reference, in so many runs.
+pub fn cost_chart(analysis: &Analysis, runs: usize) -> Chart {
     let (run, faces) = (analysis.run, Faces::of(analysis.run));
+    let meter = if run.plan.exact { SYSCALLS_PER_STATEMENT } else { CPU_PER_STATEMENT };
     let contenders: Vec<&Contender> =
         run.contenders.iter().filter(|one| one.role != Role::Noop && !one.control).collect();
     let group = ROW * contenders.len() as f64 + GAP;
     let bottom = HEAD + group * run.scenarios.len() as f64;
     let top = |scenario: usize, place: usize| HEAD + group * scenario as f64 + ROW * (place as f64 + 0.5);
     let figures = |place: Place, one: &Contender| {
-        let row = analysis.row(place, one, CPU_PER_STATEMENT)?;
-        let base = analysis.reference.and_then(|one| analysis.row(place, one, CPU_PER_STATEMENT)?.level);
-        let ends = row.interval.zip(base).map(|(interval, base)| interval.map(|end| end * base));
+        let row = analysis.row(place, one, meter)?;
+        let ends = Analysis::ends(row);
         Some((row, ends, ends.map(|[_, high]| high).into_iter().chain(row.level).fold(0.0, f64::max)))
     };
     let all = analysis.places().flat_map(|place| contenders.iter().filter_map(move |one| figures(place, one)));
     let most = all.map(|(.., end)| end).fold(0.0, f64::max);
-    let mut picture = Picture::bare(WIDTH, bottom + 48.0);
+    let mut picture = Picture::bare(WIDTH, bottom + 48.0, 28);
     for (nth, scenario) in run.scenarios.iter().enumerate() {
         picture.text((24.0, top(nth, 0)), &plain(&scenario.name), "ink big", Stands::Right);
         for (place, one) in contenders.iter().enumerate() {
@@ -69,11 +70,12 @@ pub fn cost_chart(analysis: &Analysis, runs: usize) -> String {
             }
         }
     }
-    picture.standalone(&heading(run, runs), 28, &[])
+    let heading = heading(run, runs);
+    Chart::of(Kind::Cpu, heading.clone(), "", picture.finished(heading))
 }
 
 fn heading(run: &Run, runs: usize) -> String {
-    let what = "CPU time per statement, in microseconds";
+    let what = if run.plan.exact { "System calls per statement" } else { "CPU time per statement, in microseconds" };
     match (run.blocks() as usize, reference(run)) {
         (blocks, Some(base)) if blocks >= LEAST_BLOCKS => {
             // Runs in turns differ in how many generations there was time for.
@@ -90,7 +92,7 @@ mod tests {
     use crate::{Cell, Pass, sample};
 
     fn drawn(run: &Run, cells: &[Cell]) -> String {
-        cost_chart(&Analysis::new(run, cells), 1)
+        cost_chart(&Analysis::new(run, cells), 1).file().unwrap()
     }
 
     #[test]

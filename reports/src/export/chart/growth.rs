@@ -100,7 +100,7 @@ pub fn growth_chart(heading: &str, curves: &[Curve]) -> Option<String> {
     };
     let lines: Vec<LogLine> = curves.iter().enumerate().map(line).collect();
     let legend: Vec<(String, String)> = lines.iter().map(|line| (line.class.clone(), line.label.clone())).collect();
-    Some(on_log_axes(&lines, true)?.standalone(&plain(heading), 24, &legend))
+    Some(on_log_axes(&lines, true)?.finished("").standalone(&plain(heading), &legend))
 }
 
 fn short(value: f64) -> String {

@@ -2,6 +2,7 @@
 
 use super::svg::{Picture, RIGHT, Scale, Stands, TOP, WIDTH};
 use super::view::colour;
+use super::{Chart, Kind};
 use crate::measure::THROUGHPUT;
 use crate::quantity::{three_digits, whole};
 use crate::{HistoryLine, LevelChange, Panel, PastRun, Point, Role, plain};
@@ -39,7 +40,7 @@ pub fn story(panel: &Panel, line: &HistoryLine, change: &LevelChange) -> String 
 }
 
 /// Points with the spread of their blocks, joined except over gaps.
-pub fn chart(panel: &Panel, runs: &[PastRun]) -> String {
+pub fn chart(panel: &Panel, runs: &[PastRun]) -> Chart {
     let places = panel.places.len();
     let (labels, greatest) = labels(panel, greatest(panel));
     let x = Scale::linear(-0.5, places as f64 - 0.5);
@@ -80,7 +81,9 @@ pub fn chart(panel: &Panel, runs: &[PastRun]) -> String {
         let class = colour(Role::Driver, panel.lines[label.line].colour);
         picture.text((label.x, label.y + greatest * GAP), &label.text, &class, Stands::Above);
     }
-    picture.finished(&format!("{}: {}.", panel.words, titles.join("; ")))
+    let picture = picture.finished(format!("{}: {}.", panel.words, titles.join("; ")));
+    let legend = panel.lines.iter().map(|line| (colour(line.role, line.colour), plain(&line.contender))).collect();
+    Chart { legend, ..Chart::of(Kind::Time, plain(&panel.title), "", picture) }
 }
 
 /// A version beside the point where a line begins to have it.

@@ -4,11 +4,18 @@ use super::growth::{LogLine, on_axes};
 use super::view::Faces;
 use super::{Chart, Kind};
 use crate::ladder::distance;
-use crate::text::unique;
-use crate::{Climbed, Run};
+use crate::text::{grouped, unique};
+use crate::{Cell, Climbed, Run, climbed};
+
+/// A chart for each scenario and arrangement.
+pub fn ladders(run: &Run, cells: &[Cell], faces: &Faces, with_titles: bool) -> Vec<Chart> {
+    let all = climbed(run, cells);
+    let kinds = grouped(all.iter().map(|one| ((one.place.scenario.kind(), &one.place.arrangement.id), one)));
+    kinds.iter().map(|(_, here)| ladder(run, here, faces, with_titles)).collect()
+}
 
 /// A line per contender over the distances of one scenario in one arrangement.
-pub fn ladder(run: &Run, climbed: &[&Climbed], faces: &Faces, with_titles: bool) -> Chart {
+fn ladder(run: &Run, climbed: &[&Climbed], faces: &Faces, with_titles: bool) -> Chart {
     let distances = unique(climbed.iter().map(|one| distance(run, one.place.scenario)));
     let at = |one: &Climbed| {
         let here = distance(run, one.place.scenario);
@@ -32,7 +39,7 @@ pub fn ladder(run: &Run, climbed: &[&Climbed], faces: &Faces, with_titles: bool)
     match on_axes(&lines, Some(&distances), with_titles) {
         None => Chart::none(Kind::Throughput, title, "Nobody held a rate."),
         Some(picture) => {
-            let picture = picture.finished(&format!("{title}. The table above has all figures."));
+            let picture = picture.finished(format!("{title}. The table above has all figures."));
             let about = "Statements per second; the axis is logarithmic, and higher is better.";
             Chart { legend: faces.legend(ids.into_iter()), ..Chart::of(Kind::Throughput, title, about, picture) }
         }

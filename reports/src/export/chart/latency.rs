@@ -75,7 +75,7 @@ impl Here<'_> {
             }
             said.push(format!("{label}: {}", points.join(", ")));
         }
-        let picture = picture.finished(&format!("{title}. {}.", said.join("; ")));
+        let picture = picture.finished(format!("{title}. {}.", said.join("; ")));
         let ids = curves.iter().filter_map(|(place, _)| self.faces.ids.get(*place).map(String::as_str));
         Chart { legend: self.faces.legend(ids), ..Chart::of(Kind::Latency, title, about, picture) }
     }

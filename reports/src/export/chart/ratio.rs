@@ -73,6 +73,6 @@ impl Here<'_> {
             "{better}. Lines are 95 % intervals, {holds}; the strip around 1 is the band within which two drivers count as the same."
         );
         let kind = if is_cpu { Kind::Cpu } else { Kind::Throughput };
-        Some(Chart { view: Some(at), ..Chart::of(kind, title, about, picture.finished(&alternative)) })
+        Some(Chart { view: Some(at), ..Chart::of(kind, title, about, picture.finished(alternative)) })
     }
 }

@@ -53,7 +53,7 @@ impl Here<'_> {
             picture.line(&points, &self.class(self.faces.place(&cell.contender), " thin"), 3.0, Some(&title));
         }
         let legend = self.faces.legend(shown.iter().map(|(cell, _)| cell.contender.as_str()));
-        Chart { legend, ..Chart::of(Kind::Time, title, about, picture.finished(&alternative)) }
+        Chart { legend, ..Chart::of(Kind::Time, title, about, picture.finished(alternative)) }
     }
 }
 

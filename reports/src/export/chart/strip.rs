@@ -70,6 +70,6 @@ impl Here<'_> {
         }
         let kind = if is_cpu { Kind::Cpu } else { Kind::Throughput };
         let about = "A dot is one cell; the mark is the median, which stands after the name. Failed and void ones are left out.";
-        Some(Chart::of(kind, title.to_owned(), about, picture.finished(&alternative)))
+        Some(Chart::of(kind, title.to_owned(), about, picture.finished(alternative)))
     }
 }

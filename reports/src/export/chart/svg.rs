@@ -1,6 +1,6 @@
 //! Charts as SVG in the page's classes: the stylesheet decides on colours, light, dark, hiding and printing.
 
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, Render, html};
 
 /// The style of every page, and of a chart that is a file of its own: colours, tables, charts; light, dark and on paper.
 pub const STYLE: &str = include_str!("../html/page.css");
@@ -11,6 +11,12 @@ pub const WIDTH: f64 = 960.0;
 /// The room right of the plot, and above it.
 pub const RIGHT: f64 = 24.0;
 pub const TOP: f64 = 12.0;
+
+/// The room of a heading's first line above a chart that is a file.
+const HEAD: f64 = 48.0;
+
+/// The size of text on a page.
+const FONT: u32 = 25;
 
 #[derive(Clone, Copy)]
 pub struct Scale {
@@ -64,6 +70,8 @@ pub struct Picture {
     y: Scale,
     marks: String,
     with_titles: bool,
+    /// The size of its text as a file.
+    font: u32,
 }
 
 #[derive(Clone, Copy)]
@@ -83,7 +91,7 @@ impl Picture {
     pub fn new(height: f64, left: f64, bottom: f64, x: Scale, y: Scale, with_titles: bool) -> Picture {
         let x = Scale { from: left, to: WIDTH - RIGHT, ..x };
         let y = Scale { from: height - bottom, to: TOP, ..y };
-        Picture { width: WIDTH, height, x, y, marks: String::new(), with_titles }
+        Picture { width: WIDTH, height, x, y, marks: String::new(), with_titles, font: FONT }
     }
 
     /// Rows one below the other, of so many units each: a mark's y is its distance from the top, in rows.
@@ -91,7 +99,8 @@ impl Picture {
         let rows = count.max(1) as f64;
         let x = Scale { from: 8.0, to: WIDTH - RIGHT, ..x };
         let y = Scale { low: 0.0, high: rows, from: 0.0, to: rows * row, is_log: false };
-        let mut picture = Picture { width: WIDTH, height: rows * row + 56.0, x, y, marks: String::new(), with_titles };
+        let height = rows * row + 56.0;
+        let mut picture = Picture { width: WIDTH, height, x, y, marks: String::new(), with_titles, font: FONT };
         let ticks = picture.x.ticks(6);
         ticks.iter().for_each(|tick| picture.line(&[(*tick, 0.0), (*tick, rows)], "grid", 1.0, None));
         picture.line(&[(picture.x.low, rows), (picture.x.high, rows)], "ink", 1.0, None);
@@ -99,10 +108,10 @@ impl Picture {
         picture
     }
 
-    /// Marks are placed in units.
-    pub fn bare(width: f64, height: f64) -> Picture {
+    /// Marks are placed in units; text is of that size.
+    pub fn bare(width: f64, height: f64, font: u32) -> Picture {
         let of = |to: f64| Scale { to, ..Scale::linear(0.0, to) };
-        Picture { width, height, x: of(width), y: of(height), marks: String::new(), with_titles: false }
+        Picture { width, height, x: of(width), y: of(height), marks: String::new(), with_titles: false, font }
     }
 
     /// Figures of further marks are those of a scale between two units.
@@ -193,15 +202,32 @@ impl Picture {
     }
 
     /// The chart; `label` is for readers who do not see it.
-    pub fn finished(self, label: &str) -> String {
-        let size = format!("0 0 {WIDTH:.0} {:.0}", self.height);
-        html! { svg viewBox=(size) role="img" aria-label=(label) { (maud::PreEscaped(self.marks)) } }.into_string()
+    pub fn finished(self, label: impl Into<String>) -> Drawn {
+        Drawn { label: label.into(), size: [self.width, self.height], marks: self.marks, font: self.font }
     }
+}
 
-    /// The chart as a file of its own with a ground, a heading, and below it a line of text for each class of marks.
-    pub fn standalone(self, heading: &str, font: u32, legend: &[(String, String)]) -> String {
-        const HEAD: f64 = 48.0;
+/// A finished chart.
+pub struct Drawn {
+    label: String,
+    size: [f64; 2],
+    marks: String,
+    font: u32,
+}
+
+impl Render for Drawn {
+    /// For a page of ours, which has the style.
+    fn render(&self) -> Markup {
+        let [width, height] = self.size;
+        html! { svg viewBox=(format!("0 0 {width:.0} {height:.0}")) role="img" aria-label=(self.label) { (PreEscaped(&self.marks)) } }
+    }
+}
+
+impl Drawn {
+    /// The chart as a file of its own with a ground, a heading of some lines, and below it a line of text for each class of marks.
+    pub fn standalone(&self, heading: &str, legend: &[(String, String)]) -> String {
         const LINE: f64 = 34.0;
+        let font = self.font;
         let part = |from: &str, to: &str| {
             let (_, rest) = STYLE.split_once(from).unwrap_or_default();
             format!("{from}{}", rest.split_once(to).unwrap_or_default().0)
@@ -212,18 +238,18 @@ impl Picture {
             part(".f {", ".legend"),
             font * 6 / 5,
         );
-        let width = self.width;
-        let height = HEAD + self.height + LINE * legend.len() as f64 + TOP;
-        let lines =
-            legend.iter().zip(0_u32..).map(|(one, at)| (one, HEAD + self.height + LINE * (f64::from(at) + 0.5)));
+        let [width, inner] = self.size;
+        let top = HEAD + LINE * heading.lines().count().saturating_sub(1) as f64;
+        let height = top + inner + LINE * legend.len() as f64 + TOP;
+        let at = |from: f64| (0_u32..).map(move |nth| from + LINE * f64::from(nth));
         let svg = html! {
             svg xmlns="http://www.w3.org/2000/svg" viewBox=(format!("0 0 {width:.0} {height:.0}")) width=(width) height=(height) role="img" {
                 title { (heading) }
-                style { (maud::PreEscaped(style)) }
+                style { (PreEscaped(style)) }
                 rect.ground width="100%" height="100%" {}
-                text.ink.f.big x=(RIGHT) y="34" { (heading) }
-                g transform=(format!("translate(0 {HEAD})")) { (maud::PreEscaped(self.marks)) }
-                @for ((class, text), y) in lines {
+                @for (line, y) in heading.lines().zip(at(HEAD - 14.0)) { text.ink.f.big x=(RIGHT) y=(y) { (line) } }
+                g transform=(format!("translate(0 {top})")) { (PreEscaped(&self.marks)) }
+                @for ((class, text), y) in legend.iter().zip(at(top + inner + LINE / 2.0)) {
                     rect class={ (class) " f" } x=(RIGHT) y=(y - 8.0) width="24" height="16" {}
                     text.ink.f x=(RIGHT + 36.0) y=(y) dy="0.35em" { (text) }
                 }
@@ -244,7 +270,7 @@ mod tests {
         picture.dot((10.0, 0.0), 5.0, "c-0 k-3", Some("block <1>"));
         picture.line(&[(0.0, 0.0), (10.0, 10.0)], "ink", 1.0, None);
         picture.text((0.0, 0.0), "</svg><script>", "muted", Stands::Below);
-        let svg = picture.finished("a \"chart\"");
+        let svg = picture.finished("a \"chart\"").render().into_string();
         assert!(
             svg.starts_with("<svg viewBox=\"0 0 960 112\" role=\"img\" aria-label=\"a &quot;chart&quot;\">"),
             "{svg}"
@@ -254,7 +280,7 @@ mod tests {
         assert!(svg.contains("points=\"0,112 936,12\"") && svg.contains("&lt;/svg&gt;&lt;script&gt;"), "{svg}");
         let mut untitled = Picture::new(112.0, 0.0, 0.0, scale(), scale(), false);
         untitled.dot((10.0, 0.0), 5.0, "c-0", Some("block"));
-        assert!(!untitled.finished("").contains("block"));
+        assert!(!untitled.finished("").render().into_string().contains("block"));
     }
 
     #[test]

@@ -53,7 +53,7 @@ pub fn sweep(sweep: &Sweep, faces: &Faces, with_titles: bool) -> Vec<Chart> {
             None => Chart::none(kind, title, "No contender has a figure."),
             Some(picture) => {
                 let picture =
-                    picture.finished(&format!("{title}, for {}. A table below has all figures.", sweep.name()));
+                    picture.finished(format!("{title}, for {}. A table below has all figures.", sweep.name()));
                 Chart { legend: faces.legend(ids), ..Chart::of(kind, title, about, picture) }
             }
         }

@@ -13,9 +13,9 @@ use crate::{Bottleneck, Contender, Place, SummaryRow, plain};
 
 /// A measure that a reader can switch to.
 pub struct Lens {
-    name: &'static str,
+    pub name: &'static str,
     unit: &'static str,
-    meter: &'static str,
+    pub meter: &'static str,
     show: fn(f64) -> String,
     less_is_better: bool,
     missing: &'static str,
@@ -78,7 +78,7 @@ pub fn fields(view: &View, notes: &mut Notes, all: &mut Fields) {
     }
 }
 
-fn figure(lens: &Lens, row: Option<&SummaryRow>) -> Field {
+pub fn figure(lens: &Lens, row: Option<&SummaryRow>) -> Field {
     match row {
         Some(SummaryRow { void: Some(_), .. }) => Field::bad("void"),
         Some(SummaryRow { failed: Some(_), .. }) => Field::bad("failed"),
@@ -87,7 +87,7 @@ fn figure(lens: &Lens, row: Option<&SummaryRow>) -> Field {
     }
 }
 
-fn comparison(row: Option<&SummaryRow>, is_reference: bool, notes: &mut Notes) -> Field {
+pub fn comparison(row: Option<&SummaryRow>, is_reference: bool, notes: &mut Notes) -> Field {
     match row {
         Some(SummaryRow { level: None, .. }) | None => Field::default(),
         Some(_) if is_reference => Field { sub: "reference".to_owned(), ..Field::default() },

@@ -1,10 +1,10 @@
 //! The history as one page that needs nothing else, and the releases of a driver as a section of their run's page.
 
-use maud::{Markup, PreEscaped, html};
+use maud::{Markup, html};
 
 use super::shell::shell;
+use crate::export::chart::Chart;
 use crate::export::chart::history::{chart, said};
-use crate::export::chart::view::colour;
 use crate::export::history::{BARS, NOTHING_JOINED, about, gaps, left_out};
 use crate::export::part::Part;
 use crate::export::releases::{INTERVALS, has_intervals, panels, parts};
@@ -68,24 +68,26 @@ pub fn releases(group: &Group) -> Markup {
             }
             div.charts {
                 @for panel in panels(group) {
-                    (picture(panel, group, if panel.lines[0].has_intervals() { AROUND } else { SPREAD }))
+                    (picture(panel, group, range(panel)))
                 }
             }
         }
     }
 }
 
+/// What the bars of a driver's releases are.
+pub fn range(panel: &Panel) -> &'static str {
+    if panel.lines[0].has_intervals() { AROUND } else { SPREAD }
+}
+
 /// A chart with its figures; `bars` says what its bars are.
-fn picture(panel: &Panel, group: &Group, bars: &str) -> Markup {
+pub fn picture(panel: &Panel, group: &Group, bars: &str) -> Markup {
+    let Chart { title, picture, legend, .. } = chart(panel, &group.runs);
     html! {
         figure {
-            figcaption { strong { (plain(&panel.title)) } span { (bars) } }
-            (PreEscaped(chart(panel, &group.runs)))
-            ul.legend {
-                @for line in &panel.lines {
-                    li { span.swatch.(colour(line.role, line.colour)) {} (plain(&line.contender)) }
-                }
-            }
+            figcaption { strong { (title) } span { (bars) } }
+            @if let Ok(picture) = picture { (picture) }
+            ul.legend { @for (class, name) in &legend { li { span.swatch.(class) {} (name) } } }
             details.more {
                 summary { "Figures" }
                 table.plain {

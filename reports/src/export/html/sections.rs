@@ -1,6 +1,6 @@
 //! The page's parts below its head.
 
-use maud::{Markup, PreEscaped, html};
+use maud::{Markup, html};
 
 use super::choices::{Meters, name};
 use super::fields::{Fields, meaning, title};
@@ -184,7 +184,7 @@ pub fn charts(charts: &[Chart]) -> Markup {
                 @match &chart.picture {
                     Ok(picture) => figure.(chart.kind.names()[1]) data-view=[chart.view] hidden[chart.view.is_some_and(|view| view != 0)] {
                         figcaption { strong { (chart.title) } @if !chart.about.is_empty() { span { (chart.about) } } }
-                        (PreEscaped(picture))
+                        (picture)
                         @if !chart.legend.is_empty() {
                             ul.legend { @for (class, name) in &chart.legend { li.(class) { (swatch(class)) (name) } } }
                         }

@@ -109,7 +109,7 @@ impl<'a> Front<'a> {
 
     /// The picture of CPU time per statement.
     pub fn chart(&self) -> String {
-        cost_chart(&self.analysis, self.runs.len())
+        cost_chart(&self.analysis, self.runs.len()).file().unwrap_or_default()
     }
 
     /// The section of the repository's README.
