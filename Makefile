@@ -164,7 +164,8 @@ test-all: test
 	$(export_native); CQLDYNO_FOREIGN=$${CQLDYNO_FOREIGN-1} cargo test --locked --workspace $(without) --test foreign
 	$(export_native); absent=$(absent); \
 	CQLDYNO_WORKERS=$(abspath $(TESTED)) CQLDYNO_ABSENT_WORKERS=$${absent//$$'\n'/,} CQLDYNO_CASSANDRA=required \
-	    CQLDYNO_POSTGRES=$${CQLDYNO_POSTGRES-1} cargo test --locked --workspace $(without) --test cli -- cassandra:: secure:: durable::
+	    CQLDYNO_POSTGRES=$${CQLDYNO_POSTGRES-1} CQLDYNO_SLURM=$${CQLDYNO_SLURM-1} \
+	    cargo test --locked --workspace $(without) --test cli -- cassandra:: secure:: durable:: loaders::on_slurm
 	runs=$$(mktemp -d); trap 'rm -r "$$runs"' EXIT; \
 	    $(call compare_adapters,$(TESTED),--count 20000 --blocks 1 --out $$runs/$$driver)
 	runs=$$(mktemp -d); trap 'rm -r "$$runs"' EXIT; \

@@ -66,13 +66,13 @@ pub use export::{
     growth_chart, is_of_a_plan, live, live_line, markdown, of_date, plan_name, site, stand_ins, terminal, unnumbered,
 };
 pub use measure::{Better, ByName, Declaration, Measure, MeasureInfo, Unit};
-pub use model::cell::{Cell, ErrorLine, Latency, Pass, RoundCores, Setting};
+pub use model::cell::{Cell, ErrorLine, Latency, LoaderPart, Pass, RoundCores, Setting};
 pub use model::checksum::Checksum;
 pub use model::ladder::{LadderInfo, PERCENTILES};
 pub use model::recorded::{CELLS, PACKED_CELLS, Recorded, RecordedError, read_cells};
 pub use model::run::{
-    ArrangementInfo, BuiltOnDemand, CONTROL_MARK, Contender, CutShort, Environment, Library, ModelError, PlanInfo,
-    PointInfo, Role, Run, SCHEMA_VERSION, ScenarioInfo, TargetInfo, TlsInfo, TurnsInfo, share,
+    ArrangementInfo, BuiltOnDemand, CONTROL_MARK, Contender, CutShort, Environment, Library, LoadersInfo, ModelError,
+    PlanInfo, PointInfo, Role, Run, SCHEMA_VERSION, ScenarioInfo, TargetInfo, TlsInfo, TurnsInfo, share,
 };
 pub use model::series::Series;
 pub use quantity::{lasting, memory, percent, rate, short_count, three_digits, whole};

@@ -45,6 +45,7 @@ fn job(name: &str, runtime: Runtime, form: &str) -> Job {
         turns: 1,
         progress_ms: 0,
         trace: None,
+        slice: None,
         tape: None,
     }
 }

@@ -160,6 +160,7 @@ pub(crate) mod tests {
             turns: 1,
             progress_ms: 500,
             trace: None,
+            slice: None,
             tape: None,
         }
     }

@@ -360,7 +360,8 @@ impl CellBench<'_> {
     /// Watches the cores of a generation, unless no noise matters.
     fn watch<'a>(&self, group: &Group, setups: &'a [Option<Setup<'a>>]) -> Result<Option<Watch<'a>>, RunEnds> {
         let mut in_turns = setups.iter().flatten().filter(|one| one.planned.rounds.is_some());
-        let first = self.context.plan.noise_share.and_then(|_| in_turns.next());
+        let is_here = self.context.plan.loaders.is_none();
+        let first = self.context.plan.noise_share.filter(|_| is_here).and_then(|_| in_turns.next());
         let Some(first) = first else { return Ok(None) };
         let turns = group.rounds.iter().map(Vec::len).sum::<usize>();
         let witness = match Witness::begin(first, u32::try_from(turns).unwrap_or(u32::MAX)) {
@@ -373,7 +374,7 @@ impl CellBench<'_> {
     /// The processes of those that are alive, and of what answers them.
     fn processes(&self, alive: &[Option<Waiting<'_>>]) -> Vec<i32> {
         let alive = || alive.iter().flatten();
-        let mut ours: Vec<i32> = alive().map(|one| one.worker.pid()).collect();
+        let mut ours: Vec<i32> = alive().flat_map(|one| one.worker.pids()).collect();
         match &self.context.plan.target {
             Target::Addresses { .. } | Target::Postgres(_) => {
                 let cores = alive().next().map_or_else(Vec::new, |one| one.setup.cores());

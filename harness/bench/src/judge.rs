@@ -4,6 +4,7 @@ pub(crate) mod agreement;
 pub(crate) mod bad_day;
 pub(crate) mod due;
 pub(crate) mod latency;
+pub(crate) mod merged;
 pub(crate) mod readings;
 pub(crate) mod redaction;
 pub(crate) mod script;
@@ -37,6 +38,8 @@ pub(crate) struct Evidence<'a> {
     pub is_encrypted: bool,
     /// Connections that carried the statements, those asked for per node, and nodes; `None` where they are unknown or the driver's choice.
     pub connections: Option<(u64, u64, u64)>,
+    /// Workers that share the load.
+    pub workers: u64,
 }
 
 impl Evidence<'_> {
@@ -57,7 +60,7 @@ impl Evidence<'_> {
             reasons.extend(counted.disagreements(scenario, self.workload, done));
             // Every session asks for schema and topology of its own.
             if self.load.shape != Shape::Connecting {
-                reasons.extend(counted.own_statements_void(done.issued, sessions, self.wall_ns));
+                reasons.extend(counted.own_statements_void(done.issued, sessions + self.workers - 1, self.wall_ns));
             }
             reasons.extend(counted.rows_void(scenario, self.workload, done));
             reasons.extend(counted.plain_void().filter(|_| self.is_encrypted));

@@ -38,6 +38,7 @@ pub use process::cancel::Cancel;
 pub use process::failure::CellFailure;
 pub use process::gate;
 pub use process::introduction::{DriverListing, drivers};
+pub use process::loader;
 pub use process::programs::{COMPARED, KNOWN, Programs, WORKERS_VARIABLE};
 pub use record::folder::{DEFAULT_PARENT, FolderError};
 pub use record::kept::scenario_info;

@@ -199,6 +199,9 @@ pub enum PlanError {
          so it would use one of the cluster's; create the keyspace in its schema, or end --target with `,keep`"
     )]
     OthersKeyspace(String),
+    /// Loaders that cannot share the load: what was asked, and what to do.
+    #[error("--loaders was given, and {0}")]
+    Loaders(String),
     #[error(transparent)]
     Workload(#[from] WorkloadError),
     /// An arrangement with cores of its own for a server that we do not place.
@@ -377,6 +380,16 @@ impl Plan {
         .with_blocks(1, COUNTING_COUNT)
     }
 
+    /// Workers that share the load of a contender.
+    pub(crate) fn workers(&self) -> u64 {
+        self.loaders.as_ref().map_or(1, |loaders| loaders.number.into())
+    }
+
+    /// The words of the command that starts loaders; `None` if they cannot be read.
+    pub(crate) fn launch_words(&self) -> Option<Vec<String>> {
+        self.loaders.as_ref().map_or(Some(Vec::new()), |loaders| shlex::split(&loaders.launch))
+    }
+
     /// The plan with a change.
     #[must_use]
     pub fn with(mut self, change: impl FnOnce(&mut Plan)) -> Plan {
@@ -412,6 +425,7 @@ impl Plan {
         }
         self.check_concurrency()?;
         self.check_protocol()?;
+        self.unshared().map_or(Ok(()), |why| Err(PlanError::Loaders(why)))?;
         self.contenders.iter().try_for_each(|contender| contender.check(self.settings))?;
         let has_tls = self.target.is_embedded() || self.access.tls.is_some();
         if let Some(one) = self.contenders.iter().find(|one| one.own.tls && !has_tls) {
@@ -469,6 +483,45 @@ impl Plan {
             }
         }
         Ok(placements)
+    }
+
+    /// Why loaders cannot share the load, as the rest of a sentence, if so.
+    fn unshared(&self) -> Option<String> {
+        let loaders = self.loaders.as_ref()?;
+        let number = u64::from(loaders.number);
+        let Some(words) = self.launch_words() else {
+            return Some(format!("--launch {:?} cannot be read as words of a shell; close its quotes", loaders.launch));
+        };
+        let names_host = words.iter().any(|word| word.contains("{host}"));
+        if loaders.hosts.is_empty() && names_host {
+            return Some("--launch has {host}, and no host was named; write --loaders a,b,c".to_owned());
+        }
+        if !loaders.hosts.is_empty() && !names_host {
+            return Some("names hosts that --launch does not; write --launch 'ssh {host}', or --loaders N".to_owned());
+        }
+        if matches!(self.target, Target::Postgres(_)) || self.faults {
+            let what = if self.faults { "a bad day" } else { "PostgreSQL" };
+            return Some(format!("{what} has one worker alone; leave --loaders out"));
+        }
+        let shared = [Pass::Counting, Pass::Syscalls, Pass::Latency];
+        if let Some(pass) = self.passes.iter().find(|pass| !shared.contains(pass)) {
+            return Some(format!("the pass {} is read of one worker alone; leave it out", pass.name()));
+        }
+        if let Some(rate) = self.rate.filter(|rate| *rate < number) {
+            return Some(format!("{rate} statements per second cannot be shared by {number}; raise --rate"));
+        }
+        self.scenarios.iter().find_map(|scenario| {
+            let (label, in_flight) = (scenario.label(), self.in_flight(scenario) as u64);
+            match () {
+                () if opens_sessions(scenario) || scenario.idle.is_some() || !scenario.script.is_empty() => {
+                    Some(format!("the scenario {label} opens sessions, idles or has a script, which one worker does alone; leave one out"))
+                }
+                () if in_flight < number => Some(format!(
+                    "the scenario {label} has {in_flight} in flight, fewer than {number} loaders; raise --concurrency, or give fewer"
+                )),
+                () => None,
+            }
+        })
     }
 
     /// Checks that contenders and target speak one protocol, and that PostgreSQL is asked what it can answer.

@@ -7,6 +7,8 @@ pub(crate) mod failure;
 pub mod gate;
 pub(crate) mod introduction;
 pub(crate) mod load_generator;
+pub mod loader;
+pub(crate) mod loaders;
 pub(crate) mod log;
 pub(crate) mod programs;
 pub(crate) mod server;

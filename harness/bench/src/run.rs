@@ -30,11 +30,14 @@ use crate::plan::target::{Access, Target, TargetError};
 use crate::plan::topology::Topology;
 use crate::plan::{CONTROL_BLOCKS, Plan, PlanError, open_files};
 use crate::process::cancel::Cancel;
+use crate::process::child::Launch;
 use crate::process::executable::Executable;
 use crate::process::failure::CellFailure;
 use crate::process::introduction::Introduced;
 use crate::process::load_generator::{OtherGenerator, differences, one_build};
+use crate::process::loaders::Launcher;
 use crate::process::programs::Programs;
+use crate::process::worker::Bounds;
 use crate::record::folder::{FolderError, RunFolder};
 use crate::record::kept::scenario_info;
 use crate::record::resume::{Reopened, ResumeError, reopen, same};
@@ -58,6 +61,9 @@ pub enum BenchError {
     /// A worker that no adapter can be built into.
     #[error(transparent)]
     Build(#[from] BuildError),
+    /// A loader cannot take part.
+    #[error("no loader was started for the run: {0}")]
+    Loaders(CellFailure),
     /// The workers cannot be compared.
     #[error(transparent)]
     Generator(#[from] OtherGenerator),
@@ -111,6 +117,7 @@ pub fn run(
     let placements = plan.check(&topology)?;
     plan.check_connections(open_files())?;
     plan.target.check()?;
+    ask_loaders(plan, programs, cancel)?;
     let started = jiff::Timestamp::now();
     let folder = RunFolder::create(plan.out.as_deref(), started)?;
     let bench = Bench { programs, placements: &placements, folder: &folder, cancel, clock };
@@ -163,6 +170,7 @@ pub fn resume(
     }
     plan.check_connections(open_files())?;
     plan.target.check()?;
+    ask_loaders(&plan, programs, cancel)?;
     let machine = cqldyno_meter::Environment::read();
     let bench = Bench { programs, placements: &placements, folder: &folder, cancel, clock };
     let mut begun = bench.begin(&plan, &machine, began.started, observer)?;
@@ -190,6 +198,19 @@ pub fn resume(
         },
     };
     bench.carry_out(begun, cells, observer)
+}
+
+/// Asks every loader where it is, so that a host that is missing is known before anything runs.
+fn ask_loaders(plan: &Plan, programs: &Programs, cancel: &Cancel) -> Result<(), BenchError> {
+    let (Some(info), Some(words)) = (&plan.loaders, plan.launch_words()) else { return Ok(()) };
+    let launcher = Launcher { info, words: &words, cqldyno: &programs.cqldyno };
+    let launch = Launch::new(&programs.cqldyno, &programs.cqldyno, None);
+    let bounds = Bounds { deadlines: plan.deadlines, memory_bytes: None, cancel, transcript: None };
+    let is_here = !matches!(plan.target, Target::Addresses { .. });
+    launcher.ask(&launch, bounds, is_here).map_err(|failure| match failure {
+        CellFailure::Cancelled => BenchError::Ended,
+        failure => BenchError::Loaders(failure),
+    })
 }
 
 struct Bench<'a> {

@@ -7,7 +7,8 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    bisect, cache, check, cluster, compare, completions, conform, doctor, drivers, durable, faults, history, man,
+    bisect, cache, check, cluster, compare, completions, conform, doctor, drivers, durable, faults, history, launch, loader,
+    man,
     pitfalls, pr, prices, regress, report, scenarios, serve,
 };
 
@@ -69,6 +70,9 @@ pub enum Command {
     Conform(conform::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),
+    Launch(launch::Arguments),
+    #[command(hide = true)]
+    Loader(loader::Arguments),
 }
 
 /// A value that begins with a hyphen is refused in the words of its option, and what few need is in the long help alone.

@@ -12,6 +12,8 @@ pub mod drivers;
 pub mod durable;
 pub mod faults;
 pub mod history;
+pub mod launch;
+pub mod loader;
 pub mod man;
 pub mod pitfalls;
 pub mod pr;

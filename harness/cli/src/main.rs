@@ -98,6 +98,8 @@ fn run(command: &Command) -> anyhow::Result<Outcome> {
         Command::Doctor(arguments) => command::doctor::run(arguments),
         Command::Cache(arguments) => command::cache::run(arguments),
         Command::Conform(arguments) => command::conform::run(arguments),
+        Command::Launch(arguments) => command::launch::run(arguments),
+        Command::Loader(arguments) => command::loader::run(arguments),
         Command::Completions(arguments) => command::completions::run(arguments, Arguments::command()),
         Command::Man(arguments) => command::man::run(arguments, Arguments::command()),
     }

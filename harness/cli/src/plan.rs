@@ -14,8 +14,8 @@ use cqldyno_bench::{
 };
 use cqldyno_cluster::Answers;
 use cqldyno_driver_api::{Consistency, Settings};
-use cqldyno_reports::{LEAST_BLOCKS, LadderInfo, Pass, PlanInfo};
-use cqldyno_scenarios::{Scenario, Submit};
+use cqldyno_reports::{LEAST_BLOCKS, LadderInfo, LoadersInfo, Pass, PlanInfo};
+use cqldyno_scenarios::Scenario;
 
 use crate::access::{Access, AskedTarget, AskedTls};
 use crate::count::{
@@ -69,6 +69,9 @@ pub struct Asked {
     ///
     /// Several with commas, or once per scenario. `cqldyno scenarios` lists the built-in ones; `new FILE` after it writes one.
     /// `,tape=FILE` after one plays the rows of a file of Arrow or Parquet: one row per statement, columns named as its markers.
+    ///
+    /// reads+stream submits by one `buffer_unordered` per thread, reads+spawn by a task per statement. Also stream-unconstrained,
+    /// spawn-all, unlimited, sequential. [default: a task per statement in flight]
     #[arg(long, value_name = "NAME|FILE", value_delimiter = ',', help_heading = WHAT)]
     #[arg(value_parser = Known(scenarios::names), hide_possible_values = true)]
     scenario: Vec<String>,
@@ -97,24 +100,27 @@ pub struct Asked {
     #[arg(long, value_name = "HOW", default_value = "equal", help_heading = WHAT, hide_possible_values = true)]
     #[arg(value_parser = PossibleValuesParser::new(["equal", "default"]).map(settings))]
     settings: Settings,
-    /// How statements are submitted: slots, stream, spawn, ...
+    /// Share the load among N workers, or among hosts: a,b,c
     ///
-    /// `slots`: a task per statement in flight. `stream`: one `buffer_unordered` per thread. `spawn`: a task per statement. Also
-    /// stream-unconstrained, spawn-all, unlimited, sequential. [default: the scenario's own, else slots]
-    #[arg(long, value_name = "WAY", value_delimiter = ',', help_heading = WHAT)]
-    #[arg(value_parser = str::parse::<Submit>, hide_short_help = true)]
-    submit: Vec<Submit>,
+    /// Each has its slice of keys, of statements in flight and of the rate. Counts, times and histograms are added.
+    /// harness/LOADERS.md says what must be on the hosts.
+    #[arg(long, value_name = "N|HOST,...", value_parser = loaders, help_heading = WHAT, hide_short_help = true)]
+    loaders: Option<LoadersInfo>,
+    /// Command that starts a loader, such as 'ssh {host}'
+    ///
+    /// {host} stands for each of --loaders. Also 'srun -N1 -n1 -w {host}', or 'kubectl exec -i {host} --'. [default: none, so on this
+    /// machine]
+    #[arg(long, value_name = "COMMAND", default_value = "", requires = "loaders", help_heading = WHAT)]
+    #[arg(allow_hyphen_values = true, hide_short_help = true)]
+    launch: String,
     /// More figures: latency, syscalls, ... or all
     ///
     /// Each adds short cells after the timed ones. `counting`, which counts system calls, always runs except in sweeps or with `none`;
-    /// `syscalls` counts by name; `latency` takes response times below saturation; `flamegraph` samples stacks. Separate several with
-    /// commas.
+    /// `syscalls` counts by name; `latency` takes response times below saturation; `flamegraph` samples stacks. `explain` names what a
+    /// dearer driver has more of. Separate several with commas.
     #[arg(long, value_name = "PASS", value_delimiter = ',', help_heading = WHAT)]
     #[arg(value_parser = PossibleValuesParser::new(passes()), hide_possible_values = true)]
     pass: Vec<String>,
-    /// Name what a dearer driver has more of
-    #[arg(long, conflicts_with = "quick", help_heading = WHAT)]
-    explain: bool,
     /// Statements per second of the latency pass, for 3 s [default: half of the slowest driver's]
     ///
     /// With a bound instead, such as --ladder 'p99<5ms', each driver's highest rate that keeps a percentile of its response times below a
@@ -308,7 +314,7 @@ impl Asked {
         // A file is played once unless the size of the run was asked for.
         let is_sized = conditions.within.is_some() || self.publish || self.until.is_some();
         let rows = recordings.values().map(|one| one.rows()).max().filter(|_| is_open && !is_sized);
-        let new = Plan::new(found, self.replicated(self.submitted(scenarios))?);
+        let new = Plan::new(found, self.replicated(scenarios)?);
         let layouts = self.layouts.or((self.publish && is_open).then_some(PUBLISHED_LAYOUTS));
         let info = PlanInfo {
             layouts: layouts.filter(|orders| *orders > 0),
@@ -330,6 +336,7 @@ impl Asked {
             reference: self.reference.clone().or(newest),
             serve_arguments,
             memory_limit_bytes: self.limits.memory,
+            loaders: self.loaders.clone().map(|loaders| LoadersInfo { launch: self.launch.clone(), ..loaders }),
             ..new.info
         };
         let mut plan = Plan {
@@ -411,7 +418,6 @@ impl Asked {
         let several = |numbers: &Option<Numbers>| numbers.as_ref().is_some_and(|numbers| numbers.0.len() > 1);
         let sizes = [
             ("--pass", !self.pass.is_empty()),
-            ("--explain", self.explain),
             ("--quick", self.quick),
             ("--count", self.count.is_some()),
             ("--blocks", self.blocks.is_some()),
@@ -465,10 +471,15 @@ impl Asked {
                 "--turn all was given without --count, all of which it issues in one turn; give --count",
             ));
         }
+        if self.quick && self.explains() {
+            return Err(usage(
+                "--quick was given together with --pass explain, which needs intervals; leave out one or the other",
+            ));
+        }
         let of_time = [
             ("--quick", self.quick),
             ("--publish", self.publish),
-            ("--explain", self.explain),
+            ("--pass explain", self.explains()),
             ("--rate", self.fixed_rate().is_some()),
             ("--layouts", self.layouts.is_some()),
         ];
@@ -538,7 +549,7 @@ impl Asked {
         first([
             ("NAME@all, whose chart is over releases", releases),
             ("--publish", self.publish),
-            ("--explain", self.explain),
+            ("--pass explain", self.explains()),
             ("--rate", self.fixed_rate().is_some()),
             ("--pass latency", self.pass.iter().any(|name| ["latency", "all"].contains(&name.as_str()))),
             ("--answers cassandra", matches!(self.answers, Some(Writing::Cassandra))),
@@ -556,11 +567,9 @@ impl Asked {
         !is_sized && (self.target.target.is_embedded() || !self.publish)
     }
 
-    /// Each scenario with each way of submitting that was asked for.
-    fn submitted(&self, scenarios: Vec<Scenario>) -> Vec<Scenario> {
-        let submitted = |way: &Submit, one: &Scenario| Scenario { submit: *way, ..one.clone() };
-        let ways = |one| self.submit.iter().map(move |way| submitted(way, one));
-        if self.submit.is_empty() { scenarios } else { scenarios.iter().flat_map(ways).collect() }
+    /// Whether it is to say why a driver is dearer.
+    fn explains(&self) -> bool {
+        self.pass.iter().any(|name| name == "explain")
     }
 
     /// Each scenario with the replicas that were asked for.
@@ -595,7 +604,7 @@ impl Asked {
             Pass::Counting if !self.sweeps() => !names("none"),
             Pass::Latency if self.fixed_rate().is_some() => true,
             pass if (self.publish || releases) && PUBLISHED_PASSES.contains(pass) => true,
-            pass if self.explain && EXPLAINING_PASSES.contains(pass) => true,
+            pass if self.explains() && EXPLAINING_PASSES.contains(pass) => true,
             pass => names("all") || names(pass.name()),
         };
         cqldyno_bench::passes().map(|(pass, _)| pass).filter(is_asked).collect()
@@ -680,7 +689,23 @@ fn answers(text: &str) -> Result<Writing, String> {
 
 /// What `--pass` takes.
 fn passes() -> impl Iterator<Item = &'static str> {
-    cqldyno_bench::passes().map(|(pass, _)| pass.name()).chain(["all", "none"])
+    cqldyno_bench::passes().map(|(pass, _)| pass.name()).chain(["all", "none", "explain"])
+}
+
+/// The most loaders of a contender.
+const MOST_LOADERS: u32 = 1_000;
+
+/// What `--loaders` takes.
+fn loaders(text: &str) -> Result<LoadersInfo, String> {
+    let how = || format!("write how many there are, from 1 to {MOST_LOADERS}, or their hosts with commas between");
+    let hosts: Vec<String> = match text.parse::<u32>() {
+        Ok(_) => Vec::new(),
+        Err(_) => text.split(',').map(|host| host.trim().to_owned()).collect(),
+    };
+    let is_named = hosts.iter().all(|host| !host.is_empty() && !host.contains(char::is_whitespace));
+    let number = text.parse().or_else(|_| u32::try_from(hosts.len())).map_err(|_| how())?;
+    let is_known = is_named && (1..=MOST_LOADERS).contains(&number);
+    is_known.then(|| LoadersInfo { number, hosts, launch: String::new() }).ok_or_else(how)
 }
 
 fn settings(name: String) -> Settings {

@@ -8,7 +8,7 @@ use cqldyno_scenarios::suggestion;
 use crate::arguments::Arguments;
 
 /// Flags that are gone: of commands with which flag, and what to do instead.
-const GONE: [(&str, &str, &str); 17] = [
+const GONE: [(&str, &str, &str); 19] = [
     ("--tokens", "nodes", "write --nodes 24,tokens=256"),
     ("--racks", "nodes", "write --nodes 24,racks=3"),
     ("--datacenter", "target", "write --target 10.0.0.1,10.0.0.2,datacenter=dc1"),
@@ -25,6 +25,8 @@ const GONE: [(&str, &str, &str); 17] = [
     ("--time", "within", "write --within 20min, which adds CPU time to NAME@all"),
     ("--whole", "turn", "write --turn all"),
     ("--counting-count", "pass", "leave it out: how many statements are counted follows from the size of the run"),
+    ("--submit", "scenario", "write the way after the scenario: --scenario reads+stream"),
+    ("--explain", "scenario", "write --pass explain"),
     ("--nap", "target", "start the cluster with `cqldyno serve --nap TIME`, and name its address with --target"),
 ];
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use cqldyno_bench::PAGE_SIZE;
-use cqldyno_reports::{Pass, PlanInfo, PointInfo, Run, ScenarioInfo, percent};
+use cqldyno_reports::{LoadersInfo, Pass, PlanInfo, PointInfo, Run, ScenarioInfo, percent};
 use cqldyno_scenarios::{Limits, Scenario, Submit, builtin, days};
 
 use crate::count::Numbers;
@@ -76,6 +76,8 @@ fn arguments(run: &Run) -> Vec<String> {
         ("arrangement", Some(arrangements.join(","))),
         ("pin", (!is_pinned).then(|| "off".to_owned())),
         ("target", Some(target(plan))),
+        ("loaders", plan.loaders.as_ref().map(loaders)),
+        ("launch", plan.loaders.as_ref().map(|loaders| loaders.launch.clone()).filter(|launch| !launch.is_empty())),
         ("settings", Some(plan.settings.clone())),
         ("shards", shards),
         ("connections", connections.and_then(of_drivers)),
@@ -152,6 +154,11 @@ fn target(plan: &PlanInfo) -> String {
     let keep = plan.keep.then(|| "keep".to_owned());
     let all: Vec<String> = [Some(id), datacenter, replication, keep].into_iter().flatten().collect();
     all.join(",")
+}
+
+/// What `--loaders` takes.
+fn loaders(info: &LoadersInfo) -> String {
+    if info.hosts.is_empty() { info.number.to_string() } else { info.hosts.join(",") }
 }
 
 /// What `--limits` takes.

@@ -8,7 +8,7 @@ use nix::sys::time::TimeValLike;
 use nix::time::{ClockId, clock_getcpuclockid};
 use nix::unistd::Pid;
 
-use crate::meter::{Both, at_edges, difference, per_statement, per_steady_statement};
+use crate::meter::{Both, at_edges, difference, from_worker, per_statement, per_steady_statement};
 use crate::{Asleep, Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Refusal, Subject, Unit, Window};
 
 // The sum is exact, but the tick only samples the split: a true 50/50 reads 46 to 52 % in 200 ms and 48 to 51 % in a second.
@@ -60,6 +60,7 @@ pub(crate) fn processes_cpu_ns(processes: &[i32]) -> io::Result<u64> {
 /// and what it used later while it was asleep to no statement.
 pub const CPU_TIME: Meter = Meter::new("CPU time", &MEASURES, attach)
     .needs("getrusage in the worker and, to cross-check it, the CPU clock of another process")
+    .elsewhere(|_| from_worker(account))
     .probed(probe);
 
 pub(crate) fn probe() -> Probe {
@@ -76,6 +77,19 @@ fn attach(subject: &Subject) -> Box<dyn Attachment> {
 }
 
 fn figures(clock: Both<u64>, window: &Window) -> Outcome {
+    let mut outcome = account(window);
+    let told_us = window.end.user_us + window.end.sys_us;
+    outcome.voids.extend(window.end.steady.and_then(|steady| more_than_the_turn(&steady, window)));
+    match difference(clock) {
+        Ok(clock_ns) if told_us * 1_000 < clock_ns => outcome.voids.extend(cpu_disagreement(told_us, clock_ns, 1)),
+        Ok(clock_ns) => outcome.findings.extend(cpu_disagreement(told_us, clock_ns, 1)),
+        Err(why) => outcome.findings.push(why),
+    }
+    outcome
+}
+
+/// What the worker says, without another clock.
+fn account(window: &Window) -> Outcome {
     let told_us = window.end.user_us + window.end.sys_us;
     let sum = (told_us + window.tail_us) as f64;
     let values = [window.end.user_us as f64 / 1e6, window.end.sys_us as f64 / 1e6, sum / 1e6];
@@ -85,14 +99,7 @@ fn figures(clock: Both<u64>, window: &Window) -> Outcome {
     let idle = idle.ok_or_else(|| NO_TURN_BEFORE.to_owned());
     let each = per_steady_statement(|steady| steady.cpu_ns as f64 / 1e3, told_us as f64, window);
     let each = each.and_then(|each| Ok(each + per_statement(window.tail_us as f64, window)?));
-    let mut outcome = Outcome::of(&MEASURES, [user, sys, cpu, each, after, idle]);
-    outcome.voids.extend(window.end.steady.and_then(|steady| more_than_the_turn(&steady, window)));
-    match difference(clock) {
-        Ok(clock_ns) if told_us * 1_000 < clock_ns => outcome.voids.extend(cpu_disagreement(told_us, clock_ns, 1)),
-        Ok(clock_ns) => outcome.findings.extend(cpu_disagreement(told_us, clock_ns, 1)),
-        Err(why) => outcome.findings.push(why),
-    }
-    outcome
+    Outcome::of(&MEASURES, [user, sys, cpu, each, after, idle])
 }
 
 const NO_TURN_BEFORE: &str =

@@ -164,7 +164,7 @@ fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// Cores that this process may use, by number.
-pub(crate) fn cores() -> Vec<usize> {
+pub fn cores() -> Vec<usize> {
     cores_of(0)
 }
 

@@ -25,6 +25,7 @@ mod process;
 mod series;
 mod server;
 mod sessions;
+mod skew;
 mod sockets;
 mod syscalls;
 mod tool;
@@ -38,7 +39,7 @@ pub use allocations::{ALLOCATIONS, allocations_environment};
 pub use bad_day::{BAD_DAY, BadDay};
 pub use calibration::crowding;
 pub use cpu_time::{CPU_TIME, cpu_disagreement, process_cpu_ns};
-pub use environment::{Environment, Known, available_memory, in_words};
+pub use environment::{Environment, Known, available_memory, cores, in_words};
 pub use flamegraph::{FLAME_GRAPHS, PictureError, STACKS, differential, picture};
 pub use instructions::{CALLGRIND, PROCESSOR_COUNTERS, callgrind_environment, callgrind_in_front};
 pub use latency::{LATENCY, Latencies, Percentiles};
@@ -51,14 +52,15 @@ pub use process::{PEAK_MEMORY, PROPORTIONAL_MEMORY, THREADS, resident_bytes};
 pub use series::SERIES;
 pub use server::SERVER_SIDE;
 pub use sessions::SESSIONS;
+pub use skew::{SKEW, Skew};
 pub use sockets::{Carried, Traffic, busy_connections, busy_traffic, local_servers};
 pub use syscalls::{RECEIVES_WHILE_IDLE, SYSTEM_CALLS, SYSTEM_CALLS_BY_NAME};
-pub use wall::WALL;
+pub use wall::{WALL, monotonic_ns};
 pub use wire::WIRE;
 
 /// Every meter, in the order of reading at the end of the window. At `go` the order is reversed, so that the cheapest and most
 /// exact meters are closest to the window.
-pub static ALL: [Meter; 24] = [
+pub static ALL: [Meter; 25] = [
     SYSTEM_CALLS,
     SYSTEM_CALLS_BY_NAME,
     RECEIVES_WHILE_IDLE,
@@ -78,6 +80,7 @@ pub static ALL: [Meter; 24] = [
     PEAK_MEMORY,
     SESSIONS,
     BAD_DAY,
+    SKEW,
     NOISE,
     WIRE,
     PROPORTIONAL_MEMORY,

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use cqldyno_protocol::{Allocations, End, Steady};
 
-use crate::{BadDay, Declaration, Latencies};
+use crate::{BadDay, Declaration, Latencies, Skew};
 
 /// What to measure, whether this machine allows it, and how to attach to a cell.
 pub struct Meter {
@@ -25,17 +25,36 @@ pub struct Meter {
     /// Whether it is read at the edges of the idle span after a window, and not at those of the window.
     pub over_idle: bool,
     probe: fn() -> Probe,
-    attach: fn(&Subject) -> Box<dyn Attachment>,
+    attach: Attach,
+    /// How it attaches where the worker is behind a loader, if it says anything there that the loader does not.
+    elsewhere: Option<Attach>,
 }
+
+type Attach = fn(&Subject) -> Box<dyn Attachment>;
 
 impl Meter {
     /// A meter that needs and costs nothing.
-    pub(crate) const fn new(
-        name: &'static str,
-        measures: &'static [Declaration],
-        attach: fn(&Subject) -> Box<dyn Attachment>,
-    ) -> Meter {
-        Meter { name, measures, needs: "nothing", costs: None, over_idle: false, probe: || Ok(()), attach }
+    pub(crate) const fn new(name: &'static str, measures: &'static [Declaration], attach: Attach) -> Meter {
+        let probe: fn() -> Probe = || Ok(());
+        Meter {
+            name,
+            measures,
+            needs: "nothing",
+            costs: None,
+            over_idle: false,
+            probe,
+            attach,
+            elsewhere: Some(attach),
+        }
+    }
+
+    /// It reads the worker's process, so where that is behind a loader the loader alone has it.
+    pub(crate) const fn at_worker(self) -> Meter {
+        Meter { elsewhere: None, ..self }
+    }
+
+    pub(crate) const fn elsewhere(self, attach: Attach) -> Meter {
+        Meter { elsewhere: Some(attach), ..self }
     }
 
     pub(crate) const fn needs(self, needs: &'static str) -> Meter {
@@ -66,6 +85,11 @@ impl Meter {
     /// gives readings with the reason.
     pub fn attach(&self, subject: &Subject) -> Box<dyn Attachment> {
         (self.attach)(subject)
+    }
+
+    /// The same for workers behind loaders, of which the window has the sums; `None` if the loaders have all of it.
+    pub fn attach_elsewhere(&self, subject: &Subject) -> Option<Box<dyn Attachment>> {
+        self.elsewhere.map(|attach| attach(subject))
     }
 }
 
@@ -161,6 +185,8 @@ pub struct Window {
     pub tail_us: u64,
     /// What became of single statements; `None` but on a bad day.
     pub bad_day: Option<BadDay>,
+    /// How far apart several loaders began and ended; `None` for one worker.
+    pub skew: Option<Skew>,
 }
 
 /// What a worker did while it had nothing to do.
@@ -401,6 +427,7 @@ pub(crate) fn window() -> Window {
         asleep: None,
         tail_us: 0,
         bad_day: None,
+        skew: None,
     }
 }
 

@@ -30,7 +30,7 @@ const NOISE_SHARE: f64 = 0.1;
 const NOISE_SECONDS: f64 = 0.1;
 
 /// Steal and the CPU time of other processes.
-pub const NOISE: Meter = Meter::new("machine noise", &MEASURES, attach).needs("/proc/stat").probed(probe);
+pub const NOISE: Meter = Meter::new("machine noise", &MEASURES, attach).needs("/proc/stat").at_worker().probed(probe);
 
 fn probe() -> Probe {
     let read = CoreTime::now(&cores());

@@ -43,6 +43,7 @@ static COUNTED: Figure = Figure {
 /// Threads of the worker at the window's end: those of the load generator and those of the driver.
 pub const THREADS: Meter = Meter::new("threads", COUNTED.measures, |subject| COUNTED.attach(subject))
     .needs("/proc")
+    .at_worker()
     .probed(|| COUNTED.probe("Mount /proc."));
 
 fn thread_count(pid: i32) -> Result<u64, String> {
@@ -62,6 +63,7 @@ static PEAK: Figure = Figure {
 /// The most memory the worker had resident between `go` and `end`.
 pub const PEAK_MEMORY: Meter = Meter::new("peak memory", PEAK.measures, |subject| PEAK.attach(subject))
     .needs("/proc/PID/clear_refs and VmHWM in /proc/PID/status")
+    .at_worker()
     .probed(|| {
         PEAK.probe(
             "Mount /proc, writable for the user's own processes, and run a kernel with CONFIG_PROC_PAGE_MONITOR.",
@@ -95,6 +97,7 @@ static SHARE: Figure = Figure {
 /// The proportional set size of the worker at the window's end.
 pub const PROPORTIONAL_MEMORY: Meter = Meter::new("memory shared out", SHARE.measures, |subject| SHARE.attach(subject))
     .needs("/proc/PID/smaps_rollup")
+    .at_worker()
     .probed(|| SHARE.probe("Mount /proc, and run Linux 4.14 or later with CONFIG_PROC_PAGE_MONITOR."));
 
 fn proportional_bytes(pid: i32) -> Result<u64, String> {

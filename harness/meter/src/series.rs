@@ -21,12 +21,13 @@ const FAR: RangeInclusive<u64> = NEAR_NS..=SECOND_NS - NEAR_NS;
 /// The process clocks of worker and server, read around every full second of the window: two reads of 1 us, three times per second.
 ///
 /// It gives no measures but series with one value per second: `cpu_us` and `server_cpu_us`, in microseconds of CPU time.
-pub const SERIES: Meter =
-    Meter::new("series by second", &[], attach).needs("the CPU clocks of other processes").probed(cpu_time::probe);
+pub const SERIES: Meter = Meter::new("series by second", &[], |subject| attach(subject, Some(vec![subject.worker])))
+    .elsewhere(|subject| attach(subject, None))
+    .needs("the CPU clocks of other processes")
+    .probed(cpu_time::probe);
 
-fn attach(subject: &Subject) -> Box<dyn Attachment> {
-    let server = subject.server.clone().ok();
-    let sides = [(WORKER, Some(vec![subject.worker])), (SERVER, server)];
+fn attach(subject: &Subject, worker: Option<Vec<i32>>) -> Box<dyn Attachment> {
+    let sides = [(WORKER, worker), (SERVER, subject.server.clone().ok())];
     let readings = sides.into_iter().filter_map(|(key, processes)| Some((key, processes?, Vec::new()))).collect();
     Box::new(Sampler { origin_ns: None, readings })
 }

@@ -28,7 +28,11 @@ const SAME_MOMENT_NS: u64 = 50_000;
 const LATE_NS: u64 = 250_000_000;
 const LATE_PERCENT: u64 = 2;
 
-pub(crate) fn monotonic_ns() -> io::Result<u64> {
+/// CLOCK_MONOTONIC in nanoseconds.
+///
+/// # Errors
+/// When the system does not tell it.
+pub fn monotonic_ns() -> io::Result<u64> {
     Ok(clock_gettime(ClockId::CLOCK_MONOTONIC)?.num_nanoseconds().unsigned_abs())
 }
 

@@ -33,6 +33,7 @@ const fn higher(id: &'static str, about: &'static str) -> Declaration {
 /// Bytes and TCP segments of the worker's data connections per statement, each way.
 pub const WIRE: Meter = Meter::new("on the wire", &MEASURES, attach)
     .needs("sock_diag(7) for TCP, and /proc/PID/fd")
+    .at_worker()
     .probed(|| Traffic::of(std::process::id().cast_signed(), &[]).map(drop));
 
 fn attach(subject: &Subject) -> Box<dyn Attachment> {

@@ -84,9 +84,43 @@ pub struct Job {
     /// Has the worker keep track of single statements. Needs a rate, or the mode `read_back`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<Trace>,
+    /// The part of the tickets that this worker issues where several share them; absent for all. Needs the mode `measure`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slice: Option<Slice>,
     /// What is issued, and what must come back, for a worker that plays it; in the mode `load` the tape to write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tape: Option<Tape>,
+}
+
+impl Job {
+    /// The worker's own tickets of `0..count`.
+    pub fn share(&self, count: u64) -> Range<u64> {
+        self.slice.map_or(0..count, |slice| slice.tickets(count))
+    }
+
+    /// Its own ones of the turn `nth`, from 0: each turn is shared by itself.
+    pub fn share_of_turn(&self, count: u64, nth: u32) -> Range<u64> {
+        let turn = tickets(count, self.turns, nth);
+        let own = self.share(turn.end - turn.start);
+        turn.start + own.start..turn.start + own.end
+    }
+}
+
+/// One of several equal parts of a job's tickets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Slice {
+    /// Which one, from 0.
+    pub part: u32,
+    /// How many there are.
+    pub of: u32,
+}
+
+impl Slice {
+    /// Its part of `count`, in their order; parts differ by one at most.
+    pub fn tickets(self, count: u64) -> Range<u64> {
+        tickets(count, self.of, self.part)
+    }
 }
 
 /// A file with every statement of a job: its bound values, and the rows that must come back.
@@ -200,6 +234,15 @@ mod tests {
                     assert_eq!(lacking(operation, &BTreeSet::from([named])), None);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn the_slices_of_all_workers_are_all_tickets_of_each_turn_once() {
+        for (count, of) in [(10, 3), (7, 7), (1_000_003, 16), (1, 2)] {
+            let slices: Vec<Range<u64>> = (0..of).map(|part| Slice { part, of }.tickets(count)).collect();
+            assert!(slices.windows(2).all(|pair| pair[0].end == pair[1].start), "{slices:?}");
+            assert_eq!((slices[0].start, slices[slices.len() - 1].end), (0, count));
         }
     }
 

@@ -15,7 +15,7 @@ mod schema;
 mod tickets;
 
 pub use cqldyno_driver_api::Credentials;
-pub use job::{Job, Mode, ParentMessage, Runtime, Tape, TapeTypes, Trace, lacking, tickets};
+pub use job::{Job, Mode, ParentMessage, Runtime, Slice, Tape, TapeTypes, Trace, lacking, tickets};
 pub use line::{LineError, MAX_LINE_BYTES, decode, encode};
 pub use report::{
     Allocations, BuildInfo, Done, End, ErrorCount, Failed, FailureKind, Hello, Machine, Pace, Ready, RuntimeShare,

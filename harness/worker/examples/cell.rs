@@ -68,6 +68,7 @@ fn arguments() -> Result<Arguments, Box<dyn Error>> {
         turns: 1,
         progress_ms: 1_000,
         trace: None,
+        slice: None,
         tape: None,
     };
     while let Some(flag) = words.next() {

@@ -8,7 +8,6 @@ use std::time::Duration;
 use cqldyno_driver_api::{Capability, ConnectOptions, Driver, DriverInfo, ErrorKind, Session};
 use cqldyno_protocol::{
     Done, End, Failed, FailureKind, Job, MOST_IN_FLIGHT, Mode, Pace, ParentMessage, Ready, WorkerMessage, lacking,
-    tickets,
 };
 use cqldyno_scenarios::{Column, LoadPart, Statement, Submit, Workload};
 use quanta::Clock;
@@ -96,6 +95,15 @@ pub(crate) fn check(job: &Job, info: &DriverInfo) -> Result<Workload, Failed> {
             "{} turns were asked for; ask for 1, or for more where statements are measured",
             job.turns
         ));
+    }
+    if let Some(slice) = job.slice {
+        let is_alone = job.mode != Mode::Measure || job.tape.is_some() || job.trace.is_some();
+        if is_alone || slice.part >= slice.of {
+            return refuse(format!(
+                "the slice {} of {} was asked for; ask for one below their number, in the mode measure, without tape and trace",
+                slice.part, slice.of
+            ));
+        }
     }
     // What is played is on the tape. Which statements were unanswered is not.
     let plays = job.tape.is_some() && job.trace.is_none() && matches!(job.mode, Mode::Measure | Mode::Connect);
@@ -203,11 +211,12 @@ pub(crate) async fn cell<D: Driver>(
     let ready = Ready { settings: driver.settings(&options), connections, threads: threads() };
     let mut message = WorkerMessage::Ready(ready);
     for nth in 0..job.turns {
-        let gauge = Gauge::of(tickets(source.count(), job.turns, nth), way.tasks());
+        let own = job.share_of_turn(source.count(), nth);
+        let gauge = Gauge::of(own.clone(), way.tasks());
         let has_edges = job.mode == Mode::Measure && job.rate.is_none() && submit.has_slots();
         let gauge = Arc::new(if has_edges { gauge.with_edges() } else { gauge });
         let issued = match &mut player {
-            Some(player) => Source::Tape(Arc::new(player.read(tickets(source.count(), job.turns, nth))?)),
+            Some(player) => Source::Tape(Arc::new(player.read(own)?)),
             None => source.clone(),
         };
         let clock = clock.clone();
@@ -379,7 +388,7 @@ async fn warm_up<S: Session>(
     if job.warmup == 0 {
         return Ok(());
     }
-    let gauge = Arc::new(Gauge::new(job.warmup, job.concurrency));
+    let gauge = Arc::new(Gauge::of(job.share(job.warmup), job.concurrency));
     link.warm_up(&gauge);
     if job.progress_ms > 0 {
         // Tells the parent that the warm-up begins.

@@ -51,6 +51,7 @@ const AT_WORK: u64 = TO_BEGIN - 1;
 const MOST_SLOTS: usize = (1 << 31) - 1;
 
 impl Gauge {
+    #[cfg(any(test, feature = "parts"))]
     pub(crate) fn new(count: u64, concurrency: usize) -> Gauge {
         Gauge::of(0..count, concurrency)
     }

@@ -623,6 +623,7 @@ mod tests {
             options: Default::default(),
             progress_ms: 0,
             trace: None,
+            slice: None,
             tape: Some(Tape { path: path.to_path_buf(), statements }),
         }
     }

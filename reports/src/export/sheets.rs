@@ -7,10 +7,12 @@ use super::column::{COLUMNS, Entry};
 use super::document::At;
 use super::part::{Field, Notes, Sheet, TableRow, by_role};
 use crate::explain::breakdown;
-use crate::measure::{ALLOCATIONS_PER_STATEMENT, CALLGRIND_INSTRUCTIONS, SYSCALLS_PER_STATEMENT};
+use crate::measure::{
+    ALLOCATIONS_PER_STATEMENT, CALLGRIND_INSTRUCTIONS, CPU_PER_STATEMENT, PEAK_RSS, STATEMENTS, SYSCALLS_PER_STATEMENT,
+};
 use crate::quantity::{figure, three_digits};
 use crate::text::plain;
-use crate::{Cell, Contender, MeasureInfo, Pass, SummaryRow, Unit};
+use crate::{Cell, Contender, LoaderPart, Measure, MeasureInfo, Pass, SummaryRow, Unit};
 
 type Found<'a> = (&'a Contender, Vec<&'a Cell>);
 
@@ -25,7 +27,54 @@ impl At<'_> {
             sheets.extend(self.measures(pass, notes));
             sheets.extend(self.breakdowns(pass));
         }
+        sheets.extend(self.loaders());
         sheets
+    }
+
+    /// A row per contender and loader: sums and means over the turns.
+    fn loaders(&self) -> Option<Sheet> {
+        let drivers = self.analysis.run.contenders.iter().filter(|one| !one.control);
+        let rows: Vec<TableRow> = drivers.flat_map(|one| self.loaders_of(one)).collect();
+        let columns = [
+            "cores",
+            "statements",
+            "CPU us\n/statement",
+            "peak RSS",
+            "starts\nlate us",
+            "ends\nearly us",
+            "clock\n±us",
+        ];
+        (!rows.is_empty()).then(|| Sheet::of("each loader", "loader", columns, vec![rows]))
+    }
+
+    fn loaders_of(&self, contender: &Contender) -> Vec<TableRow> {
+        let cells = self.cells_of(contender, Pass::Timing);
+        let mut hosts: Vec<Vec<&LoaderPart>> = Vec::new();
+        for (nth, part) in cells.iter().flat_map(|cell| cell.loaders.iter().enumerate()) {
+            hosts.resize_with(hosts.len().max(nth + 1), Vec::new);
+            hosts[nth].push(part);
+        }
+        let row = |parts: &Vec<&LoaderPart>| {
+            let all =
+                |of: &dyn Fn(&LoaderPart) -> Option<f64>| parts.iter().filter_map(|part| of(part)).collect::<Vec<_>>();
+            let read = |id: &'static str| all(&|part| part.measures.get(id).and_then(Measure::get));
+            let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
+            let most = |values: Vec<f64>| values.into_iter().fold(f64::NAN, f64::max);
+            let figures = [
+                (parts[0].cores.into(), Unit::Count),
+                (read(STATEMENTS).iter().sum(), Unit::Count),
+                (mean(read(CPU_PER_STATEMENT)), Unit::Microseconds),
+                (most(read(PEAK_RSS)), Unit::Bytes),
+                (mean(all(&|part| Some(part.began_after_us))), Unit::Microseconds),
+                (mean(all(&|part| Some(part.ended_before_us))), Unit::Microseconds),
+                (most(all(&|part| Some(part.clock_error_ns as f64 / 1e3))), Unit::Microseconds),
+            ];
+            let shown =
+                |(value, unit): (f64, Unit)| if value.is_nan() { "n/a".to_owned() } else { figure(value, unit) };
+            let label = format!("{} on {}", contender.label, parts[0].host);
+            TableRow::of(&label, figures.into_iter().map(|one| Field::of(shown(one))).collect())
+        };
+        hosts.iter().filter(|parts| !parts.is_empty()).map(row).collect()
     }
 
     fn has_run(&self, pass: Pass) -> bool {

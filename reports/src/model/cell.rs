@@ -37,6 +37,9 @@ pub struct Cell {
     /// What its round had of the cores; the last turn of a round has it, unless [`crate::PlanInfo::noise_share`] is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cores: Option<RoundCores>,
+    /// Each loader's part, if several shared the load; the figures of the cell are their sums.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub loaders: Vec<LoaderPart>,
     /// When it started.
     pub started: jiff::Timestamp,
     /// What was measured, keyed with the ids of [`crate::measure`].
@@ -94,6 +97,28 @@ impl Cell {
     pub fn errors(&self) -> u64 {
         self.get(measure::ERRORS).map_or(0, |errors| errors as u64)
     }
+}
+
+/// What one of several loaders did in a turn.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct LoaderPart {
+    /// The host as it was named, else its own name and the loader's number.
+    pub host: String,
+    /// Cores that the loader may use.
+    pub cores: u32,
+    /// The release of its kernel.
+    pub kernel: String,
+    /// How far its clock is ahead of that of cqldyno, in nanoseconds; 0 if they share one.
+    pub clock_ahead_ns: i64,
+    /// The most that this may be wrong by, in nanoseconds: half of the shortest round trip.
+    pub clock_error_ns: u64,
+    /// How long after the first loader it began, in microseconds.
+    pub began_after_us: f64,
+    /// How long before the last loader it ended, in microseconds.
+    pub ended_before_us: f64,
+    /// What was read there.
+    pub measures: ByName<Measure>,
 }
 
 /// Percentiles of the latency of a cell's answered statements, in microseconds.

@@ -302,6 +302,22 @@ pub struct PlanInfo {
     pub arrangements: Vec<ArrangementInfo>,
     /// Who answered.
     pub target: TargetInfo,
+    /// The loaders that share the load of each contender; absent for one worker beside cqldyno.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loaders: Option<LoadersInfo>,
+}
+
+/// Several workers of each contender, each behind a launcher command.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct LoadersInfo {
+    /// How many there are of each contender.
+    pub number: u32,
+    /// Their hosts, as they were named; empty if only their number was.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<String>,
+    /// The launcher command; `{host}` in it stands for the host. Empty for loaders that cqldyno starts itself.
+    pub launch: String,
 }
 
 /// How connections were encrypted. No file is named.

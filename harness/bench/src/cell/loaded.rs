@@ -11,9 +11,10 @@ use super::served::Served;
 use super::setup::Setup;
 use super::waiting::{Waiting, Whole};
 use crate::plan::pass::Shape;
-use crate::process::child::file_name;
+use crate::process::child::{Launch, file_name};
 use crate::process::failure::CellFailure;
-use crate::process::worker::Worker;
+use crate::process::loaders::Workers;
+use crate::process::worker::{Bounds, Worker};
 
 pub(super) struct Loaded<'a> {
     served: Served<'a>,
@@ -51,8 +52,8 @@ impl<'a> Loaded<'a> {
             CellFailure::Machine(format!("a folder for temporary files could not be made: {error}"))
         })?;
         match start(setup, &mut served, scratch.path()) {
-            Ok(([attachments, idle_attachments], worker, ready)) => {
-                let whole = Whole::of(worker.pid());
+            Ok(([attachments, idle_attachments], mut worker, ready)) => {
+                let whole = Whole::of(&mut worker);
                 Ok(Waiting { attachments, idle_attachments, worker, scratch, served, ready, exits, setup, whole })
             }
             Err(failure) => Err(served.blame(failure, setup.bench.context.cancel)),
@@ -61,17 +62,17 @@ impl<'a> Loaded<'a> {
 }
 
 /// The attachments over windows and over idle spans, the worker, and what it said.
-type Started<'a> = ([Vec<Box<dyn Attachment>>; 2], Worker<'a>, Ready);
+type Started<'a> = ([Vec<Box<dyn Attachment>>; 2], Workers<'a>, Ready);
 
 fn start<'a>(setup: &'a Setup<'a>, served: &mut Served<'_>, scratch: &Path) -> Result<Started<'a>, CellFailure> {
+    let nodes = served.nodes().to_vec();
     let (launch, bounds) = setup.contender(scratch);
-    let gate = Worker::at_gate(launch, bounds)?;
-    let subject = Subject {
-        worker: gate.pid(),
+    let subject = |worker| Subject {
+        worker,
         server: served.processes(),
         cores: setup.cores(),
         scratch: scratch.to_path_buf(),
-        nodes: served.nodes().to_vec(),
+        nodes: nodes.clone(),
     };
     // A meter without a measure has something else to say of every cell.
     let meters = ALL.iter().filter(|meter| {
@@ -79,9 +80,22 @@ fn start<'a>(setup: &'a Setup<'a>, served: &mut Served<'_>, scratch: &Path) -> R
         measures.is_empty() || measures.iter().any(|measure| setup.takes(measure))
     });
     let (over_idle, over_window): (Vec<_>, Vec<_>) = meters.partition(|meter| meter.over_idle);
-    let attached = |meters: Vec<&Meter>| meters.into_iter().map(|meter| meter.attach(&subject)).collect();
-    let attachments = [attached(over_window), attached(if setup.idle().is_some() { over_idle } else { Vec::new() })];
-    let (mut worker, hello) = gate.open()?;
+    let over_idle = if setup.idle().is_some() { over_idle } else { Vec::new() };
+    let (attachments, mut workers, hello) = if let Some((launcher, start)) = setup.launcher(&nodes) {
+        let bounds = Bounds { memory_bytes: None, ..bounds };
+        let launch = Launch { library_folder: None, cores: None, ..launch };
+        let workers = launcher.workers(setup.introduced, &launch, bounds, &start)?;
+        let subject = subject(workers.pid());
+        let attached = over_window.into_iter().filter_map(|meter: &Meter| meter.attach_elsewhere(&subject)).collect();
+        ([attached, Vec::new()], workers, setup.introduced.hello.clone())
+    } else {
+        let gate = Worker::at_gate(launch, bounds)?;
+        let subject = subject(gate.pid());
+        let attached = |meters: Vec<&Meter>| meters.into_iter().map(|meter| meter.attach(&subject)).collect();
+        let attachments = [attached(over_window), attached(over_idle)];
+        let (worker, hello) = gate.open()?;
+        (attachments, Workers::Here(Box::new(worker)), hello)
+    };
     setup.introduced.same(&hello)?;
     if hello.driver.capabilities.contains(&Capability::Offline) && !setup.is_noop() {
         return Err(CellFailure::Worker(format!(
@@ -91,6 +105,6 @@ fn start<'a>(setup: &'a Setup<'a>, served: &mut Served<'_>, scratch: &Path) -> R
         )));
     }
     let mode = if setup.load.shape == Shape::Connecting { Mode::Connect } else { Mode::Measure };
-    let ready = worker.job(setup.job(mode, &subject.nodes), &mut || served.ended())?;
-    Ok((attachments, worker, ready))
+    let ready = workers.job(setup.job(mode, &nodes), &mut || served.ended())?;
+    Ok((attachments, workers, ready))
 }

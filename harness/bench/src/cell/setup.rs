@@ -28,11 +28,15 @@ use crate::plan::{PATIENCE, PlannedCell, TLS, opens_sessions, tape};
 use crate::process::child::Launch;
 use crate::process::failure::CellFailure;
 use crate::process::introduction::Introduced;
+use crate::process::loader::Start;
+use crate::process::loaders::Launcher;
 use crate::process::worker::Bounds;
 
 const PROGRESS_MS: u64 = 500;
 /// Connections of what makes tables in PostgreSQL and reads rows back.
 const MAKERS: usize = 16;
+const NO_SLICE: &str = "Its worker plays a tape or has a load generator of its own, so it does not know slices of a load; leave --loaders \
+                        out.";
 /// What is loaded shifts by less than this from cell to cell.
 const MOST_SHIFT: u64 = 1_000_000_000;
 
@@ -55,6 +59,8 @@ pub(super) struct Setup<'a> {
     tape: Option<Arc<TempPath>>,
     /// What was made of the scenario's own rows, and the first of them that the window plays.
     pub recording: Option<(&'a Recording, u64)>,
+    /// The words of the command that starts loaders, if there are any.
+    launch: Vec<String>,
 }
 
 impl<'a> Setup<'a> {
@@ -67,6 +73,9 @@ impl<'a> Setup<'a> {
         stem: String,
     ) -> Result<Setup<'a>, CellFailure> {
         let CellContext { plan, placements, introduced, run, .. } = bench.context;
+        // Each worker is a process of its own, with a warm-up of its own.
+        let load = Load { warmup: load.warmup * plan.workers(), ..load };
+        let launch = plan.launch_words().unwrap_or_default();
         let mut introduced = introduced[planned.contender].as_ref().map_err(Clone::clone)?;
         if planned.rounds.is_some() {
             // The control has another order of functions than its reference.
@@ -92,6 +101,10 @@ impl<'a> Setup<'a> {
             CellFailure::Machine(format!("a file for the CA of the embedded cluster could not be made: {error}"))
         })?;
         let ca = ca.map(NamedTempFile::into_temp_path);
+        let plays = introduced.hello.tape || introduced.contender.own.tape || plan.recordings.contains_key(&scenario.name);
+        if plan.loaders.is_some() && (plays || introduced.hello.build.id.is_empty()) {
+            return Err(CellFailure::Unavailable(NO_SLICE.to_owned()));
+        }
         let (tape, recording) = match plan.recordings.get(&scenario.name) {
             Some(recording) => {
                 let before = planned.rounds.map_or(0, |_| (1..planned.block).map(|block| plan.issued_in(block)).sum());
@@ -99,7 +112,7 @@ impl<'a> Setup<'a> {
             }
             None => (own_tape(introduced, &scenario, &workload, &stem)?, None),
         };
-        Ok(Setup { bench, introduced, planned, cell, load, scenario, workload, placement, stem, ca, tape, recording })
+        Ok(Setup { bench, introduced, planned, cell, load, scenario, workload, placement, stem, ca, tape, recording, launch })
     }
 
     /// What the embedded cluster is started with: as it was asked, and where the certificate of its CA goes.
@@ -142,6 +155,11 @@ impl<'a> Setup<'a> {
         times || measure.is_taken_in(self.planned.pass)
     }
 
+    /// Workers that share the load.
+    pub(super) fn workers(&self) -> u64 {
+        self.bench.context.plan.workers()
+    }
+
     /// Whether statements open sessions of their own.
     pub(super) fn opens_sessions(&self) -> bool {
         opens_sessions(&self.scenario)
@@ -154,6 +172,22 @@ impl<'a> Setup<'a> {
     /// Whether the contender is noop, the only one that needs no server.
     pub(super) fn is_noop(&self) -> bool {
         self.bench.context.run.contenders[self.planned.contender].role == Role::Noop
+    }
+
+    /// What starts loaders of the contender and what they are told, if there are any.
+    pub(super) fn launcher(&self, nodes: &[SocketAddr]) -> Option<(Launcher<'_>, Start)> {
+        let CellContext { plan, programs, .. } = self.bench.context;
+        let launcher = Launcher { info: plan.loaders.as_ref()?, words: &self.launch, cqldyno: &programs.cqldyno };
+        let times = self.planned.rate.map(|_| Pass::Timing);
+        let start = Start {
+            passes: [Some(self.planned.pass), times].into_iter().flatten().collect(),
+            nodes: nodes.to_vec(),
+            cores: self.placement.worker_cores().map(<[usize]>::to_vec),
+            is_shared: false,
+            memory_bytes: plan.memory_limit_bytes,
+            library_folder: self.introduced.library_folder.clone(),
+        };
+        Some((launcher, start))
     }
 
     pub(super) fn contender(&self, scratch: &Path) -> (Launch<'_>, Bounds<'_>) {
@@ -226,6 +260,7 @@ impl<'a> Setup<'a> {
             settings: own.settings,
             options: self.introduced.contender.options.clone(),
             progress_ms: PROGRESS_MS,
+            slice: None,
             trace: is_traced.then_some(Trace { patience_ms: PATIENCE.as_millis() as u64 }),
             tape: self.tape().filter(|_| match mode {
                 Mode::Measure | Mode::Connect => true,

@@ -5,7 +5,7 @@ use std::thread::{Builder, JoinHandle, sleep};
 use std::time::{Duration, Instant, SystemTime};
 
 use cqldyno_driver_api::Settings;
-use cqldyno_meter::{Asleep, Attachment, BadDay, Outcome, Seen, Window, cpu_disagreement, process_cpu_ns};
+use cqldyno_meter::{Asleep, Attachment, BadDay, Outcome, SKEW, Seen, Window, cpu_disagreement, process_cpu_ns};
 use cqldyno_protocol::{Done, End, Ready, Steady};
 use cqldyno_reports::{Cell, Pass, Series, Setting, sentence};
 use cqldyno_script::Played;
@@ -20,11 +20,11 @@ use crate::judge::latency::Latencies;
 use crate::judge::readings::{
     below_concurrency, errors, measure, read, reads, routes, utilisation, window_of, worked_asleep, worked_beside,
 };
-use crate::judge::{Evidence, ReadBack, bad_day, script};
+use crate::judge::{Evidence, ReadBack, bad_day, merged, script};
 use crate::plan::pass::Shape;
 use crate::process::failure::CellFailure;
 use crate::process::introduction::setting;
-use crate::process::worker::Worker;
+use crate::process::loaders::{Parts, Workers};
 use crate::record::folder::file_stem;
 
 const READ_BACK: &str = "read_back";
@@ -44,7 +44,7 @@ pub(super) struct Waiting<'a> {
     pub attachments: Vec<Box<dyn Attachment>>,
     /// Those of meters that are read over the idle span.
     pub idle_attachments: Vec<Box<dyn Attachment>>,
-    pub worker: Worker<'a>,
+    pub worker: Workers<'a>,
     /// Files of meters.
     pub scratch: TempDir,
     pub served: Served<'a>,
@@ -88,9 +88,9 @@ const DEAR: f64 = 3.0;
 const SLACK_US: f64 = 1_000.0;
 
 impl Whole {
-    /// Of the process `pid` that has said `ready`.
-    pub(super) fn of(pid: i32) -> Whole {
-        Whole { clock_ns: Some(0), slept_at: process_cpu_ns(pid).ok().zip(Some(Instant::now())), ..Whole::default() }
+    /// Of workers that have said `ready`.
+    pub(super) fn of(workers: &mut Workers<'_>) -> Whole {
+        Whole { clock_ns: Some(0), slept_at: workers.cpu_ns().zip(Some(Instant::now())), ..Whole::default() }
     }
 
     fn add(&mut self, turn: &Turn) {
@@ -160,6 +160,8 @@ pub(super) struct Turn {
     played: Vec<Played>,
     /// What voids it according to the server's log.
     uncommitted: Vec<String>,
+    /// Each loader's part, if there are several.
+    parts: Option<Parts>,
 }
 
 /// What worker and server did between `end` and `ack`.
@@ -200,7 +202,7 @@ impl Waiting<'_> {
         let before = self.served.edge(pid, cancel)?;
         let open_before = before.open_connections();
         self.served.play(&self.setup.scenario, cancel)?;
-        let at_go = process_cpu_ns(pid).ok();
+        let at_go = self.worker.cpu_ns();
         let slept = self
             .whole
             .slept_at
@@ -214,9 +216,9 @@ impl Waiting<'_> {
             self.attachments.iter_mut().for_each(|attachment| attachment.meanwhile());
             self.served.attend()
         };
-        let end = self.worker.go(&mut look, |issued| stage(Stage::Window { issued, of }))?;
+        let end = self.worker.go(&mut look, &mut |issued| stage(Stage::Window { issued, of }))?;
         // First: a runtime that compiles goes on with it.
-        let at_end = process_cpu_ns(pid).ok();
+        let at_end = self.worker.cpu_ns();
         let due = Instant::now() + TAIL;
         let mut seen: Vec<Seen> = self.attachments.iter_mut().map(|attachment| attachment.at_end()).collect();
         let idle = self.setup.idle();
@@ -226,7 +228,8 @@ impl Waiting<'_> {
             Some(_) => (Vec::new(), Vec::new()),
         };
         let after = self.served.edge(pid, cancel)?;
-        let mut held = match idle.is_some() || self.setup.opens_sessions() {
+        // What loaders do in the tail nobody reads here while it goes on.
+        let mut held = match idle.is_some() || self.setup.opens_sessions() || self.worker.is_elsewhere() {
             true => Some(self.hold(due, open_before, idle, &after, &mut seen)?),
             false => None,
         };
@@ -234,10 +237,13 @@ impl Waiting<'_> {
             (played, told) = self.served.end_script(&self.setup.scenario, cancel)?;
         }
         self.exits.extend(told);
-        let done = self.worker.ack()?;
-        let at_done = process_cpu_ns(pid).ok();
-        self.whole.clock_ns =
-            self.whole.clock_ns.zip(at_go.zip(at_end)).map(|(sum, (go, end))| sum + end.saturating_sub(go));
+        let (done, parts) = self.worker.ack()?;
+        let at_done = self.worker.cpu_ns();
+        let clock_ns = match &parts {
+            Some(parts) => parts.clock_ns,
+            None => at_go.zip(at_end).map(|(go, end)| end.saturating_sub(go)),
+        };
+        self.whole.clock_ns = self.whole.clock_ns.zip(clock_ns).map(|(sum, clock_ns)| sum + clock_ns);
         let before_us = slept.filter(|_| self.whole.turns == 0).map(|slept| slept.cpu_us);
         self.whole.beside_us +=
             before_us.unwrap_or(0) + since_us(held.as_ref().map_or(at_end, |held| held.last_ns), at_done).unwrap_or(0);
@@ -251,6 +257,10 @@ impl Waiting<'_> {
             Some((done, Builder::new().name("tail".to_owned()).spawn(at_due).ok()?))
         });
         let (counted, connections) = between((&before, &after), &self.setup.scenario, &done, &played);
+        let connections = match &parts {
+            Some(parts) if counted.is_err() => parts.connections.clone(),
+            _ => connections,
+        };
         let uncommitted = self.served.uncommitted((&before, &after), &self.setup.scenario, &done);
         let mut tail_us = 0;
         if let Some(held) = &held {
@@ -275,6 +285,7 @@ impl Waiting<'_> {
             seen,
             played,
             uncommitted,
+            parts,
         };
         self.whole.add(&turn);
         turn.end.steady = self.whole.without_edges(&turn.end, turn.done.issued);
@@ -299,11 +310,11 @@ impl Waiting<'_> {
             sleep(LOOK_EVERY);
             open = self.served.edge(pid, cancel)?.open_connections();
         }
-        let tail_ns = process_cpu_ns(pid).ok();
+        let tail_ns = self.worker.cpu_ns();
         let held = Held { tail_ns, open, last_ns: tail_ns, ..Held::default() };
         let Some(span) = idle else { return Ok(held) };
         self.idle_attachments.iter_mut().rev().for_each(|attachment| attachment.at_go());
-        let (was, began) = (process_cpu_ns(pid).ok(), Instant::now());
+        let (was, began) = (self.worker.cpu_ns(), Instant::now());
         while let Some(left) = span.checked_sub(began.elapsed()).filter(|left| !left.is_zero()) {
             sleep(left.min(LOOK_EVERY));
             if cancel.is_cancelled() {
@@ -312,7 +323,7 @@ impl Waiting<'_> {
             self.worker.wake()?;
             self.served.attend().map_or(Ok(()), Err)?;
         }
-        let last_ns = process_cpu_ns(pid).ok();
+        let last_ns = self.worker.cpu_ns();
         let asleep = since_us(was, last_ns).map(|cpu_us| Asleep { cpu_us, lasted: began.elapsed() });
         seen.extend(self.idle_attachments.iter_mut().map(|attachment| attachment.at_end()));
         let after = self.served.edge(pid, cancel)?;
@@ -412,9 +423,13 @@ impl Setup<'_> {
             tail_us: *tail_us,
             sessions,
             left_open,
+            skew: turn.parts.as_ref().map(|parts| parts.skew).filter(|_| self.takes(&SKEW.measures[0])),
             ..told
         };
         let mut outcome = read(seen, &window);
+        if let Some(parts) = &turn.parts {
+            merged::add_readings(&mut outcome, &parts.metered(), parts.is_shared);
+        }
         outcome.findings.extend(unread);
         outcome.files.extend(latencies.log);
         let started = cell.round.and_then(|_| (*began).try_into().ok()).unwrap_or(cell.started);
@@ -449,7 +464,7 @@ impl Setup<'_> {
     ) -> Evidence<'e> {
         let own = self.introduced.contender.own.in_force(self.bench.context.plan, Some(&self.scenario));
         let nodes = served.nodes().len().max(1) as u64;
-        let due = ready.connections.unwrap_or(own.connections) as u64;
+        let due = ready.connections.unwrap_or(own.connections) as u64 * self.workers();
         let connecting = self.load.shape == Shape::Connecting;
         let is_asked = own.settings == Settings::Equal && !connecting;
         Evidence {
@@ -464,6 +479,7 @@ impl Setup<'_> {
             is_encrypted: self.ca.is_some(),
             counted: counted.as_ref().ok(),
             connections: connections.as_ref().ok().filter(|_| is_asked).map(|found| (*found, due, nodes)),
+            workers: self.workers(),
         }
     }
 
@@ -476,17 +492,19 @@ impl Setup<'_> {
         served: &Served<'_>,
         closing: Option<Closing>,
     ) -> Cell {
-        let Turn { tickets, end, done, counted, connections, played, uncommitted, .. } = turn;
+        let Turn { tickets, end, done, counted, connections, played, uncommitted, parts, .. } = turn;
         let folder = self.bench.context.folder;
         let own = self.introduced.contender.own.in_force(self.bench.context.plan, Some(&self.scenario));
         let redact = |text: &str| self.bench.redaction.apply(text);
 
         let taken = outcome.readings.iter().filter(|reading| self.takes(&reading.measure));
         cell.measures.extend(taken.map(|reading| (reading.measure.id.to_owned(), measure(reading))));
-        let due = ready.connections.unwrap_or(own.connections) as u64 * served.nodes().len().max(1) as u64;
+        let each = ready.connections.unwrap_or(own.connections) as u64 * self.workers();
+        let due = each * served.nodes().len().max(1) as u64;
         let used: Vec<_> = utilisation(
             &cell.measures,
             self.placement,
+            (self.workers(), parts.as_ref().map_or(self.placement.worker.len(), |parts| parts.cores)),
             served.cores_at_work(connections.as_ref().copied().unwrap_or(due)),
         )
         .collect();
@@ -496,7 +514,13 @@ impl Setup<'_> {
         cell.breakdowns.extend(script::breakdown(&self.scenario.script, &played, done.issued));
         cell.breakdowns.extend(outcome.breakdowns.into_iter().map(|(kind, figures)| (kind.to_owned(), figures)));
         let mut of = |series| outcome.series.remove(series).unwrap_or_default();
-        cell.series = Series::new(done.per_second.clone(), of("cpu_us"), of("server_cpu_us"));
+        let (mut cpu_us, server_cpu_us) = (of("cpu_us"), of("server_cpu_us"));
+        if let Some(parts) = parts {
+            cell.breakdowns.extend(merged::breakdowns(&parts.metered()));
+            cpu_us = merged::series(&parts.metered(), "cpu_us");
+            cell.loaders = parts.each.into_iter().map(|(part, ..)| part).collect();
+        }
+        cell.series = Series::new(done.per_second.clone(), cpu_us, server_cpu_us);
 
         cell.findings.extend(outcome.findings.iter().map(|finding| redact(finding)));
         if cell.pass == Pass::Timing {

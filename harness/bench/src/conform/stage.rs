@@ -112,6 +112,7 @@ impl Stage {
             options: BTreeMap::new(),
             progress_ms: PROGRESS_MS,
             trace: None,
+            slice: None,
             tape: self
                 .tape
                 .as_ref()
@@ -130,6 +131,7 @@ impl Stage {
     ) -> Vec<String> {
         let evidence = Evidence {
             uncommitted: &[],
+            workers: 1,
             is_bad_day: false,
             is_encrypted: false,
             scenario: &self.scenario,

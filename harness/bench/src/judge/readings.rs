@@ -1,6 +1,8 @@
 //! What processes and meters of a cell reported, in the form that results hold.
 
-use cqldyno_meter::{Asleep, Outcome, Reading, Refusal, Seen, ServerWindow, Traffic, Window, busy_connections};
+use cqldyno_meter::{
+    Asleep, Declaration, Outcome, Reading, Refusal, Seen, ServerWindow, Traffic, Window, busy_connections,
+};
 use cqldyno_protocol::{Done, End, Runtime};
 use cqldyno_reports::measure::{
     BYTES_PER_READ, FRAMES_PER_READ, SERVER_CPU, SERVER_UTILISATION, THREADS, TO_REPLICA, TO_SHARD, WALL,
@@ -66,6 +68,7 @@ pub(crate) fn window_of(
         asleep: None,
         tail_us: 0,
         bad_day: None,
+        skew: None,
     }
 }
 
@@ -86,6 +89,11 @@ pub(crate) fn read(seen: Vec<Seen>, window: &Window) -> Outcome {
 /// What the meters read, as `run.json` lists it.
 pub(crate) fn measures() -> Vec<MeasureInfo> {
     cqldyno_meter::ALL.iter().flat_map(|meter| meter.measures).map(MeasureInfo::from).collect()
+}
+
+/// The measure with this id.
+pub(crate) fn declared(id: &str) -> Option<&'static Declaration> {
+    cqldyno_meter::ALL.iter().flat_map(|meter| meter.measures).find(|measure| measure.id == id)
 }
 
 /// A reading as results hold it.
@@ -118,29 +126,34 @@ pub(crate) fn routes(counted: &Result<Counted, String>, has_shards: bool) -> Vec
 }
 
 /// How busy worker and server kept the cores that they could use, in percent; only where CPU time and wall time are known. The server
-/// serves each of the `connections` on one core at a time; the worker uses as many as it has working threads.
+/// serves each of the `connections` on one core at a time; the worker uses as many as it has working threads. There are so many
+/// `workers`, which have so many cores together.
 pub(crate) fn utilisation(
     measures: &ByName<Measure>,
     placement: &Placement,
+    (workers, worker_cores): (u64, usize),
     connections: u64,
 ) -> impl Iterator<Item = (&'static str, Measure)> {
     // What a worker used after its turn is no part of the window.
     let after = measures.get(CPU_AFTER_TURN).and_then(Measure::get).unwrap_or(0.0);
-    let of = |cpu: &str, without: f64, cores: &[usize], most: f64| {
+    let of = |cpu: &str, without: f64, cores: usize, most: f64| {
         let (cpu, wall) = (measures.get(cpu)?, measures.get(WALL)?);
         Some(match (cpu.get(), wall.get()) {
             (Some(cpu), Some(wall)) => {
-                let could = wall * most.clamp(1.0, cores.len().max(1) as f64);
+                let could = wall * most.clamp(1.0, cores.max(1) as f64);
                 Measure::value(100.0 * (cpu - without) / could, Unit::Percent)
             }
             _ => Measure::unavailable(cpu.reason().or(wall.reason()).unwrap_or_default()),
         })
     };
     let worker = measures.get(THREADS).and_then(|threads| match threads.get() {
-        Some(threads) => of("cpu", after, &placement.worker, working(threads, placement.arrangement.runtime)),
+        Some(threads) => {
+            let each = working(threads / workers as f64, placement.arrangement.runtime);
+            of("cpu", after, worker_cores, each * workers as f64)
+        }
         None => Some(Measure::unavailable(threads.reason().unwrap_or_default())),
     });
-    let server = of(SERVER_CPU, 0.0, &placement.server, connections as f64);
+    let server = of(SERVER_CPU, 0.0, placement.server.len(), connections as f64);
     let worker = worker.map(|measure| (WORKER_UTILISATION, measure));
     worker.into_iter().chain(server.map(|measure| (SERVER_UTILISATION, measure)))
 }
@@ -282,7 +295,7 @@ mod tests {
             note: None,
         };
         let mut measures = window_with(2.0, 3.0, 1.5, 4.0);
-        let found = |measures: &ByName<Measure>| utilisation(measures, &placement, 1).collect::<Vec<_>>();
+        let found = |measures: &ByName<Measure>| utilisation(measures, &placement, (1, 3), 1).collect::<Vec<_>>();
         let percent = |value| Measure::value(value, Unit::Percent);
         assert_eq!(found(&measures), [("worker_utilisation", percent(50.0)), ("server_utilisation", percent(75.0))]);
         measures.insert(CPU_AFTER_TURN.to_owned(), Measure::value(1.5, Unit::Seconds));
@@ -308,8 +321,9 @@ mod tests {
             let placement =
                 Placement { arrangement: arrangement.parse().unwrap(), worker: all.clone(), server: all, note: None };
             let measures = window_with(1.0, cpu, server_cpu, threads);
-            let found: Vec<f64> =
-                utilisation(&measures, &placement, connections).filter_map(|(_, measure)| measure.get()).collect();
+            let found: Vec<f64> = utilisation(&measures, &placement, (1, 16), connections)
+                .filter_map(|(_, measure)| measure.get())
+                .collect();
             (found[0].round(), found[1].round())
         };
         assert_eq!(percent("current", 1, 0.97, 0.5, 1.0), (97.0, 50.0), "one thread, and one connection");

@@ -196,6 +196,11 @@ impl Process {
         }
     }
 
+    /// The child's standard input, for one who writes to it from elsewhere.
+    pub(crate) fn take_input(&mut self) -> Option<ChildStdin> {
+        self.input.take()
+    }
+
     /// The child's next line, until `deadline` at most; now and then `look` may say why waiting is pointless.
     pub(crate) fn line(
         &mut self,
@@ -203,6 +208,7 @@ impl Process {
         cancel: &Cancel,
         look: &mut dyn FnMut() -> Option<CellFailure>,
     ) -> Result<String, Silence> {
+        let mut was_gone = false;
         loop {
             if cancel.is_cancelled() {
                 return Err(Silence::Cancelled);
@@ -219,7 +225,14 @@ impl Process {
             match self.lines.recv_timeout(left.min(LOOK_EVERY)) {
                 Ok(line) => return line.map_err(Silence::TooLong),
                 Err(RecvTimeoutError::Timeout) if left.is_zero() => return Err(Silence::TimedOut),
-                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Timeout) => {
+                    let is_gone = matches!(self.child.child.try_wait(), Ok(Some(_)));
+                    if is_gone && was_gone {
+                        // A launcher may leave others behind that have its output.
+                        return Err(Silence::Ended(self.last_words(Duration::ZERO)));
+                    }
+                    was_gone = is_gone;
+                }
                 Err(RecvTimeoutError::Disconnected) => return Err(Silence::Ended(self.last_words(EXIT_SILENT_WITHIN))),
             }
         }

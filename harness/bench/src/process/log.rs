@@ -32,7 +32,10 @@ struct Sink {
 
 impl Sink {
     fn write(&mut self, line: &str) -> io::Result<()> {
-        let Some(path) = &self.path else { return Ok(()) };
+        let Some(path) = &self.path else {
+            // Nobody keeps it here: whoever started us may.
+            return if self.prefix.is_some() { writeln!(io::stderr(), "{line}") } else { Ok(()) };
+        };
         let Some(room) = self.room.checked_sub(line.len() + 1) else { return Ok(()) };
         let file = match &mut self.file {
             Some(file) => file,

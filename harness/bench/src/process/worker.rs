@@ -8,6 +8,8 @@ use cqldyno_protocol::{
     decode, encode,
 };
 use cqldyno_reports::sentence;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::judge::redaction::Redaction;
 use crate::plan::Deadlines;
@@ -64,18 +66,33 @@ impl<'a> Worker<'a> {
         Ok(Worker { process, name, redaction, bounds, reading: Duration::ZERO })
     }
 
+    /// With another name in messages than its program's.
+    pub(crate) fn named(self, name: String) -> Worker<'a> {
+        Worker { name, ..self }
+    }
+
     /// Opens the gate and waits for `hello`.
     pub(crate) fn open(self) -> Result<(Worker<'a>, Hello), CellFailure> {
+        let mut worker = self.opened()?;
+        let hello = worker.hello(&mut || None)?;
+        Ok((worker, hello))
+    }
+
+    /// Opens the gate.
+    pub(crate) fn opened(self) -> Result<Worker<'a>, CellFailure> {
         let process = self.process.open().map_err(|error| not_started(&self.name, &error))?;
-        let mut worker = Worker { process, ..self };
-        match worker.receive(Step::Hello, &mut || None)? {
-            WorkerMessage::Hello(hello) if hello.protocol == PROTOCOL_VERSION => Ok((worker, *hello)),
+        Ok(Worker { process, ..self })
+    }
+
+    pub(crate) fn hello(&mut self, look: Look<'_>) -> Result<Hello, CellFailure> {
+        match self.receive(Step::Hello, look)? {
+            WorkerMessage::Hello(hello) if hello.protocol == PROTOCOL_VERSION => Ok(*hello),
             WorkerMessage::Hello(hello) => Err(CellFailure::Worker(format!(
                 "The worker {} speaks version {} of the worker protocol, and this cqldyno speaks version {PROTOCOL_VERSION}; build \
                  both from one source.",
-                worker.name, hello.protocol
+                self.name, hello.protocol
             ))),
-            other => Err(worker.unexpected(Step::Hello, other)),
+            other => Err(self.unexpected(Step::Hello, other)),
         }
     }
 
@@ -119,7 +136,17 @@ impl<'a> Worker<'a> {
     /// Says `go` and waits for `end`; `progress` hears how many statements were issued. A worker that issues no statement for the
     /// time of a stall hangs.
     pub(crate) fn go(&mut self, look: Look<'_>, progress: impl FnMut(u64)) -> Result<End, CellFailure> {
-        self.send(&ParentMessage::Go { at_ns: None }, Step::End)?;
+        self.go_at(None, look, progress)
+    }
+
+    /// The same; the window begins when the worker's CLOCK_MONOTONIC shows `at_ns`.
+    pub(crate) fn go_at(
+        &mut self,
+        at_ns: Option<u64>,
+        look: Look<'_>,
+        progress: impl FnMut(u64),
+    ) -> Result<End, CellFailure> {
+        self.send(&ParentMessage::Go { at_ns }, Step::End)?;
         match self.receive_after_progress(Step::End, self.bounds.deadlines.stall, look, progress)? {
             WorkerMessage::End(end) => Ok(end),
             other => Err(self.unexpected(Step::End, other)),
@@ -153,10 +180,30 @@ impl<'a> Worker<'a> {
 
     pub(crate) fn ack(&mut self) -> Result<Done, CellFailure> {
         self.send(&ParentMessage::Ack, Step::Done)?;
-        match self.receive(Step::Done, &mut || None)? {
+        self.done(&mut || None)
+    }
+
+    pub(crate) fn done(&mut self, look: Look<'_>) -> Result<Done, CellFailure> {
+        match self.receive(Step::Done, look)? {
             WorkerMessage::Done(done) => Ok(*done),
             other => Err(self.unexpected(Step::Done, other)),
         }
+    }
+
+    /// What a loader says between the worker's messages; `asked` is said before, if there is anything to say.
+    pub(crate) fn of_loader<T: DeserializeOwned>(
+        &mut self,
+        asked: Option<&impl Serialize>,
+        step: Step,
+        look: Look<'_>,
+    ) -> Result<T, CellFailure> {
+        asked.map_or(Ok(()), |asked| self.send(asked, step))?;
+        let time = self.time(step);
+        let line = self.line(step, after(time), time, look)?;
+        decode(&line).map_err(|_| match decode(&line) {
+            Ok(message) => self.unexpected(step, message),
+            Err(_) => self.no_message(step, &line),
+        })
     }
 
     /// Waits for the exit after `done`; a sentence if it is not a good one. What was counted stands all the same.
@@ -177,7 +224,7 @@ impl<'a> Worker<'a> {
         Some(format!("The standard input of the worker {} ended before the last `ack`, and it {exit}.", self.name))
     }
 
-    fn send(&mut self, message: &ParentMessage, step: Step) -> Result<(), CellFailure> {
+    pub(crate) fn send(&mut self, message: &impl Serialize, step: Step) -> Result<(), CellFailure> {
         let line = encode(message).map_err(|error| CellFailure::Machine(error.to_string()))?;
         self.bounds.transcript.into_iter().for_each(|transcript| transcript.add("parent", &line));
         // A worker that no longer reads has ended or will not answer: waiting for its answer tells which.
@@ -189,14 +236,18 @@ impl<'a> Worker<'a> {
     }
 
     fn receive(&mut self, step: Step, look: Look<'_>) -> Result<WorkerMessage, CellFailure> {
+        let time = self.time(step);
+        self.receive_until(step, after(time), time, look)
+    }
+
+    fn time(&self, step: Step) -> Duration {
         let deadlines = &self.bounds.deadlines;
-        let time = match step {
+        match step {
             Step::Hello => deadlines.hello,
             Step::Ready => deadlines.ready,
             Step::End | Step::Stopped => deadlines.stall,
             Step::Done => deadlines.done.saturating_add(self.reading),
-        };
-        self.receive_until(step, after(time), time, look)
+        }
     }
 
     /// The next message that is no `progress`. The first one has `time`; after a `progress` with more statements than any before,
@@ -232,6 +283,16 @@ impl<'a> Worker<'a> {
         time: Duration,
         look: Look<'_>,
     ) -> Result<WorkerMessage, CellFailure> {
+        let line = self.line(step, deadline, time, look)?;
+        decode(&line).map_err(|_| self.no_message(step, &line))
+    }
+
+    fn no_message(&mut self, step: Step, line: &str) -> CellFailure {
+        let why = why_no_message(&self.redaction, line);
+        self.failed(&broke(step, &why))
+    }
+
+    fn line(&mut self, step: Step, deadline: Instant, time: Duration, look: Look<'_>) -> Result<String, CellFailure> {
         let (pid, limit) = (self.process.pid(), self.bounds.memory_bytes);
         let mut sizes = None;
         let mut look = || {
@@ -242,15 +303,10 @@ impl<'a> Worker<'a> {
         if let (Ok(line), Some(transcript)) = (&line, self.bounds.transcript) {
             transcript.add("worker", line);
         }
-        let protocol =
-            |error: &str| format!("broke the worker protocol where {} was expected: {error}", step.expected());
         let what = match (line, sizes) {
             (Err(Silence::Broken(_)), Some(sizes)) => format!("{}; that was {}", too_large(sizes), step.doing()),
-            (Ok(line), _) => match decode(&line) {
-                Ok(message) => return Ok(message),
-                Err(_) => protocol(&why_no_message(&self.redaction, &line)),
-            },
-            (Err(Silence::TooLong(length)), _) => protocol(&LineError::TooLong(length).to_string()),
+            (Ok(line), _) => return Ok(line),
+            (Err(Silence::TooLong(length)), _) => broke(step, &LineError::TooLong(length).to_string()),
             // No driver has a time limit of its own unless one was asked for, so this is what ends a cell with a lost answer.
             (Err(Silence::TimedOut), _) if step == Step::End => format!(
                 "issued no statement for {} s (the limit `stall`) and was ended in the window: an answer was lost, or the driver hangs",
@@ -303,6 +359,10 @@ impl<'a> Worker<'a> {
         };
         self.failed(&format!("broke the worker protocol: {} was expected and `{found}` came", step.expected()))
     }
+}
+
+fn broke(step: Step, why: &str) -> String {
+    format!("broke the worker protocol where {} was expected: {why}", step.expected())
 }
 
 /// Why `line` is no message. The password goes first: the error shows a cut and escaped part of the line, in which a part of the

@@ -215,7 +215,7 @@ mod tests {
     fn every_scenario_runs_with_every_way_of_submitting_that_is_asked_for() {
         let labels = |words: &[&str]| planned_of(words).scenarios.iter().map(|one| one.label()).collect::<Vec<_>>();
         assert_eq!(
-            labels(&["--scenario", "reads", "--scenario", "writes", "--submit", "slots,stream"]),
+            labels(&["--scenario", "reads,reads+stream", "--scenario", "writes,writes+stream"]),
             ["reads", "reads+stream", "writes", "writes+stream"]
         );
         assert_eq!(

@@ -258,7 +258,7 @@ fn what_it_cannot_do_and_a_release_that_is_not_built_have_a_sentence_each() {
     for (arguments, expected, sentence) in [
         (&["gocql", "--scenario", "prepare"][..], 0, "does not declare the capability `prepare`"),
         (
-            &["gocql", "--scenario", "reads", "--submit", "spawn"],
+            &["gocql", "--scenario", "reads+spawn"],
             1,
             "the scenario reads+spawn submits statements as spawn; play it with slots",
         ),

@@ -37,6 +37,8 @@ mod languages;
 #[cfg(test)]
 mod listings;
 #[cfg(test)]
+mod loaders;
+#[cfg(test)]
 mod nodes;
 #[cfg(test)]
 mod own;

@@ -435,10 +435,10 @@ fn a_run_for_publication_has_generations_and_a_count_of_its_own() {
 
 #[test]
 fn arguments_that_exclude_each_other_are_refused_in_a_sentence() {
-    let error = refused(&["compare", "--quick", "--explain"]);
+    let error = refused(&["compare", "--quick", "--pass", "explain"]);
     assert_eq!(
         error,
-        "Error: --quick was given together with --explain, and they exclude each other; leave out one or the other\n"
+        "Error: --quick was given together with --pass explain, which needs intervals; leave out one or the other\n"
     );
     let error = refused(&["compare", "--count", "1k", "--count", "2k"]);
     assert_eq!(error, "Error: --count was given more than once; give it once\n");

@@ -76,6 +76,7 @@ fn trial() -> Result<(), Refusal> {
 pub const ALLOCATIONS: Meter = Meter::new("allocations", &MEASURES, attach)
     .needs("libcqldyno_interposer.so beside cqldyno, and a worker that is linked to the C library dynamically")
     .costs("a few nanoseconds per allocation")
+    .at_worker()
     .probed(|| TRIED.clone());
 
 static TRIED: LazyLock<Probe> = LazyLock::new(trial);

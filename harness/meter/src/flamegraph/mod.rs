@@ -38,6 +38,7 @@ pub const STACKS: &str = "stacks";
 pub const FLAME_GRAPHS: Meter = Meter::new("flame graphs", &MEASURES, attach)
     .needs("perf from Linux 5.10 on, and perf_event_open(2)")
     .costs("0 to 4 % of the time")
+    .at_worker()
     .probed(|| TRIED.clone());
 
 static TRIED: LazyLock<Probe> = LazyLock::new(perf::trial);

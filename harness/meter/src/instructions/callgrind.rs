@@ -90,6 +90,7 @@ fn arguments(scratch: &Path) -> Vec<OsString> {
 pub const CALLGRIND: Meter = Meter::new("callgrind", &MEASURES, attach)
     .needs("valgrind with vgdb, and ptrace(2)")
     .costs("fifty times the time: its cells have few statements")
+    .at_worker()
     .probed(|| TRIED.clone());
 
 static TRIED: LazyLock<Probe> = LazyLock::new(trial);

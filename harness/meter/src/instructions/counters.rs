@@ -50,6 +50,7 @@ fn counted(before: &CountAndTime, after: &CountAndTime) -> Option<f64> {
 pub const PROCESSOR_COUNTERS: Meter = Meter::new("processor's counters", &MEASURES, attach)
     .needs("perf_event_open(2) on the processor's counters")
     .costs("a little at every switch of threads")
+    .at_worker()
     .probed(|| TRIED.clone());
 
 static TRIED: LazyLock<Probe> = LazyLock::new(|| {

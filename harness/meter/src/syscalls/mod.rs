@@ -38,6 +38,7 @@ static TRACEPOINT: LazyLock<Result<u64, Refusal>> = LazyLock::new(|| {
 pub const SYSTEM_CALLS: Meter = Meter::new("system calls", &MEASURES, attach)
     .needs("perf_event_open(2) on the tracepoint raw_syscalls:sys_enter")
     .costs("0.13 to 0.15 us per system call of the worker, and 0.04 us per call of any other process")
+    .at_worker()
     .probed(|| TRACEPOINT.clone().map(drop));
 
 fn attach(subject: &Subject) -> Box<dyn Attachment> {

@@ -132,6 +132,7 @@ fn job(scenario: Scenario) -> Job {
         options: BTreeMap::from([("lib".to_owned(), "/x".to_owned())]),
         progress_ms: 500,
         trace: Some(crate::Trace { patience_ms: 1_000 }),
+        slice: Some(crate::Slice { part: 1, of: 3 }),
         tape: Some(crate::Tape {
             path: "/tmp/tape".into(),
             statements: vec![crate::TapeTypes { values: vec!["map<text, int>".to_owned()], columns: Vec::new() }],

@@ -39,6 +39,7 @@ pub fn job(scenario: &str, count: u64) -> Job {
         turns: 1,
         progress_ms: 0,
         trace: None,
+        slice: None,
         tape: None,
     }
 }

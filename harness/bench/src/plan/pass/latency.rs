@@ -44,7 +44,7 @@ fn steps(plan: &Plan) -> Vec<Step> {
         Step { name: Some(name), load: Load { concurrency: in_flight, warmup, ..step.load }, ..step }
     };
     let connect = Step::new("timing sessions up to the first answer", plan, SESSIONS.min(plan.count));
-    vec![
+    let mut steps = vec![
         Step {
             name: Some("rate"),
             load: Load { shape: Shape::AtRate(rate), ..at_rate.load },
@@ -62,7 +62,10 @@ fn steps(plan: &Plan) -> Vec<Step> {
             executes_only: true,
             ..connect
         },
-    ]
+    ];
+    // What one or a few statements in flight take does not become more by loaders.
+    steps.retain(|step| plan.loaders.is_none() || matches!(step.load.shape, Shape::AtRate(_)));
+    steps
 }
 
 /// Statements that are started at `rate`.

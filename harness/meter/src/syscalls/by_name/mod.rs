@@ -41,6 +41,7 @@ const TRIAL_CALLS: u64 = 100;
 pub const SYSTEM_CALLS_BY_NAME: Meter = Meter::new("calls by name", &MEASURES, attach)
     .needs("bpf(2) with CAP_BPF and CAP_PERFMON")
     .costs("0.1 us per system call of any process")
+    .at_worker()
     .probed(|| TRIED.clone());
 
 const RECEIVES: [Declaration; 1] = [Declaration::new(
@@ -60,6 +61,7 @@ const RECEIVING: [libc::c_long; 5] =
 pub const RECEIVES_WHILE_IDLE: Meter = Meter::new("receive calls while idle", &RECEIVES, attach_idle)
     .needs("bpf(2) with CAP_BPF and CAP_PERFMON, and a scenario with an idle span (`idle`)")
     .costs("0.1 us per system call of any process")
+    .at_worker()
     .over_idle()
     .probed(|| TRIED.clone());
 

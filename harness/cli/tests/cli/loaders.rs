@@ -1,0 +1,441 @@
+//! The load of a contender from several workers, each behind a launcher command.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+use crate::support::{CQLDYNO, Running, cqldyno, executable, json, refused, run, says_hello, stderr, stdout, words};
+
+const SIZE: [&str; 10] =
+    ["--blocks", "1", "--concurrency", "32", "--warmup", "500", "--pass", "none", "--limits", "noise=none"];
+
+/// The cells of a comparison of floor, and its exit code.
+fn compared(folder: &Path, count: &str, arguments: &[&str]) -> (Vec<Value>, Option<i32>) {
+    let all =
+        [&["compare", "floor", "--count", count, "--format", "json", "--out", "run"], &SIZE[..], arguments].concat();
+    let output = cqldyno(folder, &all).output().unwrap();
+    let cells = json(&output)["cells"].as_array().unwrap().clone();
+    fs::rename(folder.join("run"), folder.join(format!("run-{}", arguments.len()))).unwrap();
+    (cells, output.status.code())
+}
+
+fn figure(of: &Value, id: &str) -> f64 {
+    of["measures"][id]["value"].as_f64().unwrap_or_else(|| panic!("{id}: {}", of["measures"][id]))
+}
+
+/// Answers in the cell's histogram.
+fn answers(run: &Path, cell: &Value) -> u64 {
+    let log = fs::read_to_string(run.join(cell["files"]["hdr"].as_str().unwrap())).unwrap();
+    let line = log.lines().rfind(|line| !line.starts_with(['#', '"'])).unwrap();
+    let bytes = STANDARD.decode(line.rsplit(',').next().unwrap()).unwrap();
+    let found: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
+    found.len()
+}
+
+/// A busy machine may start two processes too far apart, which is no matter of sums.
+fn is_sound(cell: &Value) -> bool {
+    let void = cell["void"].as_str().unwrap_or("The loaders ");
+    cell["failed"].is_null() && void.split(". ").all(|one| one.starts_with("The loaders ") || one.starts_with("On "))
+}
+
+/// The sums of two loaders are those of one worker: statements, EXECUTEs, bytes and answers.
+#[track_caller]
+fn adds_up(folder: &Path, arguments: &[&str]) -> Value {
+    let (alone, code) = compared(folder, "6001", &["--scenario", "mixed"]);
+    assert_eq!((code, alone.len()), (Some(0), 1));
+    let (together, _) = compared(folder, "6001", arguments);
+    let (one, two) = (&alone[0], &together[0]);
+    assert!(is_sound(two), "{two}");
+    for id in ["statements", "verified", "server_executes"] {
+        assert_eq!((id, figure(two, id)), (id, 6_001.0));
+    }
+    assert_eq!(one["issued_by_statement"], two["issued_by_statement"]);
+    let parts = two["loaders"].as_array().unwrap();
+    assert_eq!((parts.len(), figure(&parts[0], "statements"), figure(&parts[1], "statements")), (2, 3_000.0, 3_001.0));
+    let bytes = |of: &Value, way: &str| {
+        (figure(of, &format!("bytes_{way}_per_statement")) * figure(of, "verified")).round() as u64
+    };
+    for way in ["sent", "received"] {
+        assert_eq!(bytes(two, way), bytes(one, way), "{way}");
+        assert_eq!(bytes(two, way), parts.iter().map(|part| bytes(part, way)).sum::<u64>(), "{way}");
+    }
+    let run = folder.join(format!("run-{}", arguments.len()));
+    assert_eq!(answers(&run, two), 6_001);
+    let by_second = two["series"]["answered"].as_array().into_iter().flatten().filter_map(Value::as_u64).sum::<u64>();
+    assert_eq!(by_second, 6_001, "{}", two["series"]);
+    assert!(figure(two, "loader_start_skew") >= 0.0 && figure(two, "threads") >= 2.0);
+    two.clone()
+}
+
+#[test]
+fn two_loaders_issue_what_one_worker_would_and_their_sums_are_exact() {
+    let folder = tempfile::tempdir().unwrap();
+    let cell = adds_up(folder.path(), &["--scenario", "mixed", "--loaders", "2", "--launch", "env"]);
+    assert_eq!(cell["loaders"][0]["clock_error_ns"], 0, "one machine has one clock");
+    let report = cqldyno(folder.path(), &["report", "run-6", "--wide"]).output().unwrap();
+    assert!(stdout(&report).contains("each loader"), "{}", stdout(&report));
+    assert_eq!(stdout(&report).matches("floor").filter(|_| true).count() > 2, true);
+}
+
+#[test]
+fn turns_and_a_rate_are_shared_and_every_turn_has_all_of_its_statements() {
+    let folder = tempfile::tempdir().unwrap();
+    let turns = ["--scenario", "writes", "--turn", "1k", "--loaders", "3", "--pass", "latency", "--rate", "3001"];
+    let arguments = ["compare", "floor", "noop", "--count", "4000", "--format", "json", "-c", "8", "--warmup", "10"];
+    let output =
+        cqldyno(folder.path(), &[&arguments[..], &turns, &["--limits", "noise=none"]].concat()).output().unwrap();
+    let cells = json(&output)["cells"].as_array().unwrap().clone();
+    let of = |pass: &str, contender: &str| {
+        let mine = cells.iter().filter(|cell| cell["pass"] == pass && cell["contender"] == contender);
+        mine.cloned().collect::<Vec<Value>>()
+    };
+    for contender in ["floor", "noop"] {
+        let timed = of("timing", contender);
+        assert!(timed.iter().all(is_sound), "{timed:?}");
+        assert_eq!(timed.iter().map(|cell| figure(cell, "verified")).sum::<f64>(), 4_000.0);
+        let paced = of("latency", contender);
+        assert_eq!((paced.len(), figure(&paced[0], "verified")), (1, 9_003.0));
+        assert!(is_sound(&paced[0]), "{}", paced[0]);
+    }
+}
+
+#[test]
+fn what_loaders_cannot_share_is_refused_before_anything_runs() {
+    let asked = |arguments: &[&str]| words(&refused(&[&["compare", "floor"], arguments].concat()));
+    for (arguments, sentence) in [
+        (&["--launch", "ssh {host}"][..], "the following required arguments were not provided: --loaders"),
+        (&["--loaders", "0"], "write how many there are, from 1 to 1000, or their hosts with commas between"),
+        (&["--loaders", "a,,b"], "or their hosts with commas between"),
+        (&["--loaders", "2", "--launch", "ssh {host}"], "--launch has {host}, and no host was named"),
+        (&["--loaders", "a,b"], "names hosts that --launch does not; write --launch 'ssh {host}', or --loaders N"),
+        (&["--loaders", "2", "--launch", "ssh 'a"], "cannot be read as words of a shell; close its quotes"),
+        (&["--loaders", "2", "--pass", "flamegraph"], "the pass flamegraph is read of one worker alone"),
+        (&["--loaders", "9", "-c", "8"], "the scenario writes has 8 in flight, fewer than 9 loaders"),
+        (&["--loaders", "2", "--scenario", "connect"], "the scenario connect opens sessions, idles or has a script"),
+        (&["--loaders", "9", "--rate", "8"], "8 statements per second cannot be shared by 9; raise --rate"),
+        (
+            &["--submit", "spawn"],
+            "no longer has the flag --submit; write the way after the scenario: --scenario reads+stream",
+        ),
+        (&["--explain"], "no longer has the flag --explain; write --pass explain"),
+    ] {
+        let error = asked(arguments);
+        assert!(error.contains(sentence), "{arguments:?}: {error}");
+    }
+}
+
+/// What is said, and the cells, if loaders `a` and `b` start as this script says: `$host` is one, the rest of the arguments its command.
+fn launched(text: &str) -> (String, Option<Value>) {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("launch");
+    executable(&script, &format!("host=$1; shift\n{text}"));
+    let launch = format!("{} {{host}}", script.display());
+    let all = ["compare", "floor", "--count", "1000", "--format", "json", "--loaders", "a,b", "--launch", &launch];
+    let output = cqldyno(folder.path(), &[&all, &SIZE[..], &["--scenario", "writes"]].concat()).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let cells = (!output.stdout.is_empty()).then(|| json(&output)["cells"][0].clone());
+    (words(&stderr(&output)), cells)
+}
+
+#[test]
+fn a_loader_that_does_not_start_or_is_another_build_is_named_with_the_reason() {
+    let (said, cells) = launched("[ $host = a ] || { echo 'no such host' >&2; exit 3; }\nexec \"$@\"");
+    assert!(cells.is_none() && said.contains("loader on b exited with code 3; its log ends: no such host"), "{said}");
+
+    let (said, cells) = launched(
+        "[ $host = a ] || { echo '{\"loader\":\"0.0\",\"host\":\"b\",\"kernel\":\"\",\"cores\":[],\"boot\":\"\"}'; cat; }\nexec \"$@\"",
+    );
+    assert!(cells.is_none() && said.contains("The loader on b is of another build: its version is \"0.0\""), "{said}");
+
+    let folder = tempfile::tempdir().unwrap();
+    let other = folder.path().join("other");
+    executable(&other, &says_hello("floor", "other"));
+    let (_, cell) =
+        launched(&format!("[ $host = a ] || [ $# -lt 3 ] || exec \"$1\" loader -- {}\nexec \"$@\"", other.display()));
+    let failed = cell.unwrap()["failed"].as_str().unwrap().to_owned();
+    assert!(
+        failed.starts_with("On b: The worker cqldyno-driver-floor is another than at the start of the run"),
+        "{failed}"
+    );
+}
+
+/// A comparison whose window does not end by itself.
+fn endless(folder: &Path, launch: &str) -> Running {
+    let text = r#"
+name = "endless"
+about = "It goes on for a day."
+schema = ["CREATE KEYSPACE IF NOT EXISTS endless WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
+    "CREATE TABLE IF NOT EXISTS endless.kv (id bigint PRIMARY KEY, v bigint)"]
+[[statement]]
+name = "insert"
+keys = 1000
+cql = "INSERT INTO endless.kv (id, v) VALUES (?, ?)"
+values = [{ type = "bigint" }, { type = "bigint" }]
+"#;
+    fs::write(folder.join("endless.toml"), text).unwrap();
+    let all = ["compare", "floor", "--count", "4000M", "--format", "json", "--loaders", "2", "--launch", launch];
+    let size = ["--turn", "all", "--warmup", "0", "-c", "4", "--pass", "none", "--limits", "noise=none,stall=5s"];
+    let arguments = [&all[..], &["--scenario", "endless.toml"], &size].concat();
+    Running(cqldyno(folder, &arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap())
+}
+
+/// Every process with its parent and its command line.
+fn processes() -> Vec<(i32, i32, String)> {
+    let entries = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.unwrap().file_name().to_str()?.parse().ok());
+    let of = |pid: i32| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let rest: Vec<&str> = stat.rsplit_once(") ")?.1.split(' ').collect();
+        let line = fs::read_to_string(format!("/proc/{pid}/cmdline")).ok()?.replace('\0', " ");
+        (rest[0] != "Z").then(|| Some((pid, rest[1].parse().ok()?, line)))?
+    };
+    entries.filter_map(of).collect()
+}
+
+/// The descendants of a process.
+fn below(parent: u32) -> Vec<(i32, String)> {
+    let all = processes();
+    let mut found = vec![(parent.cast_signed(), String::new())];
+    let mut at = 0;
+    while let Some((pid, _)) = found.get(at).cloned() {
+        found.extend(all.iter().filter(|(_, of, _)| *of == pid).map(|(pid, _, line)| (*pid, line.clone())));
+        at += 1;
+    }
+    found.split_off(1)
+}
+
+fn waits_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(120) {
+        if let Some(found) = look() {
+            return found;
+        }
+        sleep(Duration::from_millis(20));
+    }
+    panic!("it took two minutes: {what}");
+}
+
+/// The processes of a comparison whose two workers are at work: they use CPU time.
+fn at_work(running: &Child) -> Vec<(i32, String)> {
+    waits_for("two workers at work", || {
+        let all = below(running.id());
+        let ticks = |pid: i32| {
+            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+            stat.rsplit_once(") ")?.1.split(' ').nth(11)?.parse::<u64>().ok()
+        };
+        let workers = all.iter().filter(|(_, line)| line.contains("cqldyno-driver-floor") && !line.contains("loader"));
+        (workers.filter(|(pid, _)| ticks(*pid).is_some_and(|ticks| ticks > 20)).count() == 2).then_some(all)
+    })
+}
+
+/// Of these processes none is left.
+fn are_gone(processes: &[(i32, String)]) {
+    waits_for("every process ends", || {
+        let left = self::processes();
+        let is_left = |(pid, line): &&(i32, String)| left.iter().any(|(other, _, now)| other == pid && now == line);
+        processes.iter().find(is_left).is_none().then_some(())
+    });
+}
+
+/// Why the cell of a comparison failed of which this process got this signal; nothing of it is left then.
+fn failed_after(launch: &str, of: &str, signal: Signal) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let mut running = endless(folder.path(), launch);
+    let all = at_work(&running.0);
+    let (pid, _) = all.iter().rfind(|(_, line)| line.contains(of)).unwrap_or_else(|| panic!("{of}: {all:?}"));
+    kill(Pid::from_raw(*pid), signal).unwrap();
+    let mut text = String::new();
+    std::io::Read::read_to_string(&mut running.0.stdout.take().unwrap(), &mut text).unwrap();
+    assert_eq!(running.code(), Some(1));
+    are_gone(&all);
+    let result: Value = serde_json::from_str(&text).unwrap();
+    result["cells"][0]["failed"].as_str().unwrap_or_else(|| panic!("{text}")).to_owned()
+}
+
+#[test]
+fn a_loader_that_is_killed_or_stands_still_fails_the_row_with_its_name_and_leaves_nothing_behind() {
+    let killed = failed_after("env", " loader -- ", Signal::SIGKILL);
+    assert!(
+        killed.starts_with("The worker cqldyno-driver-floor of loader ") && killed.contains("was ended by SIGKILL"),
+        "{killed}"
+    );
+    let stopped = failed_after("", " loader -- ", Signal::SIGSTOP);
+    assert!(stopped.contains("of loader ") && stopped.contains("issued no statement for 5 s"), "{stopped}");
+}
+
+#[test]
+fn a_launcher_or_a_parent_that_is_killed_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("launch");
+    executable(&script, "cat | \"$@\" | cat");
+    let killed = failed_after(script.to_str().unwrap(), script.to_str().unwrap(), Signal::SIGKILL);
+    assert!(killed.contains("of loader ") && killed.contains("was ended by SIGKILL"), "{killed}");
+
+    let mut running = endless(folder.path(), script.to_str().unwrap());
+    let all = at_work(&running.0);
+    running.signal(Signal::SIGKILL);
+    running.0.wait().unwrap();
+    are_gone(&all);
+}
+
+#[test]
+fn what_an_engine_starts_is_printed() {
+    let slurm = stdout(&run(&["launch", "slurm", "--loaders", "3"]));
+    for part in ["#SBATCH --nodes=3\n", CQLDYNO, "--launch 'srun --overlap -N1 -n1 -w {host}'"] {
+        assert!(slurm.contains(part), "{part}: {slurm}");
+    }
+    let pods = stdout(&run(&["launch", "kubernetes", "--loaders", "2"]));
+    assert_eq!(pods.matches("kind: Pod").count(), 2);
+    assert!(
+        pods.contains("--loaders cqldyno-loader-0,cqldyno-loader-1 --launch 'kubectl exec -i {host} --'"),
+        "{pods}"
+    );
+    assert!(!pods.contains("NUMBER"), "{pods}");
+}
+
+/// Set where Slurm may be started: `make test-all` does.
+const SLURM: &str = "CQLDYNO_SLURM";
+
+/// A Slurm of two nodes on this machine, until it is dropped.
+struct Slurm {
+    folder: tempfile::TempDir,
+    processes: Vec<Running>,
+}
+
+impl Slurm {
+    /// `None` with a sentence where there is none, or nobody asked for it.
+    fn start() -> Option<Slurm> {
+        let is_there = |name: &str| Path::new("/usr/sbin").join(name).exists();
+        if std::env::var_os(SLURM).is_none() || !["slurmctld", "slurmd", "munged"].into_iter().all(is_there) {
+            println!(
+                "Skipped: {SLURM} is not set, or Slurm is missing; install the package slurm-wlm and run `make test-all` as root."
+            );
+            return None;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().display().to_string();
+        let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap().trim().to_owned();
+        let ports: Vec<u16> = (0..3)
+            .map(|_| std::net::TcpListener::bind("127.0.0.1:0").unwrap())
+            .map(|one| one.local_addr().unwrap().port())
+            .collect();
+        let nodes: String = (0..2)
+            .map(|nth| {
+                format!(
+                    "NodeName=n{} NodeHostname={host} NodeAddr=127.0.0.1 Port={} CPUs=1 RealMemory=100\n",
+                    nth + 1,
+                    ports[nth + 1]
+                )
+            })
+            .collect();
+        let socket = folder.path().join("munge");
+        let text = format!(
+            "ClusterName=dyno\nSlurmctldHost={host}(127.0.0.1)\nSlurmctldPort={}\nSlurmUser=root\nSlurmdUser=root\nAuthType=auth/munge\n\
+             AuthInfo=socket={}\nStateSaveLocation={path}/state\nSlurmdSpoolDir={path}/spool.%n\nSlurmctldPidFile={path}/ctld.pid\n\
+             SlurmdPidFile={path}/slurmd.%n.pid\nSlurmctldLogFile={path}/ctld.log\nSlurmdLogFile={path}/slurmd.%n.log\n\
+             ProctrackType=proctrack/pgid\nTaskPlugin=task/none\nSwitchType=switch/none\nMpiDefault=none\nSelectType=select/cons_tres\n\
+             SelectTypeParameters=CR_Core\nReturnToService=2\n{nodes}PartitionName=main Nodes=ALL Default=YES State=UP\n",
+            ports[0],
+            socket.display()
+        );
+        fs::create_dir(folder.path().join("state")).unwrap();
+        fs::write(folder.path().join("slurm.conf"), text).unwrap();
+        let mut slurm = Slurm { folder, processes: Vec::new() };
+        let key = slurm.folder.path().join("munge.key");
+        fs::write(&key, [7u8; 64]).unwrap();
+        let own = |name: &str, what: &str| format!("--{name}={}", slurm.folder.path().join(what).display());
+        let munged = [
+            own("key-file", "munge.key"),
+            format!("--socket={}", socket.display()),
+            own("pid-file", "munged.pid"),
+            own("log-file", "munged.log"),
+            own("seed-file", "munged.seed"),
+        ];
+        fs::set_permissions(&key, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+        let munged: Vec<&str> = munged.iter().map(String::as_str).collect();
+        slurm.daemon("munged", &[&["--foreground", "--force"], &munged[..]].concat());
+        waits_for("munge answers", || socket.exists().then_some(()));
+        slurm.daemon("slurmctld", &["-D"]);
+        slurm.daemon("slurmd", &["-D", "-N", "n1"]);
+        slurm.daemon("slurmd", &["-D", "-N", "n2"]);
+        waits_for("both nodes are idle", || {
+            let shown = slurm.command("sinfo", &["-h", "-o", "%D %t"]).output().unwrap();
+            (stdout(&shown).trim() == "2 idle").then_some(())
+        });
+        Some(slurm)
+    }
+
+    fn command(&self, program: &str, arguments: &[&str]) -> Command {
+        let mut command = Command::new(program);
+        command.args(arguments).current_dir(self.folder.path());
+        command.env("SLURM_CONF", self.folder.path().join("slurm.conf"));
+        command
+    }
+
+    fn daemon(&mut self, program: &str, arguments: &[&str]) {
+        let mut command = self.command(&format!("/usr/sbin/{program}"), arguments);
+        let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        self.processes.push(Running(quiet.spawn().unwrap()));
+    }
+}
+
+impl Drop for Slurm {
+    /// The nodes first, and munge last.
+    fn drop(&mut self) {
+        while let Some(mut process) = self.processes.pop() {
+            process.signal(Signal::SIGTERM);
+            process.code();
+        }
+    }
+}
+
+#[test]
+fn on_slurm_sums_are_exact_and_a_missing_host_or_a_full_partition_is_named() {
+    let Some(slurm) = Slurm::start() else { return };
+    let script = slurm.folder.path().join("job.sh");
+    fs::write(&script, stdout(&run(&["launch", "slurm", "--loaders", "2"]))).unwrap();
+    let tried = slurm.command("sbatch", &["--test-only", "job.sh"]).output().unwrap();
+    assert!(tried.status.success(), "{}", stderr(&tried));
+
+    // Every command below finds the configuration.
+    let launch = format!("env SLURM_CONF={}/slurm.conf srun -N1 -n1 -w {{host}}", slurm.folder.path().display());
+    let folder = tempfile::tempdir().unwrap();
+    adds_up(folder.path(), &["--scenario", "mixed", "--loaders", "n1,n2", "--launch", &launch]);
+
+    let asked = |hosts: &str, launch: &str| {
+        let output =
+            cqldyno(folder.path(), &["compare", "floor", "--count", "100", "--loaders", hosts, "--launch", launch])
+                .output()
+                .unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        words(&stderr(&output))
+    };
+    let missing = asked("n1,n9", &launch);
+    assert!(
+        missing.contains("loader on n9 exited with code 1; its log ends: srun: error: ")
+            && missing.contains("nvalid node name"),
+        "{missing}"
+    );
+    let mut busy = Running(slurm.command("srun", &["-N1", "-n1", "-w", "n2", "sleep", "600"]).spawn().unwrap());
+    waits_for("n2 is taken", || {
+        let shown = slurm.command("squeue", &["-h", "-t", "R", "-o", "%N"]).output().unwrap();
+        (stdout(&shown).trim() == "n2").then_some(())
+    });
+    let full = asked("n1,n2", &launch);
+    assert!(
+        full.contains("loader on n2 said nothing new for 20 s and was ended")
+            && full.contains("queued and waiting for resources"),
+        "{full}"
+    );
+    busy.signal(Signal::SIGTERM);
+    busy.code();
+}

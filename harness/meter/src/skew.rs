@@ -1,0 +1,65 @@
+//! How far apart the loaders of a contender began their windows, and ended them.
+
+use crate::meter::from_worker;
+use crate::{Better, Declaration, Meter, Outcome, Pass, Unit, Window};
+
+const MEASURES: [Declaration; 2] = [
+    microseconds("loader_start_skew", "time from the first loader's start to the last one's")
+        .titled("starts\napart us"),
+    microseconds("loader_end_skew", "time from the first loader's end to the last one's").titled("ends\napart us"),
+];
+
+const fn microseconds(id: &'static str, about: &'static str) -> Declaration {
+    Declaration::new(Pass::Timing, id, Unit::Microseconds, Better::Lower, about)
+}
+
+/// Beyond this part of the window not all loaders were at work.
+const PARTS: u64 = 100;
+
+/// Times between the first and the last of several loaders, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Skew {
+    /// Of their starts.
+    pub starts_ns: u64,
+    /// Of their ends.
+    pub ends_ns: u64,
+}
+
+/// Skew of starts and ends; nothing for one worker.
+pub const SKEW: Meter = Meter::new("skew of loaders", &MEASURES, |_| from_worker(figures)).needs("several loaders");
+
+fn figures(window: &Window) -> Outcome {
+    let Some(Skew { starts_ns, ends_ns }) = window.skew else { return Outcome::default() };
+    let edges = [("started", starts_ns), ("ended", ends_ns)];
+    let mut outcome = Outcome::of(&MEASURES, edges.map(|(_, apart_ns)| Ok(apart_ns as f64 / 1e3)));
+    let apart = edges.into_iter().filter(|(_, apart_ns)| apart_ns.saturating_mul(PARTS) > window.end.wall_ns);
+    outcome.voids.extend(apart.map(|(what, apart_ns)| {
+        format!(
+            "The loaders {what} {:.3} ms apart, more than 1 % of the window of {:.3} ms; take longer turns, or hosts of one kind.",
+            apart_ns as f64 / 1e6,
+            window.end.wall_ns as f64 / 1e6
+        )
+    }));
+    outcome
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::meter::window;
+
+    #[test]
+    fn loaders_more_than_a_hundredth_of_the_window_apart_void_it_and_one_worker_has_no_skew() {
+        let of = |starts_ns, ends_ns| figures(&Window { skew: Some(Skew { starts_ns, ends_ns }), ..window() });
+        assert_eq!(figures(&window()), Outcome::default());
+        let sound = of(20_000_000, 3_000);
+        assert_eq!((sound.voids.len(), sound.readings[0].value.clone()), (0, Ok(20_000.0)));
+        assert_eq!(
+            of(0, 20_000_001).voids,
+            [
+                "The loaders ended 20.000 ms apart, more than 1 % of the window of 2000.000 ms; take longer turns, or hosts of one kind."
+            ]
+        );
+        assert_eq!(of(30_000_000, 30_000_000).voids.len(), 2);
+    }
+}
