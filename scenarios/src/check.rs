@@ -84,7 +84,10 @@ impl Scenario {
             format!("the statement {name} has IF, and nobody knows its answers; leave IF or the tape out")
         })?;
         ensure(self.submit.has_slots(), &[Field("submit")], || {
-            format!("the way of submitting {} plays no tape; use slots or sequential, or leave the tape out", self.submit)
+            format!(
+                "the way of submitting {} plays no tape; use slots or sequential, or leave the tape out",
+                self.submit
+            )
         })
     }
 

@@ -97,7 +97,9 @@ fn scenario(mut fields: Fields<'_>, tape: Option<PathBuf>) -> Result<Scenario, M
         limits: fields.optional("limits", limits)?.unwrap_or_default(),
         page_size: fields.optional("page_size", |entry| entry.whole(1..=i128::from(i32::MAX)))?.map(|size| size as u32),
         submit: fields.optional("submit", |entry| entry.word(&Submit::WORDS))?.unwrap_or_default(),
-        statements: fields.optional("statement", |entry| entry.list(|entry| statement(entry, played)))?.unwrap_or_default(),
+        statements: fields
+            .optional("statement", |entry| entry.list(|entry| statement(entry, played)))?
+            .unwrap_or_default(),
         script: fields.optional("script", |entry| entry.list(step))?.unwrap_or_default(),
         idle: fields.optional("idle", time)?,
         tape: tape.or(fields.optional("tape", text)?.map(PathBuf::from)).map(TapeFile::at),

@@ -1,5 +1,6 @@
 //! The JSON Schema of scenario files (`scenarios/scenario.schema.json`), by which an editor completes and checks them, is made from the
 //! types, and has the fields that the TOML form takes.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -21,7 +22,11 @@ const STATEMENT: &str = "[[statement]]\nname = \"a\"\ncql = \"a\"\n";
 /// Of draft 7, which editors know.
 fn schema() -> Value {
     let mut generator = SchemaSettings::draft07().for_deserialize().into_generator();
-    let further = [("script", generator.subschema_for::<Vec<Step>>()), ("idle", generator.subschema_for::<Time>())];
+    let further = [
+        ("script", generator.subschema_for::<Vec<Step>>()),
+        ("idle", generator.subschema_for::<Time>()),
+        ("tape", generator.subschema_for::<String>()),
+    ];
     let columns = Value::from(generator.subschema_for::<Vec<Column>>());
     let column = columns["items"].clone();
     let mut schema = Value::from(generator.into_root_schema_for::<Scenario>());
@@ -30,6 +35,7 @@ fn schema() -> Value {
     let about = [
         "What the embedded cluster does on purpose in every window.",
         "How long a worker is left idle after its turn.",
+        "An Arrow or Parquet file whose rows are issued in their order, with columns named as the markers.",
     ];
     for ((name, further), about) in further.into_iter().zip(about) {
         schema["properties"][name] = described(Value::from(further), about);
@@ -39,6 +45,12 @@ fn schema() -> Value {
     // A bad day has both or neither.
     schema["required"] = json!(["name", "about"]);
     schema["dependencies"] = json!({ "statement": ["schema"], "schema": ["statement"] });
+    // A tape has the values.
+    let of_values = json!({ "required": ["values"] });
+    let read_back = json!({ "required": ["values", "columns"] });
+    let of_statement = json!({ "required": ["values"], "properties": { "load": of_values, "read_back": read_back } });
+    schema["if"] = json!({ "not": { "required": ["tape"] } });
+    schema["then"] = json!({ "properties": { "statement": { "items": of_statement } } });
     schema["title"] = "cqldyno: a scenario".into();
 
     let definitions = &mut schema["definitions"];
@@ -47,6 +59,8 @@ fn schema() -> Value {
         let about = values["description"].as_str().unwrap().to_owned();
         let named = json!({ "type": "object", "additionalProperties": column.clone() });
         *values = described(json!({ "anyOf": [columns.clone(), named] }), &about);
+        let required = definitions[owner]["required"].as_array_mut().unwrap();
+        required.retain(|field| field != "values" && field != "columns");
     }
     let expectation = &mut definitions["Expectation"];
     expectation["properties"]["applied"] =
@@ -184,6 +198,8 @@ fn the_schema_has_the_fields_that_the_form_takes_and_describes_each() {
             assert_eq!(has(kind), taken(&of_kind(owner, kind)), "{owner}: {kind}");
         }
     }
+    // What the condition asks for is described above.
+    schema.as_object_mut().unwrap().remove("then");
     each_object(&mut schema, &mut |object| {
         for (field, inner) in object.get("properties").and_then(Value::as_object).into_iter().flatten() {
             let is_known = ["description", "const", "enum"].iter().any(|key| inner.get(key).is_some());
@@ -217,6 +233,8 @@ fn what_the_form_refuses_is_not_valid_either() {
         complaints(&validator, &of("values = { k = { type = \"varchar\", length = \"uniform(1..3)\" } }")),
         [""; 0]
     );
+    let played = format!("tape = \"rows.parquet\"\n{STATEMENT}[statement.load]\ncql = \"a\"\n");
+    assert_eq!(complaints(&validator, &format!("{HEAD}{played}")), [""; 0]);
     assert_eq!(complaints(&validator, &of("values = []\n[statement.expect]\napplied = true")), [""; 0]);
     for wrong in [
         of("values = [{ type = \"bigint\", length = 3 }]"),
@@ -229,6 +247,7 @@ fn what_the_form_refuses_is_not_valid_either() {
         of("values = []\n[[script]]\ndo = \"close\"\nat = \"soon\""),
         of("values = []\n[[script]]\nat = \"1s\""),
         of(""),
+        of("values = []\n[statement.load]\ncql = \"a\""),
         format!("{HEAD}point = {{ in_flight = 1 }}\n"),
         HEAD.to_owned(),
     ] {

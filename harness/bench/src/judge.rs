@@ -152,6 +152,7 @@ mod tests {
                 wall_ns: 1,
                 counted: None,
                 uncommitted,
+                workers: 1,
                 is_bad_day: false,
                 is_encrypted: false,
                 connections: None,

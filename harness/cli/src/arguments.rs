@@ -7,9 +7,8 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    bisect, cache, check, cluster, compare, completions, conform, doctor, drivers, durable, faults, history, launch, loader,
-    man,
-    pitfalls, pr, prices, regress, report, scenarios, serve,
+    bisect, cache, check, cluster, compare, completions, conform, doctor, drivers, durable, faults, history, launch,
+    loader, man, pitfalls, pr, prices, regress, report, scenarios, serve,
 };
 
 use crate::heading::{CLUSTER, LIMITS, SETUP};

@@ -9,9 +9,7 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::builder::{ArgPredicate, PossibleValuesParser, TypedValueParser};
 use cqldyno_bench::builder::Builder;
-use cqldyno_bench::{
-    Arrangement, CONCURRENCY, Contender, Deadlines, KNOWN, Pin, Plan, Programs, Target, recorded,
-};
+use cqldyno_bench::{Arrangement, CONCURRENCY, Contender, Deadlines, KNOWN, Pin, Plan, Programs, Target, recorded};
 use cqldyno_cluster::Answers;
 use cqldyno_driver_api::{Consistency, Settings};
 use cqldyno_reports::{LEAST_BLOCKS, LadderInfo, LoadersInfo, Pass, PlanInfo};
@@ -68,10 +66,9 @@ pub struct Asked {
     /// Name or TOML file [default: writes, reads, mixed]
     ///
     /// Several with commas, or once per scenario. `cqldyno scenarios` lists the built-in ones; `new FILE` after it writes one.
-    /// `,tape=FILE` after one plays the rows of a file of Arrow or Parquet: one row per statement, columns named as its markers.
-    ///
-    /// reads+stream submits by one `buffer_unordered` per thread, reads+spawn by a task per statement. Also stream-unconstrained,
-    /// spawn-all, unlimited, sequential. [default: a task per statement in flight]
+    /// people.toml,tape=FILE plays the rows of an Arrow or Parquet file, with columns named as the markers. reads+stream submits by a
+    /// `buffer_unordered` per thread, reads+spawn by a task each. Also slots (the default), stream-unconstrained, spawn-all, unlimited,
+    /// sequential.
     #[arg(long, value_name = "NAME|FILE", value_delimiter = ',', help_heading = WHAT)]
     #[arg(value_parser = Known(scenarios::names), hide_possible_values = true)]
     scenario: Vec<String>,
@@ -106,11 +103,10 @@ pub struct Asked {
     /// harness/LOADERS.md says what must be on the hosts.
     #[arg(long, value_name = "N|HOST,...", value_parser = loaders, help_heading = WHAT, hide_short_help = true)]
     loaders: Option<LoadersInfo>,
-    /// Command that starts a loader, such as 'ssh {host}'
+    /// Command that starts a loader, such as 'ssh {host}' [default: none]
     ///
-    /// {host} stands for each of --loaders. Also 'srun -N1 -n1 -w {host}', or 'kubectl exec -i {host} --'. [default: none, so on this
-    /// machine]
-    #[arg(long, value_name = "COMMAND", default_value = "", requires = "loaders", help_heading = WHAT)]
+    /// Also 'srun -N1 -n1 -w {host}', 'kubectl exec -i {host} --'. {host}: each of --loaders.
+    #[arg(long, value_name = "COMMAND", default_value = "", hide_default_value = true, requires = "loaders", help_heading = WHAT)]
     #[arg(allow_hyphen_values = true, hide_short_help = true)]
     launch: String,
     /// More figures: latency, syscalls, ... or all
@@ -124,8 +120,7 @@ pub struct Asked {
     /// Statements per second of the latency pass, for 3 s [default: half of the slowest driver's]
     ///
     /// With a bound instead, such as --ladder 'p99<5ms', each driver's highest rate that keeps a percentile of its response times below a
-    /// time: p50, p90, p99, p99.9 or max. Several --delay make it a curve over distances. 'p99<5ms,step=1s' sets how long each step lasts,
-    /// 3 s by default.
+    /// time: p50, p90, p99, p99.9 or max. Several --delay make it a curve over distances. 'p99<5ms,step=1s' sets how long a step lasts.
     #[arg(long, visible_alias = "ladder", value_name = "N|BOUND", value_parser = ladder::rate, help_heading = WHAT)]
     #[arg(hide_short_help = true)]
     rate: Option<AskedRate>,

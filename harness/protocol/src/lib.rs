@@ -8,10 +8,10 @@ use std::time::Duration;
 mod job;
 mod line;
 mod report;
-pub mod tape;
 #[cfg(test)]
 #[path = "schema/tests.rs"]
 mod schema;
+pub mod tape;
 mod tickets;
 
 pub use cqldyno_driver_api::Credentials;

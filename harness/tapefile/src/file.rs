@@ -78,8 +78,7 @@ impl RowFile {
                 Ok((reader.schema(), Box::new(reader)))
             }
             Format::Parquet => {
-                let builder =
-                    ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| self.damaged(&error))?;
+                let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| self.damaged(&error))?;
                 let schema = builder.schema().clone();
                 let reader = builder.with_batch_size(BATCH_ROWS).build().map_err(|error| self.damaged(&error))?;
                 Ok((schema, Box::new(reader)))

@@ -95,15 +95,15 @@ fn put_elements(array: &dyn Array, row: usize, ty: &CqlType, out: &mut Vec<u8>) 
         }
         CqlType::Tuple(types) => {
             let fields = array.as_struct_opt().filter(|fields| fields.num_columns() == types.len())?;
-            let each = fields.columns().iter().zip(types);
-            Some(each.map(|(field, ty)| put(field, row, ty, out)).collect::<Result<(), _>>().map(|()| types.len()))
+            let mut each = fields.columns().iter().zip(types);
+            Some(each.try_for_each(|(field, ty)| put(field, row, ty, out)).map(|()| types.len()))
         }
         CqlType::User(user) => {
             let fields = array.as_struct_opt().filter(|fields| fields.num_columns() == user.names.len())?;
             let each = user.names.iter().zip(&user.types);
             let each: Option<Vec<_>> = each.map(|(name, ty)| Some((fields.column_by_name(name)?, ty))).collect();
-            let each = each?.into_iter();
-            Some(each.map(|(field, ty)| put(field, row, ty, out)).collect::<Result<(), _>>().map(|()| user.types.len()))
+            let mut each = each?.into_iter();
+            Some(each.try_for_each(|(field, ty)| put(field, row, ty, out)).map(|()| user.types.len()))
         }
         CqlType::Vector(dimension) => {
             let items = items(array, row).filter(|items| items.len() == usize::from(*dimension))?;
@@ -225,7 +225,8 @@ fn uuid(array: &dyn Array, row: usize) -> Option<[u8; 16]> {
 }
 
 fn inet(array: &dyn Array, row: usize) -> Option<IpAddr> {
-    let (four, sixteen) = (|| <[u8; 4]>::try_from(bytes(array, row)?).ok(), || <[u8; 16]>::try_from(bytes(array, row)?).ok());
+    let (four, sixteen) =
+        (|| <[u8; 4]>::try_from(bytes(array, row)?).ok(), || <[u8; 16]>::try_from(bytes(array, row)?).ok());
     let raw = four().map(IpAddr::from).or_else(|| sixteen().map(IpAddr::from));
     raw.or_else(|| text(array, row)?.parse().ok())
 }
@@ -343,7 +344,9 @@ pub(crate) fn kind(ty: &CqlType, longest: usize) -> Option<Kind> {
 fn described(ty: &CqlType, longest: usize) -> Json {
     let of = |types: &[CqlType]| types.iter().map(|ty| described(ty, 1)).collect::<Json>();
     match ty.unfrozen() {
-        CqlType::Ascii | CqlType::Text | CqlType::Blob => json!({ "type": ty.unfrozen().to_string(), "length": longest }),
+        CqlType::Ascii | CqlType::Text | CqlType::Blob => {
+            json!({ "type": ty.unfrozen().to_string(), "length": longest })
+        }
         CqlType::List(element) => json!({ "type": "list", "of": described(element, 1), "length": 1 }),
         CqlType::Set(element) => json!({ "type": "set", "of": described(element, 1), "length": 1 }),
         CqlType::Map(entry) => {

@@ -179,7 +179,10 @@ impl<'a> Parts<'a> {
         for at in 0..self.roles.len() {
             let Some(cql) = text(at) else { continue };
             let writes = |other: &usize| {
-                let meets = tables.get(*other).zip(tables.get(at)).is_some_and(|(other, own)| other.iter().any(|one| own.contains(one)));
+                let meets = tables
+                    .get(*other)
+                    .zip(tables.get(at))
+                    .is_some_and(|(other, own)| other.iter().any(|one| own.contains(one)));
                 meets && text(*other) != Some(cql) && scenario.statements.get(*other).is_some_and(Statement::writes)
             };
             let role = &self.roles[at];
@@ -242,7 +245,10 @@ impl<'a> Parts<'a> {
     fn check_columns(&self) -> Result<(), TapeError> {
         let used = self.bound();
         let is_used = |at: usize, name: &str| {
-            used.contains(&at) || Some(at) == self.statement || Some(at) == self.expected_rows || name.starts_with(INDEX)
+            used.contains(&at)
+                || Some(at) == self.statement
+                || Some(at) == self.expected_rows
+                || name.starts_with(INDEX)
         };
         let unused = self.file.columns.iter().enumerate().find(|(at, name)| !is_used(*at, name));
         unused.map_or(Ok(()), |(_, name)| {
@@ -279,7 +285,6 @@ impl<'a> Parts<'a> {
     }
 
     /// Appends the values of a row that these columns have, as the specifications say; `longest` learns how long they are.
-    #[expect(clippy::too_many_arguments, reason = "they are what a value that does not fit is told by")]
     pub(crate) fn put(
         &self,
         row: u64,

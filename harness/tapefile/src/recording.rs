@@ -23,6 +23,9 @@ const KEPT: usize = 4;
 /// Rows of a page, unless the scenario says otherwise.
 const PAGE_ROWS: usize = 5_000;
 
+/// Start, warm-up and count of a tape.
+type Which = (u64, u64, u64);
+
 /// What was made of a file: its rows, those to load and those to read back, as records of a tape.
 #[derive(Debug)]
 pub struct Recording {
@@ -31,8 +34,8 @@ pub struct Recording {
     tickets: Spool,
     loads: Option<Spool>,
     backs: Option<Spool>,
-    /// The last tapes, each with its start, warm-up and count.
-    made: Mutex<Vec<((u64, u64, u64), Made)>>,
+    /// The last tapes.
+    made: Mutex<Vec<(Which, Made)>>,
 }
 
 impl Recording {
@@ -140,16 +143,7 @@ fn instead(
 }
 
 fn expected(columns: Vec<Column>, check: RowCheck) -> Expectation {
-    Expectation {
-        rows: None,
-        stored: None,
-        from: None,
-        last: false,
-        ranges: None,
-        descending: false,
-        check,
-        columns,
-    }
+    Expectation { rows: None, stored: None, from: None, last: false, ranges: None, descending: false, check, columns }
 }
 
 /// Values of a record, which are [bytes] one after the other.
@@ -196,7 +190,14 @@ impl<'a> Reading<'a> {
     }
 
     /// A ticket of the statement `index` up to what is due; where its values begin is returned, too.
-    fn bound(&mut self, row: u64, of: Row<'_>, index: usize, name: &str, part: &Part) -> Result<(Vec<u8>, usize), TapeError> {
+    fn bound(
+        &mut self,
+        row: u64,
+        of: Row<'_>,
+        index: usize,
+        name: &str,
+        part: &Part,
+    ) -> Result<(Vec<u8>, usize), TapeError> {
         let mut record = vec![TICKET];
         record.extend_from_slice(&u16::try_from(index).unwrap_or(u16::MAX).to_be_bytes());
         record.extend_from_slice(&number(part.columns.len()));

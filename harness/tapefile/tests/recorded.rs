@@ -97,7 +97,10 @@ fn a_window_begins_where_it_is_asked_to_and_after_the_last_row_comes_the_first()
     assert!(!path.exists());
     let (_, recording) = read(&people(PEOPLE, INSERT, "pandas.parquet"));
     let said = recording.tape(0, 0, 1 << 30).unwrap_err();
-    assert!(said.contains("for 1073741824 statements, and at most 2 GiB are written; ask for fewer with --count"), "{said}");
+    assert!(
+        said.contains("for 1073741824 statements, and at most 2 GiB are written; ask for fewer with --count"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -124,7 +127,8 @@ fn what_loaded_rows_give_comes_back_and_what_is_read_back_is_the_row_of_the_file
     assert_eq!(recording.read_back(30, 20).unwrap().unwrap().tickets, 20);
     assert_eq!(recording.read_back(80, 200).unwrap().unwrap().tickets, 90);
     // By its partition alone a row was written with several values.
-    let insert = insert.replace("(pk, ck, v) VALUES (?, ?, ?)", "(pk, ck, v) VALUES (?, 1, ?)").replace("ck = ?", "ck = 1");
+    let insert =
+        insert.replace("(pk, ck, v) VALUES (?, ?, ?)", "(pk, ck, v) VALUES (?, 1, ?)").replace("ck = ?", "ck = 1");
     let unbound = refused(&scenario(&[table], &insert, &rows("partitions.feather")));
     assert_eq!(
         unbound,
@@ -133,7 +137,8 @@ fn what_loaded_rows_give_comes_back_and_what_is_read_back_is_the_row_of_the_file
     );
     let insert = insert.replace("(pk, ck, v) VALUES (?, 1, ?)", "(pk, ck, v) VALUES (?, 1, ?) USING TTL :ck");
     let insert = insert.replace("bigint", "int");
-    let (_, recording) = read(&scenario(&[&table.replace("ck bigint", "ck int")], &insert, &rows("partitions.feather")));
+    let (_, recording) =
+        read(&scenario(&[&table.replace("ck bigint", "ck int")], &insert, &rows("partitions.feather")));
     assert_eq!(recording.read_back(0, 90).unwrap().unwrap().tickets, 0);
 }
 
@@ -192,12 +197,18 @@ fn a_value_that_does_not_fit_is_named_with_its_row_and_both_types() {
         "the tape pandas.parquet does not fit in row 1: its column name has \"name 0\" of the type LargeUtf8, and the statement insert \
          takes int there; convert the column"
     );
-    assert!(with(&[("score float", "score int")]).contains("in row 2: its column score has 0.25 of the type Float64, and"));
+    assert!(
+        with(&[("score float", "score int")]).contains("in row 2: its column score has 0.25 of the type Float64, and")
+    );
     assert!(with(&[("at timestamp", "at date")]).contains("its column at has a value of the type Timestamp("));
     assert!(with(&[("list<text>", "list<int>")]).contains("in row 2: its column tags has \"tag 0\" of the type "));
     assert!(with(&[("list<text>", "map<text, int>")]).contains("takes map<text, int> there"));
     let types = "CREATE TABLE own.t (small tinyint, id uuid PRIMARY KEY)";
-    let said = refused(&scenario(&[types], &statement("insert", "INSERT INTO own.t (id, small) VALUES (?, ?)"), &rows("types.arrow")));
+    let said = refused(&scenario(
+        &[types],
+        &statement("insert", "INSERT INTO own.t (id, small) VALUES (?, ?)"),
+        &rows("types.arrow"),
+    ));
     assert!(said.contains("types.arrow has a column tiny, and no statement of the scenario uses it"), "{said}");
     let null = "CREATE TABLE own.people (id bigint, name text, score float, visits int, at timestamp, kind ascii, tags list<text>, PRIMARY KEY ((id, name)))";
     assert_eq!(
@@ -215,7 +226,12 @@ fn columns_that_are_missing_or_unknown_are_named_with_those_that_are_there() {
     );
     let fewer = INSERT.replace(", tags", "").replacen(", ?", "", 1);
     let said = refused(&people(PEOPLE, &fewer, "pandas.parquet"));
-    assert!(said.starts_with("the tape pandas.parquet has a column tags, and no statement of the scenario uses it: they use id, name"), "{said}");
+    assert!(
+        said.starts_with(
+            "the tape pandas.parquet has a column tags, and no statement of the scenario uses it: they use id, name"
+        ),
+        "{said}"
+    );
     let two = statement("insert", INSERT) + &statement("other", INSERT);
     assert_eq!(
         refused(&scenario(&[PEOPLE], &two, &rows("pandas.parquet"))),
@@ -259,5 +275,8 @@ fn what_nobody_knows_in_the_end_is_neither_expected_nor_read_back() {
     let put = statement("put", "INSERT INTO own.pairs (k, v) VALUES (?, ?)");
     let said = refused(&scenario(&[table], &(put + &statement("get", "SELECT v FROM own.pairs WHERE k = ?")), &file));
     assert!(said.starts_with("the statement get reads what the statement put of the tape "), "{said}");
-    assert!(said.ends_with("add a column expect.NAME for each column of its result, or expect.rows with their number"), "{said}");
+    assert!(
+        said.ends_with("add a column expect.NAME for each column of its result, or expect.rows with their number"),
+        "{said}"
+    );
 }

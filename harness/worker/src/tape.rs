@@ -12,9 +12,7 @@ use std::sync::Arc;
 
 use cqldyno_driver_api::wire::{self, Body, ColumnType};
 use cqldyno_driver_api::{DriverError, ErrorKind, Row, Rows, Scalar, Value};
-use cqldyno_protocol::tape::{
-    DUE_INLINE, DUE_POOLED, MAGIC, NOTHING_DUE, NULL, POOLED_ANSWER, TICKET, UNSET, WINDOW,
-};
+use cqldyno_protocol::tape::{DUE_INLINE, DUE_POOLED, MAGIC, NOTHING_DUE, NULL, POOLED_ANSWER, TICKET, UNSET, WINDOW};
 use cqldyno_protocol::{Failed, FailureKind, Job, Tape};
 use cqldyno_scenarios::{Column, Kind, Operation, RowCheck, Statement, Streams, Workload};
 

@@ -12,7 +12,7 @@ pub(super) struct Svg;
 
 impl Exporter for Svg {
     fn names(&self) -> [&'static str; 3] {
-        ["svg", "The run's first chart, for a README; `report --chart` picks another one", "chart.svg"]
+        ["svg", "The run's first chart; `report --chart` picks another one", "chart.svg"]
     }
 
     fn lacks(&self, analysis: &Analysis) -> Option<&'static str> {
@@ -77,11 +77,11 @@ mod tests {
         let titles = chart_titles(&analysis);
         assert!(titles[0].starts_with("CPU time per statement, in microseconds"), "{titles:?}");
         assert!(titles.iter().any(|title| title == "Statements per second over time, writes on multi:2"), "{titles:?}");
-        for chart in 0..titles.len() {
+        for (chart, title) in titles.iter().enumerate() {
             let svg = Svg.one(&analysis, Look { chart, ..Look::default() }).unwrap();
             assert!(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\"") && svg.ends_with("</svg>\n"), "{svg}");
-            assert!(svg.contains("--p0: #1f5fbf") && svg.contains("prefers-color-scheme: dark"), "{}", titles[chart]);
-            assert!(!svg.contains("href") && !svg.contains("<script"), "{}", titles[chart]);
+            assert!(svg.contains("--p0: #1f5fbf") && svg.contains("prefers-color-scheme: dark"), "{title}");
+            assert!(!svg.contains("href") && !svg.contains("<script"), "{title}");
         }
         let first = Svg.one(&analysis, Look::default()).unwrap();
         assert_ne!(first, Svg.one(&analysis, Look { chart: 1, ..Look::default() }).unwrap());

@@ -14,8 +14,8 @@ use crate::export::shown::json;
 use crate::schema::{complaints, validator};
 use crate::{
     ArrangementInfo, Better, BuiltOnDemand, ByName, Cell, Checksum, Contender, CutShort, Environment, ErrorLine,
-    LadderInfo, Latency, Library, Measure, MeasureInfo, Pass, PlanInfo, PointInfo, Recorded, Role, RoundCores, Run,
-    SCHEMA_VERSION, ScenarioInfo, Series, Setting, TargetInfo, TlsInfo, TurnsInfo, Unit,
+    LadderInfo, Latency, Library, LoaderPart, LoadersInfo, Measure, MeasureInfo, Pass, PlanInfo, PointInfo, Recorded,
+    Role, RoundCores, Run, SCHEMA_VERSION, ScenarioInfo, Series, Setting, TargetInfo, TlsInfo, TurnsInfo, Unit,
 };
 
 const HOSTILE: [&str; 9] = [
@@ -201,10 +201,11 @@ fn plan() -> impl Strategy<Value = PlanInfo> {
                 request_timeout_ms: timeout,
                 settings,
                 named,
-                releases,
+                releases: releases.clone(),
                 exact,
                 faults: !exact,
                 ladder: exact.then(|| LadderInfo { meter: "response_p99".to_owned(), below_us: 2.5, lasts_ms: seed }),
+                loaders: named.then(|| LoadersInfo { number: blocks, hosts: releases.clone(), launch: id.clone() }),
                 reference,
                 serve_arguments,
                 stall_ms,
@@ -376,7 +377,18 @@ prop_compose! {
         let (step, breakdowns, files, latency) = more;
         let [void, failed, log] = reasons;
         let line = |([kind, first], count): ([String; 2], u64)| ErrorLine { kind, count, first };
+        let loaders = findings.iter().map(|host: &String| LoaderPart {
+            host: host.clone(),
+            cores: block,
+            kernel: label.clone(),
+            clock_ahead_ns: -i64::from(attempt),
+            clock_error_ns: block.into(),
+            began_after_us: 0.5,
+            ended_before_us: 0.25,
+            measures: measures.clone(),
+        });
         Cell {
+            loaders: loaders.collect(),
             contender, label, scenario, scenario_hash, arrangement, block, pass, attempt, round, cores, started, measures,
             more: round.is_some_and(|round| round % 2 == 0), issued_by_statement, series, step, breakdowns, files, latency,
             error_kinds: error_kinds.into_iter().map(line).collect(),

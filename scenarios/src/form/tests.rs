@@ -27,9 +27,13 @@ values = [{ type = "bigint" }, { type = "text", length = 3 }]
 fn said(from: &str, to: &str) -> (usize, usize, String) {
     assert!(GOOD.contains(from), "{from}");
     let text = GOOD.replacen(from, to, 1);
-    let Mistake { span, message } = read_document(&text).unwrap_err();
+    let Mistake { span, message } = read_document(&text, None).unwrap_err();
     let place = mistake::Place::of(&span, &text);
     (place.line, place.column, message)
+}
+
+fn read(text: &str, origin: &str) -> Result<Scenario, ScenarioError> {
+    super::read(text, origin, None)
 }
 
 #[test]
@@ -341,7 +345,7 @@ fn a_way_of_submitting_is_read_and_takes_prepared_statements_alone() {
 fn values_may_be_written_under_the_names_of_their_markers_in_any_order_and_once_for_a_name_that_repeats() {
     let insert = "cql = \"INSERT INTO ks.t (pk, v) VALUES (?, ?)\"\nvalues = [{ type = \"bigint\" }, { type = \"text\", length = 3 }]";
     let named = |cql: &str, values: &str| {
-        read_document(&GOOD.replacen(insert, &format!("cql = {cql:?}\nvalues = {values}"), 1))
+        read_document(&GOOD.replacen(insert, &format!("cql = {cql:?}\nvalues = {values}"), 1), None)
     };
     let cql = "INSERT INTO ks.t (v, pk, w) VALUES (:\"V\", :Key, :key)";
     let values = "{ Key = { type = \"bigint\" }, V = { type = \"text\", length = 3 } }";

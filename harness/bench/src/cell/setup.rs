@@ -101,7 +101,8 @@ impl<'a> Setup<'a> {
             CellFailure::Machine(format!("a file for the CA of the embedded cluster could not be made: {error}"))
         })?;
         let ca = ca.map(NamedTempFile::into_temp_path);
-        let plays = introduced.hello.tape || introduced.contender.own.tape || plan.recordings.contains_key(&scenario.name);
+        let plays =
+            introduced.hello.tape || introduced.contender.own.tape || plan.recordings.contains_key(&scenario.name);
         if plan.loaders.is_some() && (plays || introduced.hello.build.id.is_empty()) {
             return Err(CellFailure::Unavailable(NO_SLICE.to_owned()));
         }
@@ -112,7 +113,21 @@ impl<'a> Setup<'a> {
             }
             None => (own_tape(introduced, &scenario, &workload, &stem)?, None),
         };
-        Ok(Setup { bench, introduced, planned, cell, load, scenario, workload, placement, stem, ca, tape, recording, launch })
+        Ok(Setup {
+            bench,
+            introduced,
+            planned,
+            cell,
+            load,
+            scenario,
+            workload,
+            placement,
+            stem,
+            ca,
+            tape,
+            recording,
+            launch,
+        })
     }
 
     /// What the embedded cluster is started with: as it was asked, and where the certificate of its CA goes.

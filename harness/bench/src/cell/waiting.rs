@@ -258,7 +258,7 @@ impl Waiting<'_> {
         });
         let (counted, connections) = between((&before, &after), &self.setup.scenario, &done, &played);
         let connections = match &parts {
-            Some(parts) if counted.is_err() => parts.connections.clone(),
+            Some(parts) if matches!(before, Edge::Carried(..) | Edge::Logged(..)) => parts.connections.clone(),
             _ => connections,
         };
         let uncommitted = self.served.uncommitted((&before, &after), &self.setup.scenario, &done);

@@ -1,6 +1,6 @@
 //! Several loaders as one worker: counts and times add up, histograms are added, and figures per statement are weighed by statements.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -145,18 +145,19 @@ fn add(sum: &mut Vec<u64>, values: &[u64]) {
 
 /// Adds what loaders read of their workers to what was read here; each with its host and its verified statements.
 pub(crate) fn add_readings(outcome: &mut Outcome, parts: &[(&str, u64, &Metered)], is_shared: bool) {
-    let read: BTreeMap<&str, Vec<(u64, &Result<f64, String>)>> =
-        parts.iter().fold(BTreeMap::new(), |mut all, (_, verified, part)| {
-            let readings = part.readings.iter();
-            readings.for_each(|(id, value)| all.entry(id).or_default().push((*verified, value)));
-            all
-        });
-    for (id, values) in read {
+    let ids: BTreeSet<&str> = parts.iter().flat_map(|(_, _, part)| part.readings.keys().map(String::as_str)).collect();
+    for id in ids {
         let Some(measure) = declared(id).filter(|_| !outcome.readings.iter().any(|one| one.measure.id == id)) else {
             continue;
         };
-        let values = values.into_iter().map(|(verified, value)| Ok((verified as f64, value.clone()?)));
-        let value = values.collect::<Result<Vec<_>, String>>().map(|values| together(measure, &values));
+        let of_loader = |(_, verified, part): &(&str, u64, &Metered)| {
+            part.readings.get(id).map(|value| Ok((*verified as f64, value.clone()?)))
+        };
+        let value = parts
+            .iter()
+            .filter_map(of_loader)
+            .collect::<Result<Vec<_>, String>>()
+            .map(|values| together(measure, &values));
         outcome.readings.push(Reading { measure: *measure, value });
     }
     if is_shared {

@@ -263,8 +263,8 @@ impl Meters {
         };
         let meters = ALL.iter().filter(|meter| {
             let is_taken = meter.measures.iter().any(|one| start.passes.iter().any(|pass| one.is_taken_in(*pass)));
-            let is_known = !meter.over_idle && !(start.is_shared && meter.name == NOISE.name);
-            is_known && (meter.measures.is_empty() || is_taken)
+            let is_left_out = meter.over_idle || (start.is_shared && meter.name == NOISE.name);
+            !is_left_out && (is_taken || meter.measures.is_empty())
         });
         let attachments = meters.map(|meter| meter.attach(&subject)).collect();
         Meters { worker, nodes: start.nodes.clone(), attachments, at_go: (None, None) }

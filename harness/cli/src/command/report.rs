@@ -110,13 +110,14 @@ fn chart(arguments: &Arguments, analysis: &Analysis) -> Result<usize> {
         }
         None => return Ok(0),
     }
-    (1..).zip(&titles).for_each(|(number, title)| terminal::say(&format!("{number:3}  {title}")));
+    (1..).zip(&titles).for_each(|(number, title)| terminal::say(&format!("{number}  {title}")));
     Ok(0)
 }
 
 /// Makes the page over all runs in and below `given`. A run that cannot be used is named and left out.
 fn make_site(given: &[PathBuf], folder: &Path) -> Result<Outcome> {
-    let (runs, left_out) = found(given)?;
+    let mut left_out = Vec::new();
+    let runs = found(given, &mut left_out)?;
     left_out.iter().for_each(|why| terminal::say(&format!("Left out: {why}")));
     if runs.is_empty() {
         bail!("none of the runs can be used; the reasons are above");
@@ -140,9 +141,9 @@ fn make_site(given: &[PathBuf], folder: &Path) -> Result<Outcome> {
     Ok(if left_out.is_empty() { Outcome::Done } else { Outcome::Failed })
 }
 
-/// The runs in and below `given`, each once with its whole path, and why others cannot be used.
-fn found(given: &[PathBuf]) -> Result<(Vec<(PathBuf, Recorded)>, Vec<String>)> {
-    let (mut runs, mut left_out): (Vec<(PathBuf, Recorded)>, Vec<String>) = (Vec::new(), Vec::new());
+/// The runs in and below `given`, each once with its whole path. Why others cannot be used is added to `left_out`.
+fn found(given: &[PathBuf], left_out: &mut Vec<String>) -> Result<Vec<(PathBuf, Recorded)>> {
+    let mut runs: Vec<(PathBuf, Recorded)> = Vec::new();
     for path in given {
         // What is no folder is a result in JSON, or refused.
         let (found, unreadable) = if path.is_dir() { runs_in(path) } else { (vec![path.clone()], Vec::new()) };
@@ -161,7 +162,7 @@ fn found(given: &[PathBuf]) -> Result<(Vec<(PathBuf, Recorded)>, Vec<String>)> {
             }
         }
     }
-    Ok((runs, left_out))
+    Ok(runs)
 }
 
 /// The address of a file or folder relative to a folder; both are whole paths.

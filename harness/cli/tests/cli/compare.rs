@@ -159,7 +159,8 @@ fn check_kept(folder: &Path, cells: usize) {
     assert_eq!(lines.lines().count(), cells);
     let run = cqldyno_reports::Run::from_json(&std::fs::read_to_string(folder.join("run.json")).unwrap()).unwrap();
     assert!(!run.interrupted && run.ended.is_some());
-    let files = ["table.txt", "time.txt", "table.md", "cells.csv", "result.json", "bencher.json", "chart.svg", "page.html"];
+    let files =
+        ["table.txt", "time.txt", "table.md", "cells.csv", "result.json", "bencher.json", "chart.svg", "page.html"];
     for file in files {
         assert!(folder.join(file).metadata().unwrap().len() > 0, "{file}");
     }

@@ -72,7 +72,10 @@ fn a_worker_that_sends_nothing_and_plays_tapes_is_stopped_before_the_end_of_a_lo
             "[bytes(6) for _ in job[\"scenario\"][\"statement\"]]",
         ),
         ("            while begins is not None and not wrong:", "            while False:"),
-        ("wrong := wrong or tape.wrong(ticket, statement, due, rows)", "len(todo) % 64 == 0 and SELECTOR.select(0) and hear(\"stop\") and todo.clear()"),
+        (
+            "wrong := wrong or tape.wrong(ticket, statement, due, rows)",
+            "len(todo) % 64 == 0 and SELECTOR.select(0) and hear(\"stop\") and todo.clear()",
+        ),
     ] {
         assert_eq!(text.matches(piece).count(), 1, "{piece}");
         text = text.replace(piece, by);

@@ -84,7 +84,6 @@ fn two_loaders_issue_what_one_worker_would_and_their_sums_are_exact() {
     assert_eq!(cell["loaders"][0]["clock_error_ns"], 0, "one machine has one clock");
     let report = cqldyno(folder.path(), &["report", "run-6", "--wide"]).output().unwrap();
     assert!(stdout(&report).contains("each loader"), "{}", stdout(&report));
-    assert_eq!(stdout(&report).matches("floor").filter(|_| true).count() > 2, true);
 }
 
 #[test]
@@ -104,8 +103,8 @@ fn turns_and_a_rate_are_shared_and_every_turn_has_all_of_its_statements() {
         assert!(timed.iter().all(is_sound), "{timed:?}");
         assert_eq!(timed.iter().map(|cell| figure(cell, "verified")).sum::<f64>(), 4_000.0);
         let paced = of("latency", contender);
-        assert_eq!((paced.len(), figure(&paced[0], "verified")), (1, 9_003.0));
-        assert!(is_sound(&paced[0]), "{}", paced[0]);
+        assert!(!paced.is_empty() && paced.iter().all(is_sound), "{paced:?}");
+        assert!(paced.iter().all(|cell| figure(cell, "verified") == 9_003.0));
     }
 }
 
@@ -232,7 +231,8 @@ fn at_work(running: &Child) -> Vec<(i32, String)> {
             let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
             stat.rsplit_once(") ")?.1.split(' ').nth(11)?.parse::<u64>().ok()
         };
-        let workers = all.iter().filter(|(_, line)| line.contains("cqldyno-driver-floor") && !line.contains("loader"));
+        let workers =
+            all.iter().filter(|(_, line)| line.contains("cqldyno-driver-floor") && !line.contains(" loader "));
         (workers.filter(|(pid, _)| ticks(*pid).is_some_and(|ticks| ticks > 20)).count() == 2).then_some(all)
     })
 }

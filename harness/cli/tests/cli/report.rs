@@ -218,7 +218,7 @@ fn a_chart_is_a_file_and_the_others_of_the_run_are_named() {
     let svg = |more: &[&str]| run(&[&["report", &path, "--format", "svg"], more].concat());
     let first = svg(&[]);
     assert!(stdout(&first).starts_with("<svg xmlns=") && stdout(&first).contains("CPU time per statement"));
-    assert!(stderr(&first).contains("--chart picks another one:\n  1  CPU time per statement"), "{}", stderr(&first));
+    assert!(stderr(&first).contains("--chart picks another one:\n1  CPU time per statement"), "{}", stderr(&first));
     let second = svg(&["--chart", "2"]);
     assert!(stdout(&second).starts_with("<svg xmlns=") && stdout(&second) != stdout(&first));
     assert_eq!(stderr(&svg(&["--chart", "1"])).matches("--chart picks").count(), 0);
@@ -252,7 +252,9 @@ fn a_site_is_one_page_over_the_runs_below_the_folders_given() {
     for name in ["a/monday", "a/tuesday"] {
         let to = runs.path().join(name);
         fs::create_dir_all(&to).unwrap();
-        ["run.json", "cells.jsonl"].map(|file| fs::copy(Path::new(&one).join(file), to.join(file)).unwrap());
+        for file in ["run.json", "cells.jsonl"] {
+            fs::copy(Path::new(&one).join(file), to.join(file)).unwrap();
+        }
     }
     fs::write(runs.path().join("a/monday/page.html"), "").unwrap();
     let (path, site) = (runs.path().to_str().unwrap(), runs.path().join("site"));

@@ -443,6 +443,10 @@ fn bad_days_that_were_killed_go_on_with_the_day_under_way() {
     assert_eq!((ran.as_slice(), &all[..before.len()] == before.as_slice()), (&due[..], true));
     for cell in &all {
         let figures = ["statements", "lost", "unanswered"].map(|id| cell.measures[id].get());
-        assert_eq!((&cell.void, &cell.failed, figures), (&None, &None, [Some(500.0), Some(0.0), Some(0.0)]), "{cell:?}");
+        assert_eq!(
+            (&cell.void, &cell.failed, figures),
+            (&None, &None, [Some(500.0), Some(0.0), Some(0.0)]),
+            "{cell:?}"
+        );
     }
 }

@@ -74,8 +74,7 @@ impl Rehearsal {
         match &prepared.plan {
             Plan::Select(plan) => {
                 let parameters = QueryParameters::default();
-                let Rows { count, values, .. } =
-                    self.runtime.block_on(select(store, plan, &values, &parameters))?;
+                let Rows { count, values, .. } = self.runtime.block_on(select(store, plan, &values, &parameters))?;
                 Ok((usize::try_from(count).unwrap_or(0), values))
             }
             Plan::Modify(plan) if plan.condition.is_none() => {
@@ -119,7 +118,8 @@ mod tests {
     #[test]
     fn a_statement_says_what_it_binds_and_loaded_rows_come_back() {
         let node = Rehearsal::new().unwrap();
-        node.define("CREATE KEYSPACE a WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}").unwrap();
+        node.define("CREATE KEYSPACE a WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}")
+            .unwrap();
         node.define("CREATE TABLE a.t (k text, c int, PRIMARY KEY (k, c))").unwrap();
         let insert = node.prepare("INSERT INTO a.t (k, c) VALUES (:key, ?)").unwrap();
         let markers: Vec<_> = insert.markers().iter().map(|one| (&*one.name, one.ty.clone())).collect();

@@ -119,9 +119,10 @@ fn name_of(contender: &Contender) -> String {
     plain(&contender.id[..end])
 }
 
-/// Those of all runs, the newest run's first.
+/// Those that have figures, the newest run's first.
 fn drivers(shown: &[Shown]) -> Vec<String> {
-    unique(shown.iter().flat_map(|one| compared(one.run())).map(name_of))
+    let shown = shown.iter().filter(|one| one.has_rows() || one.panels().next().is_some());
+    unique(shown.flat_map(|one| compared(one.run())).map(name_of))
 }
 
 struct Site<'a> {
