@@ -387,7 +387,8 @@ impl Asked {
             (true, _) => QUICK_COUNT,
             (false, true) => SWEEP_COUNT,
             (false, false) => plan.count,
-        };
+        }
+        .max(plan.longest_turn());
         let plan = match (self.blocks, self.count.or(rows)) {
             (blocks, count) if plan.exact => plan.with_blocks(blocks.unwrap_or(EXACT.1), count.unwrap_or(EXACT.0)),
             (Some(blocks), count) => plan.with_blocks(blocks, count.unwrap_or(usual)),

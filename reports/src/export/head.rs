@@ -199,7 +199,7 @@ pub(crate) fn verdicts(analysis: &Analysis) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample;
+    use crate::{LoadersInfo, sample};
 
     #[test]
     fn threads_are_said_in_few_words() {
@@ -229,5 +229,7 @@ mod tests {
         let sequential = serde_json::json!({"submit": "sequential"});
         run.scenarios.iter_mut().for_each(|one| one.definition = Some(sequential.clone()));
         assert!(title(&run).contains("100k statements, 1 in flight"), "{}", title(&run));
+        run.plan.loaders = Some(LoadersInfo { number: 2, ..LoadersInfo::default() });
+        assert!(title(&run).contains("100k statements, 1 in flight from 2 loaders on "), "{}", title(&run));
     }
 }

@@ -131,12 +131,12 @@ impl Run {
         if scenario.apart.is_some() { 1 } else { self.plan.turns.rounds }
     }
 
-    /// The statements in flight in the same way, for example `1 to 64 in flight`.
+    /// The statements in flight in the same way, for example `1 to 64 in flight`, and how many loaders issue them.
     pub fn in_flight(&self) -> String {
-        format!(
-            "{} in flight",
-            self.of_scenarios(|one| one.in_flight(self.plan.concurrency), |number| whole(number as f64))
-        )
+        let number = self.of_scenarios(|one| one.in_flight(self.plan.concurrency), |number| whole(number as f64));
+        let loaders = self.plan.loaders.as_ref();
+        let from = loaders.map(|loaders| format!(" from {}", count(loaders.number.into(), "loader")));
+        format!("{number} in flight{}", from.unwrap_or_default())
     }
 
     /// The statements before each window in the same way.

@@ -19,6 +19,8 @@ const ENOUGH_GENERATIONS: u32 = 240;
 const MOST_GENERATIONS: u32 = 480;
 /// Statements of a turn. Without its edges it has the ratios of one of 50,000, and more of them give narrower intervals.
 const TURN_COUNT: u64 = 20_000;
+/// Loaders start and end some milliseconds apart, so their turns are so many times as long.
+const LOADERS_STRETCH: u64 = 25;
 /// The least rounds of a generation of an open run, and the most of any.
 const ROUNDS: (u32, u32) = (2, 8);
 
@@ -87,9 +89,15 @@ impl Plan {
 
     /// Statements of a turn for which a round has time, in two digits, which are exact enough.
     fn turn(&self) -> u64 {
-        let fitting = (ROUND_SECONDS / (self.slowest() * self.takers() as f64)) as u64;
+        let seconds = ROUND_SECONDS * (self.longest_turn() / TURN_COUNT) as f64;
+        let fitting = (seconds / (self.slowest() * self.takers() as f64)) as u64;
         let digit = 10u64.pow(fitting.max(1).ilog10().saturating_sub(1));
-        (fitting / digit * digit).clamp(1, TURN_COUNT)
+        (fitting / digit * digit).clamp(1, self.longest_turn())
+    }
+
+    /// The most statements of a turn unless more are asked for.
+    pub fn longest_turn(&self) -> u64 {
+        if self.loaders.is_some() { TURN_COUNT * LOADERS_STRETCH } else { TURN_COUNT }
     }
 
     /// Guessed seconds per statement of the slowest scenario.
@@ -186,6 +194,8 @@ pub(crate) fn wanted(run: &Run, cells: &[Cell]) -> u32 {
 mod tests {
     use std::time::Duration;
 
+    use cqldyno_reports::LoadersInfo;
+
     use super::*;
     use crate::plan::{Target, plan};
 
@@ -199,6 +209,8 @@ mod tests {
         let delayed = many(8).with(|one| one.serve_arguments = ["--delay", "60s"].map(str::to_owned).to_vec());
         assert_eq!(turn(delayed), 1);
         assert_eq!(many(1).with_turns(Some(7)).turns.count, 7);
+        let loaders = LoadersInfo { number: 2, ..LoadersInfo::default() };
+        assert_eq!(turn(many(1_024).with(|one| one.loaders = Some(loaders))), 500_000);
     }
 
     #[test]

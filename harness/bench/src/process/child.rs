@@ -6,6 +6,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use cqldyno_protocol::MAX_LINE_BYTES;
@@ -24,7 +25,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// How long a child may take to exit after its work or its output has ended. A worker gives its driver 5 s to close, gives the
 /// driver's library another 5 s to clean up, and then ends itself.
 const EXIT_WITHIN: Duration = Duration::from_secs(20);
-/// How long a child may take to exit when it has closed its output in the middle of its work.
+/// How long a child may take to exit when it has closed its output in the middle of its work, or is a launcher that is no longer needed.
 const EXIT_SILENT_WITHIN: Duration = Duration::from_secs(3);
 /// Lines that a child may be ahead of its reader.
 const LINES_AHEAD: usize = 64;
@@ -106,7 +107,9 @@ impl Drop for Reaped {
 
 pub(crate) struct Process {
     child: Reaped,
-    input: Option<ChildStdin>,
+    input: Arc<Mutex<Option<ChildStdin>>>,
+    /// It is a launcher, which ends what it started elsewhere if it is not killed.
+    is_launcher: bool,
     lines: Receiver<Received>,
     log: Log,
     next_look: Instant,
@@ -167,7 +170,8 @@ impl Process {
         let log = Log::follow(errors, launch.log.as_deref(), launch.log_prefix, launch.redaction)?;
         let (sender, lines) = sync_channel(LINES_AHEAD);
         std::thread::Builder::new().name("lines".to_owned()).spawn(move || read_lines(output, &sender))?;
-        Ok(Process { child, input: Some(input), lines, log, next_look: Instant::now(), ended_by_us: false })
+        let input = Arc::new(Mutex::new(Some(input)));
+        Ok(Process { child, input, is_launcher: false, lines, log, next_look: Instant::now(), ended_by_us: false })
     }
 
     /// Opens the gate: the process becomes its program.
@@ -190,15 +194,27 @@ impl Process {
     /// # Errors
     /// When the child no longer reads.
     pub(crate) fn send(&mut self, text: &str) -> io::Result<()> {
-        match &mut self.input {
-            Some(input) => input.write_all(text.as_bytes()),
-            None => Err(io::ErrorKind::BrokenPipe.into()),
-        }
+        write(&self.input, text)
+    }
+
+    /// Writes `line` now and then, as long as its input is open. The child is a launcher.
+    ///
+    /// # Errors
+    /// When there is no thread for that.
+    pub(crate) fn beat(&mut self, line: String, every: Duration) -> io::Result<()> {
+        self.is_launcher = true;
+        let input = Arc::downgrade(&self.input);
+        let beat = move || {
+            while input.upgrade().is_some_and(|input| write(&input, &line).is_ok()) {
+                std::thread::sleep(every);
+            }
+        };
+        std::thread::Builder::new().name("beat".to_owned()).spawn(beat).map(drop)
     }
 
     /// The child's standard input, for one who writes to it from elsewhere.
     pub(crate) fn take_input(&mut self) -> Option<ChildStdin> {
-        self.input.take()
+        self.input.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// The child's next line, until `deadline` at most; now and then `look` may say why waiting is pointless.
@@ -243,7 +259,7 @@ impl Process {
     /// # Errors
     /// How it ended, if not so.
     pub(crate) fn finish(mut self, code: Option<i32>) -> Result<(), String> {
-        self.input = None;
+        drop(self.take_input());
         match self.wait(EXIT_WITHIN) {
             Some(status) if code.is_none() || status.code() == code => Ok(()),
             _ => Err(self.last_words(Duration::ZERO)),
@@ -268,9 +284,19 @@ impl Process {
     /// Ends the child and with it its log; the last lines as the end of a sentence, empty if there are none.
     pub(crate) fn end_and_quote(&mut self) -> String {
         self.ended_by_us |= matches!(self.child.child.try_wait(), Ok(None));
-        self.child.end();
+        self.end();
         let tail = self.log.tail();
         if tail.is_empty() { String::new() } else { format!("; its log ends: {}", tail.join(" / ")) }
+    }
+
+    /// Ends the child. A launcher that is killed may leave behind what it started on another host, so it has time to end by itself.
+    fn end(&mut self) {
+        drop(self.take_input());
+        if self.is_launcher && self.wait(EXIT_SILENT_WITHIN).is_none() {
+            let _ = killpg(Pid::from_raw(self.pid()), Signal::SIGTERM);
+            self.wait(EXIT_SILENT_WITHIN);
+        }
+        self.child.end();
     }
 
     fn with_log(&mut self, how: String) -> String {
@@ -294,6 +320,19 @@ impl Process {
                 Ok(None) | Err(_) => return None,
             }
         }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn write(input: &Mutex<Option<ChildStdin>>, text: &str) -> io::Result<()> {
+    match &mut *input.lock().unwrap_or_else(PoisonError::into_inner) {
+        Some(input) => input.write_all(text.as_bytes()),
+        None => Err(io::ErrorKind::BrokenPipe.into()),
     }
 }
 

@@ -21,7 +21,6 @@ use cqldyno_protocol::{Done, End, Failed, FailureKind, LineError, ParentMessage,
 use cqldyno_reports::Pass;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::judge::merged::Metered;
@@ -38,6 +37,10 @@ pub(crate) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "-1");
 const EXIT_ABANDONED: i32 = 2;
 /// The limits of time are the parent's.
 const FOREVER: Duration = Duration::from_secs(100 * 366 * 24 * 60 * 60);
+/// The parent says so often that it is there. Not every launcher that dies ends the loader's input, and a network may only fall silent.
+pub(crate) const BEAT: Duration = Duration::from_secs(5);
+/// A loader that hears nothing for so many seconds is forgotten.
+const FORGOTTEN_AFTER: u32 = 30;
 const ELSEWHERE: &str = "A loader does not see the server.";
 
 /// Who a loader is, and where; its first line.
@@ -92,6 +95,8 @@ pub(crate) struct Start {
 pub(crate) enum ToLoader {
     /// Asks for its clocks; never while the worker has something to say.
     Look,
+    /// The parent is there. There is no answer.
+    Beat,
 }
 
 /// The answer to [`ToLoader::Look`].
@@ -106,7 +111,8 @@ pub(crate) struct Looked {
 /// Runs the loader of `worker` and returns its exit code; without one it says where it is. The caller's thread must live as long.
 pub fn main(worker: Option<&Path>) -> i32 {
     say(&Whereabouts::here());
-    let (Some(worker), Some(start)) = (worker, heard::<Start>()) else { return 0 };
+    let Some(worker) = worker else { return 0 };
+    let Some(start) = heard() else { return EXIT_ABANDONED };
     relayed(worker, &start).unwrap_or_else(|message| {
         say(&WorkerMessage::Failed(Failed { kind: FailureKind::Crash, message }));
         1
@@ -123,10 +129,15 @@ fn pass_on(line: &str) {
     let _ = out.write_all(line.as_bytes()).and_then(|()| out.flush());
 }
 
-fn heard<T: DeserializeOwned>() -> Option<T> {
-    let mut line = String::new();
-    io::stdin().lock().read_line(&mut line).ok().filter(|read| *read > 0)?;
-    decode(&line).ok()
+/// The first line besides beats.
+fn heard() -> Option<Start> {
+    loop {
+        let mut line = String::new();
+        io::stdin().lock().read_line(&mut line).ok().filter(|read| *read > 0)?;
+        if decode::<ToLoader>(&line).is_err() {
+            return decode(&line).ok();
+        }
+    }
 }
 
 /// What both directions share.
@@ -136,6 +147,8 @@ struct Relay {
     meters: Mutex<Meters>,
     /// Turns that have not ended.
     turns: AtomicU32,
+    /// Seconds since the parent said anything.
+    silent: AtomicU32,
 }
 
 impl Relay {
@@ -147,24 +160,41 @@ impl Relay {
     fn down(&self, mut worker: ChildStdin) {
         let mut line = String::new();
         while io::stdin().lock().read_line(&mut line).is_ok_and(|read| read > 0) {
-            if let Ok(ToLoader::Look) = decode(&line) {
-                say(&Looked { at_ns: monotonic_ns().unwrap_or(0), cpu_ns: process_cpu_ns(self.worker).ok() });
-            } else {
-                match decode(&line) {
-                    Ok(ParentMessage::Job(job)) => self.turns.store(job.turns, Ordering::Relaxed),
-                    Ok(ParentMessage::Go { .. }) => self.meters().go(),
-                    _ => {}
+            self.silent.store(0, Ordering::Relaxed);
+            match decode(&line) {
+                Ok(ToLoader::Look) => {
+                    say(&Looked { at_ns: monotonic_ns().unwrap_or(0), cpu_ns: process_cpu_ns(self.worker).ok() });
                 }
-                // If it no longer reads, its output says why.
-                let _ = worker.write_all(line.as_bytes());
+                Ok(ToLoader::Beat) => {}
+                Err(_) => {
+                    match decode(&line) {
+                        Ok(ParentMessage::Job(job)) => self.turns.store(job.turns, Ordering::Relaxed),
+                        Ok(ParentMessage::Go { .. }) => self.meters().go(),
+                        _ => {}
+                    }
+                    // If it no longer reads, its output says why.
+                    let _ = worker.write_all(line.as_bytes());
+                }
             }
             line.clear();
         }
         if self.turns.load(Ordering::Relaxed) > 0 {
-            let _ = killpg(Pid::from_raw(self.worker), Signal::SIGKILL);
-            let _ = remove_dir_all(&self.scratch);
-            exit(EXIT_ABANDONED)
+            self.abandon()
         }
+    }
+
+    /// Ends both when the parent is silent for too long. A time in which this process stood still counts for one second.
+    fn watch(&self) {
+        while self.silent.fetch_add(1, Ordering::Relaxed) < FORGOTTEN_AFTER {
+            std::thread::sleep(Duration::from_secs(1));
+        }
+        self.abandon()
+    }
+
+    fn abandon(&self) -> ! {
+        let _ = killpg(Pid::from_raw(self.worker), Signal::SIGKILL);
+        let _ = remove_dir_all(&self.scratch);
+        exit(EXIT_ABANDONED)
     }
 
     /// Passes on what the worker says until its last `done`, or its `failed`; the exit code that is due then.
@@ -228,11 +258,13 @@ fn relayed(worker: &Path, start: &Start) -> Result<i32, String> {
         scratch: scratch.path().to_path_buf(),
         meters: Mutex::new(Meters::attached(gate.pid(), start, scratch.path())),
         turns: AtomicU32::new(u32::MAX),
+        silent: AtomicU32::new(0),
     });
     let mut process = gate.open()?;
     let input = process.take_input().ok_or("the worker has no standard input")?;
-    let down = Arc::clone(&relay);
+    let (down, watch) = (Arc::clone(&relay), Arc::clone(&relay));
     std::thread::Builder::new().name("down".to_owned()).spawn(move || down.down(input)).map_err(failed)?;
+    std::thread::Builder::new().name("watch".to_owned()).spawn(move || watch.watch()).map_err(failed)?;
     let code = relay.up(&mut process, &file_name(worker), start.memory_bytes)?;
     Ok(process.finish(Some(code)).map_or_else(
         |how| {

@@ -16,7 +16,7 @@ use crate::judge::readings::declared;
 use crate::process::child::{Launch, file_name};
 use crate::process::failure::{CellFailure, Step};
 use crate::process::introduction::Introduced;
-use crate::process::loader::{Looked, SUBCOMMAND, Start, ToLoader, VERSION, Whereabouts};
+use crate::process::loader::{BEAT, Looked, SUBCOMMAND, Start, ToLoader, VERSION, Whereabouts};
 use crate::process::worker::{Bounds, Look, Worker};
 
 /// How often is looked whether it still makes sense to wait.
@@ -101,6 +101,7 @@ impl Launcher<'_> {
             let launch = Launch { program: &program, arguments: all, ..launch.clone() };
             let place = if self.info.hosts.is_empty() { format!("of loader {host}") } else { format!("on {host}") };
             let worker = Worker::at_gate(launch, bounds)?.named(format!("{what} {place}")).opened()?;
+            let worker = worker.beat(&ToLoader::Beat, BEAT)?;
             let slice = Slice { part, of };
             Ok(Loader { worker, slice, host, at: Whereabouts::default(), ahead_ns: 0, error_ns: 0, end: None })
         });

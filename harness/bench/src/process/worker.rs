@@ -78,6 +78,13 @@ impl<'a> Worker<'a> {
         Ok((worker, hello))
     }
 
+    /// Tells a loader now and then that it is not forgotten.
+    pub(crate) fn beat(mut self, message: &impl Serialize, every: Duration) -> Result<Worker<'a>, CellFailure> {
+        let line = encode(message).map_err(|error| CellFailure::Machine(error.to_string()))?;
+        self.process.beat(line, every).map_err(|error| not_started(&self.name, &error))?;
+        Ok(self)
+    }
+
     /// Opens the gate.
     pub(crate) fn opened(self) -> Result<Worker<'a>, CellFailure> {
         let process = self.process.open().map_err(|error| not_started(&self.name, &error))?;

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -48,17 +48,27 @@ fn is_sound(cell: &Value) -> bool {
     cell["failed"].is_null() && void.split(". ").all(|one| one.starts_with("The loaders ") || one.starts_with("On "))
 }
 
-/// The sums of two loaders are those of one worker: statements, EXECUTEs, bytes and answers.
+/// The sums of two loaders on this target are those of one worker: statements, answers, and what servers of ours count.
 #[track_caller]
-fn adds_up(folder: &Path, arguments: &[&str]) -> Value {
-    let (alone, code) = compared(folder, "6001", &["--scenario", "mixed"]);
+fn adds_up(folder: &Path, target: &str, loaders: &[&str]) -> Value {
+    let asked = ["--scenario", "mixed", "--target", target];
+    let (alone, code) = compared(folder, "6001", &asked);
     assert_eq!((code, alone.len()), (Some(0), 1));
-    let (together, _) = compared(folder, "6001", arguments);
+    let together = [&asked, loaders].concat();
+    let run = folder.join(format!("run-{}", together.len()));
+    let (together, _) = compared(folder, "6001", &together);
     let (one, two) = (&alone[0], &together[0]);
     assert!(is_sound(two), "{two}");
-    for id in ["statements", "verified", "server_executes"] {
+    let counted = if target == "embedded" {
+        &["statements", "verified", "server_executes"][..]
+    } else {
+        &["statements", "verified"]
+    };
+    for id in counted {
+        assert_eq!((id, figure(one, id)), (id, 6_001.0));
         assert_eq!((id, figure(two, id)), (id, 6_001.0));
     }
+    assert_eq!(figure(one, "read_back"), figure(two, "read_back"));
     assert_eq!(one["issued_by_statement"], two["issued_by_statement"]);
     let parts = two["loaders"].as_array().unwrap();
     assert_eq!((parts.len(), figure(&parts[0], "statements"), figure(&parts[1], "statements")), (2, 3_000.0, 3_001.0));
@@ -69,7 +79,6 @@ fn adds_up(folder: &Path, arguments: &[&str]) -> Value {
         assert_eq!(bytes(two, way), bytes(one, way), "{way}");
         assert_eq!(bytes(two, way), parts.iter().map(|part| bytes(part, way)).sum::<u64>(), "{way}");
     }
-    let run = folder.join(format!("run-{}", arguments.len()));
     assert_eq!(answers(&run, two), 6_001);
     let by_second = two["series"]["answered"].as_array().into_iter().flatten().filter_map(Value::as_u64).sum::<u64>();
     assert_eq!(by_second, 6_001, "{}", two["series"]);
@@ -80,9 +89,9 @@ fn adds_up(folder: &Path, arguments: &[&str]) -> Value {
 #[test]
 fn two_loaders_issue_what_one_worker_would_and_their_sums_are_exact() {
     let folder = tempfile::tempdir().unwrap();
-    let cell = adds_up(folder.path(), &["--scenario", "mixed", "--loaders", "2", "--launch", "env"]);
+    let cell = adds_up(folder.path(), "embedded", &["--loaders", "2", "--launch", "env"]);
     assert_eq!(cell["loaders"][0]["clock_error_ns"], 0, "one machine has one clock");
-    let report = cqldyno(folder.path(), &["report", "run-6", "--wide"]).output().unwrap();
+    let report = cqldyno(folder.path(), &["report", "run-8", "--wide"]).output().unwrap();
     assert!(stdout(&report).contains("each loader"), "{}", stdout(&report));
 }
 
@@ -188,28 +197,15 @@ values = [{ type = "bigint" }, { type = "bigint" }]
     Running(cqldyno(folder, &arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap())
 }
 
-/// Every process with its parent and its command line.
-fn processes() -> Vec<(i32, i32, String)> {
+/// The processes that work in this folder, with their command lines: those of a comparison there, wherever an engine started them.
+fn processes(folder: &Path) -> Vec<(i32, String)> {
     let entries = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.unwrap().file_name().to_str()?.parse().ok());
     let of = |pid: i32| {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        let rest: Vec<&str> = stat.rsplit_once(") ")?.1.split(' ').collect();
+        let is_there = fs::read_link(format!("/proc/{pid}/cwd")).ok()? == folder;
         let line = fs::read_to_string(format!("/proc/{pid}/cmdline")).ok()?.replace('\0', " ");
-        (rest[0] != "Z").then(|| Some((pid, rest[1].parse().ok()?, line)))?
+        is_there.then_some((pid, line))
     };
     entries.filter_map(of).collect()
-}
-
-/// The descendants of a process.
-fn below(parent: u32) -> Vec<(i32, String)> {
-    let all = processes();
-    let mut found = vec![(parent.cast_signed(), String::new())];
-    let mut at = 0;
-    while let Some((pid, _)) = found.get(at).cloned() {
-        found.extend(all.iter().filter(|(_, of, _)| *of == pid).map(|(pid, _, line)| (*pid, line.clone())));
-        at += 1;
-    }
-    found.split_off(1)
 }
 
 fn waits_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
@@ -224,9 +220,9 @@ fn waits_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
 }
 
 /// The processes of a comparison whose two workers are at work: they use CPU time.
-fn at_work(running: &Child) -> Vec<(i32, String)> {
+fn at_work(folder: &Path) -> Vec<(i32, String)> {
     waits_for("two workers at work", || {
-        let all = below(running.id());
+        let all = processes(folder);
         let ticks = |pid: i32| {
             let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
             stat.rsplit_once(") ")?.1.split(' ').nth(11)?.parse::<u64>().ok()
@@ -237,26 +233,24 @@ fn at_work(running: &Child) -> Vec<(i32, String)> {
     })
 }
 
-/// Of these processes none is left.
-fn are_gone(processes: &[(i32, String)]) {
-    waits_for("every process ends", || {
-        let left = self::processes();
-        let is_left = |(pid, line): &&(i32, String)| left.iter().any(|(other, _, now)| other == pid && now == line);
-        processes.iter().find(is_left).is_none().then_some(())
-    });
+/// No process of a comparison in this folder is left.
+fn are_gone(folder: &Path) {
+    waits_for("every process ends", || processes(folder).is_empty().then_some(()));
 }
 
 /// Why the cell of a comparison failed of which this process got this signal; nothing of it is left then.
 fn failed_after(launch: &str, of: &str, signal: Signal) -> String {
     let folder = tempfile::tempdir().unwrap();
     let mut running = endless(folder.path(), launch);
-    let all = at_work(&running.0);
-    let (pid, _) = all.iter().rfind(|(_, line)| line.contains(of)).unwrap_or_else(|| panic!("{of}: {all:?}"));
+    let all = at_work(folder.path());
+    let parent = running.0.id().cast_signed();
+    let (pid, _) =
+        all.iter().find(|(pid, line)| *pid != parent && line.contains(of)).unwrap_or_else(|| panic!("{of}: {all:?}"));
     kill(Pid::from_raw(*pid), signal).unwrap();
     let mut text = String::new();
     std::io::Read::read_to_string(&mut running.0.stdout.take().unwrap(), &mut text).unwrap();
     assert_eq!(running.code(), Some(1));
-    are_gone(&all);
+    are_gone(folder.path());
     let result: Value = serde_json::from_str(&text).unwrap();
     result["cells"][0]["failed"].as_str().unwrap_or_else(|| panic!("{text}")).to_owned()
 }
@@ -281,10 +275,10 @@ fn a_launcher_or_a_parent_that_is_killed_leaves_nothing_behind() {
     assert!(killed.contains("of loader ") && killed.contains("was ended by SIGKILL"), "{killed}");
 
     let mut running = endless(folder.path(), script.to_str().unwrap());
-    let all = at_work(&running.0);
+    at_work(folder.path());
     running.signal(Signal::SIGKILL);
     running.0.wait().unwrap();
-    are_gone(&all);
+    are_gone(folder.path());
 }
 
 #[test]
@@ -302,8 +296,10 @@ fn what_an_engine_starts_is_printed() {
     assert!(!pods.contains("NUMBER"), "{pods}");
 }
 
-/// Set where Slurm may be started: `make test-all` does.
+/// Set where Slurm may be started: `make test-all` does, and CI.
 const SLURM: &str = "CQLDYNO_SLURM";
+/// Set where a Cassandra may be started, too.
+const CASSANDRA: &str = "CQLDYNO_CASSANDRA";
 
 /// A Slurm of two nodes on this machine, until it is dropped.
 struct Slurm {
@@ -409,7 +405,29 @@ fn on_slurm_sums_are_exact_and_a_missing_host_or_a_full_partition_is_named() {
     // Every command below finds the configuration.
     let launch = format!("env SLURM_CONF={}/slurm.conf srun -N1 -n1 -w {{host}}", slurm.folder.path().display());
     let folder = tempfile::tempdir().unwrap();
-    adds_up(folder.path(), &["--scenario", "mixed", "--loaders", "n1,n2", "--launch", &launch]);
+    let loaders = ["--loaders", "n1,n2", "--launch", &launch];
+    adds_up(folder.path(), "embedded", &loaders);
+    if std::env::var_os(CASSANDRA).is_some() {
+        adds_up(folder.path(), "cassandra", &loaders);
+    }
+
+    let is_free = || {
+        waits_for("no job is left", || {
+            let shown = slurm.command("squeue", &["-h"]).output().unwrap();
+            (shown.status.success() && shown.stdout.is_empty()).then_some(())
+        });
+    };
+    // Slurm does not end a loader's input when its launcher is gone.
+    let anywhere = launch.replace(" -w {host}", "");
+    let killed = failed_after(&anywhere, "srun ", Signal::SIGKILL);
+    assert!(killed.contains("of loader ") && killed.contains("was ended by SIGKILL"), "{killed}");
+    is_free();
+    let mut running = endless(folder.path(), &anywhere);
+    at_work(folder.path());
+    running.signal(Signal::SIGKILL);
+    running.0.wait().unwrap();
+    are_gone(folder.path());
+    is_free();
 
     let asked = |hosts: &str, launch: &str| {
         let output =
