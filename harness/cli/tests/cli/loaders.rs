@@ -408,7 +408,7 @@ fn on_slurm_sums_are_exact_and_a_missing_host_or_a_full_partition_is_named() {
     let loaders = ["--loaders", "n1,n2", "--launch", &launch];
     adds_up(folder.path(), "embedded", &loaders);
     if std::env::var_os(CASSANDRA).is_some() {
-        adds_up(folder.path(), "cassandra", &loaders);
+        adds_up(tempfile::tempdir().unwrap().path(), "cassandra", &loaders);
     }
 
     let is_free = || {
