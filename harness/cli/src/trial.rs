@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 
 use anyhow::{Context, Result, anyhow};
-use cqldyno_bench::{BenchError, Cancel, Finished, FolderError, Plan, Programs};
+use cqldyno_bench::{BenchError, Cancel, Finished, FolderError, Plan, Programs, Workshop};
 use cqldyno_reports::{
     Analysis, Cell, Climbed, Contender, CutShort, EXPORTERS, LEAST_BLOCKS, Look, Recorded, Role, Run, climbed, count,
     plain, why_cut_short, why_passes_left_out,
@@ -42,6 +42,20 @@ pub fn supervised<T>(
     let done = work(&mut progress, &cancel);
     progress.end();
     done
+}
+
+/// The programs with workers of these drivers, built where they are missing, and sentences about those that cannot be.
+pub fn with_workers<'n>(
+    programs: &Programs,
+    names: impl IntoIterator<Item = &'n str>,
+    progress: &mut Progress,
+    cancel: &Cancel,
+) -> (Programs, Vec<String>) {
+    let log = |name: &str| {
+        let path = std::env::temp_dir().join(format!("cqldyno-build-{name}.log"));
+        (path.clone(), path.display().to_string())
+    };
+    Workshop::default().completed(programs, names, log, progress, cancel)
 }
 
 /// A run that ended, with the command that repeats it.

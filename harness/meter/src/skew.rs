@@ -13,8 +13,9 @@ const fn microseconds(id: &'static str, about: &'static str) -> Declaration {
     Declaration::new(Pass::Timing, id, Unit::Microseconds, Better::Lower, about)
 }
 
-/// Beyond this part of the window not all loaders were at work.
-const PARTS: u64 = 100;
+/// The most percent of the window that loaders may begin apart, and end apart. On 2026-11-28 two loaders on one quiet machine of two
+/// cores began 20 to 45 us apart in windows of a second, and ended 6 to 118 ms apart, because each issues its share as fast as it can.
+const MOST_PERCENT: [u64; 2] = [1, 10];
 
 /// Times between the first and the last of several loaders, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,10 +33,12 @@ fn figures(window: &Window) -> Outcome {
     let Some(Skew { starts_ns, ends_ns }) = window.skew else { return Outcome::default() };
     let edges = [("started", starts_ns), ("ended", ends_ns)];
     let mut outcome = Outcome::of(&MEASURES, edges.map(|(_, apart_ns)| Ok(apart_ns as f64 / 1e3)));
-    let apart = edges.into_iter().filter(|(_, apart_ns)| apart_ns.saturating_mul(PARTS) > window.end.wall_ns);
-    outcome.voids.extend(apart.map(|(what, apart_ns)| {
+    let apart = edges.into_iter().zip(MOST_PERCENT);
+    let apart =
+        apart.filter(|((_, apart_ns), most)| apart_ns.saturating_mul(100) > window.end.wall_ns.saturating_mul(*most));
+    outcome.voids.extend(apart.map(|((what, apart_ns), most)| {
         format!(
-            "The loaders {what} {:.3} ms apart, more than 1 % of the window of {:.3} ms; take longer turns, or hosts of one kind.",
+            "The loaders {what} {:.3} ms apart, more than {most} % of the window of {:.3} ms; take longer turns, or hosts of one kind.",
             apart_ns as f64 / 1e6,
             window.end.wall_ns as f64 / 1e6
         )
@@ -49,17 +52,17 @@ mod tests {
     use crate::meter::window;
 
     #[test]
-    fn loaders_more_than_a_hundredth_of_the_window_apart_void_it_and_one_worker_has_no_skew() {
+    fn loaders_that_start_or_end_too_far_apart_void_the_window_and_one_worker_has_no_skew() {
         let of = |starts_ns, ends_ns| figures(&Window { skew: Some(Skew { starts_ns, ends_ns }), ..window() });
         assert_eq!(figures(&window()), Outcome::default());
         let sound = of(20_000_000, 3_000);
         assert_eq!((sound.voids.len(), sound.readings[0].value.clone()), (0, Ok(20_000.0)));
         assert_eq!(
-            of(0, 20_000_001).voids,
+            of(20_000_001, 200_000_000).voids,
             [
-                "The loaders ended 20.000 ms apart, more than 1 % of the window of 2000.000 ms; take longer turns, or hosts of one kind."
+                "The loaders started 20.000 ms apart, more than 1 % of the window of 2000.000 ms; take longer turns, or hosts of one kind."
             ]
         );
-        assert_eq!(of(30_000_000, 30_000_000).voids.len(), 2);
+        assert_eq!(of(30_000_000, 200_000_001).voids.len(), 2);
     }
 }

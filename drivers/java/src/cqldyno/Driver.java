@@ -48,7 +48,7 @@ final class Driver {
           "about": "Remembers how fast and how busy each replica is, and puts slow ones last."},
          {"name": "timestamps", "values": "server|client", "default": "server",
           "about": "Leaves the time of a write to the server, or sends one of the client's own with every statement."},
-         {"name": "allocator", "values": "pooled|unpooled", "default": "pooled",
+         {"name": "buffers", "values": "pooled|unpooled", "default": "pooled",
           "about": "Netty's buffers: from its pool, or a new one each time (io.netty.allocator.type)."},
          {"name": "gc", "values": "g1|parallel|serial|z", "default": "g1",
           "about": "How Java collects garbage. The worker starts itself again with it."}]}""";
@@ -126,7 +126,7 @@ final class Driver {
         case "io-threads" -> config.withInt(NETTY_IO_SIZE, Integer.parseInt(value));
         case "slow-replica-avoidance" -> config.withBoolean(LOAD_BALANCING_POLICY_SLOW_AVOIDANCE, value.equals("on"));
         case "timestamps" -> config.withString(TIMESTAMP_GENERATOR_CLASS, (value.equals("server") ? "ServerSide" : "Atomic") + "TimestampGenerator");
-        case "allocator" -> System.setProperty("io.netty.allocator.type", value);
+        case "buffers" -> System.setProperty("io.netty.allocator.type", value);
         default -> {}
       }
     });

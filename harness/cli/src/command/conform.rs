@@ -1,7 +1,6 @@
 //! `cqldyno conform`: whether a worker keeps to the worker protocol.
 
 use std::collections::BTreeMap;
-use std::env::temp_dir;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf, absolute};
@@ -9,13 +8,13 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use cqldyno_bench::{CellFailure, Check, Conformity, Found, Programs, Tried, Workshop, conform};
+use cqldyno_bench::{CellFailure, Check, Conformity, Found, Programs, Tried, conform};
 use cqldyno_reports::{Part, count, plain};
 
 use crate::count::patience;
 use crate::outcome::{Outcome, usage};
 use crate::terminal::{self, named};
-use crate::trial::supervised;
+use crate::trial::{supervised, with_workers};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -56,11 +55,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
         only: arguments.only,
     };
     let found = supervised(true, "Ending: the worker was not tried to the end.", |progress, cancel| {
-        let log = |name: &str| {
-            let path = temp_dir().join(format!("cqldyno-build-{name}.log"));
-            (path.clone(), path.display().to_string())
-        };
-        let (programs, failed) = Workshop::default().completed(&programs, ["floor", "noop"], log, progress, cancel);
+        let (programs, failed) = with_workers(&programs, ["floor", "noop"], progress, cancel);
         if let Some(why) = failed.first() {
             return Err(anyhow!("the worker could not be tried: {why}"));
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow};
 use clap::builder::PossibleValuesParser;
 use cqldyno_bench::builder::Builder;
-use cqldyno_bench::{Arrangement, Cancel, Contender, Plan, Programs, drivers};
+use cqldyno_bench::{Arrangement, Cancel, Contender, KNOWN, Plan, Programs, drivers};
 use cqldyno_driver_api::Settings;
 use cqldyno_reports::{Analysis, Notes, Part, Recorded, markdown, plain};
 use serde_json::json;
@@ -21,7 +21,7 @@ use crate::pr::plan::PASSES;
 use crate::prices::{Prices, absent, settings};
 use crate::recorded::read;
 use crate::terminal;
-use crate::trial::carried_out;
+use crate::trial::{carried_out, supervised, with_workers};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -86,6 +86,14 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let programs = Programs::find().context("the program does not know where it lies")?;
     let base: Contender = arguments.driver.parse().map_err(usage)?;
+    let is_missing = KNOWN.contains(&base.name()) && programs.worker(base.name()).is_err();
+    let programs = if is_missing && arguments.from.is_none() {
+        supervised(arguments.quiet, "Ending: nothing was measured.", |progress, cancel| {
+            Ok(with_workers(&programs, [base.name()], progress, cancel).0)
+        })?
+    } else {
+        programs
+    };
     let known = drivers(&programs, &Cancel::new()).into_iter().find(|one| one.name == base.name());
     let known =
         known.ok_or_else(|| usage(format!("there is no driver {:?}; `cqldyno drivers` lists them", base.name())))?;
