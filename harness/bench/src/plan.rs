@@ -494,18 +494,20 @@ impl Plan {
         };
         let names_host = words.iter().any(|word| word.contains("{host}"));
         if loaders.hosts.is_empty() && names_host {
-            return Some("--launch has {host}, and no host was named; write --loaders a,b,c".to_owned());
+            return Some("--launch has {host}, but --loaders names no host; write --loaders a,b,c".to_owned());
         }
         if !loaders.hosts.is_empty() && !names_host {
-            return Some("names hosts that --launch does not; write --launch 'ssh {host}', or --loaders N".to_owned());
+            return Some(
+                "it names hosts, but --launch has no {host}; write --launch 'ssh {host}', or --loaders N".to_owned(),
+            );
         }
         if matches!(self.target, Target::Postgres(_)) || self.faults {
             let what = if self.faults { "a bad day" } else { "PostgreSQL" };
-            return Some(format!("{what} has one worker alone; leave --loaders out"));
+            return Some(format!("{what} runs with one worker only; leave --loaders out"));
         }
         let shared = [Pass::Counting, Pass::Syscalls, Pass::Latency];
         if let Some(pass) = self.passes.iter().find(|pass| !shared.contains(pass)) {
-            return Some(format!("the pass {} is read of one worker alone; leave it out", pass.name()));
+            return Some(format!("the pass {} works with one worker only; leave it out", pass.name()));
         }
         if let Some(rate) = self.rate.filter(|rate| *rate < number) {
             return Some(format!("{rate} statements per second cannot be shared by {number}; raise --rate"));

@@ -43,8 +43,8 @@ impl Sources {
         }
         // Whole when it has its name, whoever else unpacks it now.
         let part = folder.with_extension(process::id().to_string());
-        tar::Archive::new(GzDecoder::new(PACKED)).unpack(&part)?;
-        let renamed = fs::rename(&part, &folder);
+        let unpacked = tar::Archive::new(GzDecoder::new(PACKED)).unpack(&part);
+        let renamed = unpacked.and_then(|()| fs::rename(&part, &folder));
         let _ = fs::remove_dir_all(&part);
         Sources::at(&folder).ok_or_else(|| renamed.err().unwrap_or_else(|| io::ErrorKind::NotFound.into()))
     }

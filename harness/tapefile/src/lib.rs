@@ -21,4 +21,4 @@ pub use spool::Made;
 /// Why a file is no tape of a scenario: what was asked, what was found and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct TapeError(pub(crate) String);
+pub struct TapeError(pub String);

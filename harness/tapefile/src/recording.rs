@@ -18,8 +18,6 @@ use crate::spool::{Made, Spool, SpoolWriter, back_record};
 
 /// The most bytes of a tape.
 const MOST_BYTES: u64 = 2 << 30;
-/// The tapes that are kept: contenders of a generation share theirs.
-const KEPT: usize = 4;
 /// Rows of a page, unless the scenario says otherwise.
 const PAGE_ROWS: usize = 5_000;
 
@@ -34,8 +32,8 @@ pub struct Recording {
     tickets: Spool,
     loads: Option<Spool>,
     backs: Option<Spool>,
-    /// The last tapes.
-    made: Mutex<Vec<(Which, Made)>>,
+    /// The last tape: contenders of a generation share theirs.
+    made: Mutex<Option<(Which, Made)>>,
 }
 
 impl Recording {
@@ -52,7 +50,7 @@ impl Recording {
     pub fn tape(&self, start: u64, warmup: u64, count: u64) -> Result<Made, String> {
         let asked = (start % self.rows.max(1), warmup, count);
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, known)) = made.iter().find(|(of, _)| *of == asked) {
+        if let Some((_, known)) = made.as_ref().filter(|(of, _)| *of == asked) {
             return Ok(known.clone());
         }
         let bytes = self.tickets.bytes / self.rows.max(1) * (warmup + count);
@@ -65,8 +63,7 @@ impl Recording {
             ));
         }
         let tape = self.tickets.tape(asked.0, warmup, count).map_err(|error| self.unwritten(&error))?;
-        made.insert(0, (asked, tape.clone()));
-        made.truncate(KEPT);
+        *made = Some((asked, tape.clone()));
         Ok(tape)
     }
 

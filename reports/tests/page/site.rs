@@ -73,16 +73,10 @@ fn without_a_script_the_page_is_a_plain_table_with_links_and_commands() {
     {
         assert!(group.contains(part), "{part}: {group}");
     }
+    assert!(group.contains(" to ") && group.contains("class=\"sub\""), "intervals: {group}");
     assert_eq!(table.matches("<tbody>").count(), 2, "{table}");
     let listed = page.split("id=\"others\"").nth(1).unwrap();
     assert!(listed.contains("bad-days") && listed.contains("cqldyno faults scylla"), "{listed}");
-    let data = page.split("id=\"page-data\">").nth(1).unwrap().split("</script>").next().unwrap();
-    let data: Value = serde_json::from_str(data).unwrap();
-    let row = data["rows"].as_array().unwrap().iter().find(|row| row["driver"] == json!(["cdrs-tokio"])).unwrap();
-    let figure = &row["figures"]["cpu_per_statement"];
-    let [low, high] = [0, 1].map(|end| figure["interval"][end].as_f64().unwrap());
-    assert!(low < figure["ratio"].as_f64().unwrap() && figure["ratio"].as_f64().unwrap() < high, "{figure}");
-    assert_eq!(figure["verdict"], "dearer");
     assert_eq!(page.matches("<script").count(), 2, "the data and the page's own");
     assert!(!page.contains("http://") && !page.contains("https://") && page.contains("default-src 'none'"));
 }

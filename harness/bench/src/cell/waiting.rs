@@ -199,6 +199,7 @@ impl Waiting<'_> {
         if self.setup.planned.rounds.is_some() {
             self.worker.wake()?;
         }
+        self.worker.compare_clocks()?;
         let before = self.served.edge(pid, cancel)?;
         let open_before = before.open_connections();
         self.served.play(&self.setup.scenario, cancel)?;
@@ -501,10 +502,11 @@ impl Setup<'_> {
         cell.measures.extend(taken.map(|reading| (reading.measure.id.to_owned(), measure(reading))));
         let each = ready.connections.unwrap_or(own.connections) as u64 * self.workers();
         let due = each * served.nodes().len().max(1) as u64;
+        let unpinned = parts.as_ref().filter(|_| self.placement.worker_cores().is_none());
         let used: Vec<_> = utilisation(
             &cell.measures,
             self.placement,
-            (self.workers(), parts.as_ref().map_or(self.placement.worker.len(), |parts| parts.cores)),
+            (self.workers(), unpinned.map_or(self.placement.worker.len(), |parts| parts.cores)),
             served.cores_at_work(connections.as_ref().copied().unwrap_or(due)),
         )
         .collect();

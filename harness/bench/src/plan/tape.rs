@@ -17,9 +17,17 @@ pub type Recordings = BTreeMap<String, Arc<Recording>>;
 /// When a file is no tape of its scenario.
 pub fn recorded(scenarios: &mut [Scenario]) -> Result<Recordings, TapeError> {
     let mut recordings = Recordings::new();
+    let mut tapes = BTreeMap::new();
     for scenario in scenarios {
         if let Some((made, recording)) = cqldyno_tapefile::recorded(scenario)? {
             *scenario = made;
+            let tape = scenario.tape.clone();
+            if tapes.insert(scenario.name.clone(), tape.clone()).is_some_and(|other| other != tape) {
+                return Err(TapeError(format!(
+                    "the scenario {} was given two tapes; copy it under another name, or leave one out",
+                    scenario.name
+                )));
+            }
             recordings.insert(scenario.name.clone(), Arc::new(recording));
         }
     }

@@ -27,6 +27,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 const EXIT_WITHIN: Duration = Duration::from_secs(20);
 /// How long a child may take to exit when it has closed its output in the middle of its work, or is a launcher that is no longer needed.
 const EXIT_SILENT_WITHIN: Duration = Duration::from_secs(3);
+/// How long a launcher may take to pass SIGTERM on.
+const TERMINATED_WITHIN: Duration = Duration::from_secs(1);
 /// Lines that a child may be ahead of its reader.
 const LINES_AHEAD: usize = 64;
 
@@ -110,6 +112,7 @@ pub(crate) struct Process {
     input: Arc<Mutex<Option<ChildStdin>>>,
     /// It is a launcher, which ends what it started elsewhere if it is not killed.
     is_launcher: bool,
+    hung_up: Option<Instant>,
     lines: Receiver<Received>,
     log: Log,
     next_look: Instant,
@@ -171,7 +174,16 @@ impl Process {
         let (sender, lines) = sync_channel(LINES_AHEAD);
         std::thread::Builder::new().name("lines".to_owned()).spawn(move || read_lines(output, &sender))?;
         let input = Arc::new(Mutex::new(Some(input)));
-        Ok(Process { child, input, is_launcher: false, lines, log, next_look: Instant::now(), ended_by_us: false })
+        Ok(Process {
+            child,
+            input,
+            is_launcher: false,
+            hung_up: None,
+            lines,
+            log,
+            next_look: Instant::now(),
+            ended_by_us: false,
+        })
     }
 
     /// Opens the gate: the process becomes its program.
@@ -259,7 +271,7 @@ impl Process {
     /// # Errors
     /// How it ended, if not so.
     pub(crate) fn finish(mut self, code: Option<i32>) -> Result<(), String> {
-        drop(self.take_input());
+        self.hang_up();
         match self.wait(EXIT_WITHIN) {
             Some(status) if code.is_none() || status.code() == code => Ok(()),
             _ => Err(self.last_words(Duration::ZERO)),
@@ -291,12 +303,19 @@ impl Process {
 
     /// Ends the child. A launcher that is killed may leave behind what it started on another host, so it has time to end by itself.
     fn end(&mut self) {
-        drop(self.take_input());
-        if self.is_launcher && self.wait(EXIT_SILENT_WITHIN).is_none() {
+        self.hang_up();
+        let left = self.hung_up.map(|since| EXIT_SILENT_WITHIN.saturating_sub(since.elapsed())).unwrap_or_default();
+        if self.is_launcher && self.wait(left).is_none() {
             let _ = killpg(Pid::from_raw(self.pid()), Signal::SIGTERM);
-            self.wait(EXIT_SILENT_WITHIN);
+            self.wait(TERMINATED_WITHIN);
         }
         self.child.end();
+    }
+
+    /// Ends its standard input.
+    pub(crate) fn hang_up(&mut self) {
+        drop(self.take_input());
+        self.hung_up.get_or_insert_with(Instant::now);
     }
 
     fn with_log(&mut self, how: String) -> String {

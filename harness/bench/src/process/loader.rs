@@ -10,12 +10,12 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, exit};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::{Builder, sleep};
+use std::time::Duration;
 
 use cqldyno_meter::{
     ALL, Attachment, NOISE, Outcome, Seen, Subject, Traffic, busy_connections, cores, monotonic_ns, process_cpu_ns,
-    resident_bytes,
 };
 use cqldyno_protocol::{Done, End, Failed, FailureKind, LineError, ParentMessage, WorkerMessage, decode, encode};
 use cqldyno_reports::Pass;
@@ -28,6 +28,7 @@ use crate::judge::readings::{read, window_of};
 use crate::process::cancel::Cancel;
 use crate::process::child::{Launch, Process, Silence, file_name};
 use crate::process::failure::CellFailure;
+use crate::process::worker::{after, overgrown, too_large};
 
 /// The subcommand of `cqldyno`.
 pub(crate) const SUBCOMMAND: &str = "loader";
@@ -35,8 +36,6 @@ pub(crate) const SUBCOMMAND: &str = "loader";
 pub(crate) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "-1");
 /// The exit code when the parent is gone, as that of a worker.
 const EXIT_ABANDONED: i32 = 2;
-/// The limits of time are the parent's.
-const FOREVER: Duration = Duration::from_secs(100 * 366 * 24 * 60 * 60);
 /// The parent says so often that it is there. Not every launcher that dies ends the loader's input, and a network may only fall silent.
 pub(crate) const BEAT: Duration = Duration::from_secs(5);
 /// A loader that hears nothing for so many seconds is forgotten.
@@ -112,6 +111,9 @@ pub(crate) struct Looked {
 pub fn main(worker: Option<&Path>) -> i32 {
     say(&Whereabouts::here());
     let Some(worker) = worker else { return 0 };
+    if Builder::new().name("watch".to_owned()).spawn(watch).is_err() {
+        return EXIT_ABANDONED;
+    }
     let Some(start) = heard() else { return EXIT_ABANDONED };
     relayed(worker, &start).unwrap_or_else(|message| {
         say(&WorkerMessage::Failed(Failed { kind: FailureKind::Crash, message }));
@@ -134,21 +136,40 @@ fn heard() -> Option<Start> {
     loop {
         let mut line = String::new();
         io::stdin().lock().read_line(&mut line).ok().filter(|read| *read > 0)?;
+        SILENT.store(0, Ordering::Relaxed);
         if decode::<ToLoader>(&line).is_err() {
             return decode(&line).ok();
         }
     }
 }
 
+/// Seconds since the parent said anything.
+static SILENT: AtomicU32 = AtomicU32::new(0);
+/// The worker, once there is one, and the folder of its meters.
+static WORKER: OnceLock<(i32, PathBuf)> = OnceLock::new();
+
+/// Ends loader and worker when the parent is silent for too long. A time in which this process stood still counts for one second.
+fn watch() {
+    while SILENT.fetch_add(1, Ordering::Relaxed) < FORGOTTEN_AFTER {
+        sleep(Duration::from_secs(1));
+    }
+    abandon()
+}
+
+fn abandon() -> ! {
+    if let Some((worker, scratch)) = WORKER.get() {
+        let _ = killpg(Pid::from_raw(*worker), Signal::SIGKILL);
+        let _ = remove_dir_all(scratch);
+    }
+    exit(EXIT_ABANDONED)
+}
+
 /// What both directions share.
 struct Relay {
     worker: i32,
-    scratch: PathBuf,
     meters: Mutex<Meters>,
     /// Turns that have not ended.
     turns: AtomicU32,
-    /// Seconds since the parent said anything.
-    silent: AtomicU32,
 }
 
 impl Relay {
@@ -160,7 +181,7 @@ impl Relay {
     fn down(&self, mut worker: ChildStdin) {
         let mut line = String::new();
         while io::stdin().lock().read_line(&mut line).is_ok_and(|read| read > 0) {
-            self.silent.store(0, Ordering::Relaxed);
+            SILENT.store(0, Ordering::Relaxed);
             match decode(&line) {
                 Ok(ToLoader::Look) => {
                     say(&Looked { at_ns: monotonic_ns().unwrap_or(0), cpu_ns: process_cpu_ns(self.worker).ok() });
@@ -179,22 +200,8 @@ impl Relay {
             line.clear();
         }
         if self.turns.load(Ordering::Relaxed) > 0 {
-            self.abandon()
+            abandon()
         }
-    }
-
-    /// Ends both when the parent is silent for too long. A time in which this process stood still counts for one second.
-    fn watch(&self) {
-        while self.silent.fetch_add(1, Ordering::Relaxed) < FORGOTTEN_AFTER {
-            std::thread::sleep(Duration::from_secs(1));
-        }
-        self.abandon()
-    }
-
-    fn abandon(&self) -> ! {
-        let _ = killpg(Pid::from_raw(self.worker), Signal::SIGKILL);
-        let _ = remove_dir_all(&self.scratch);
-        exit(EXIT_ABANDONED)
     }
 
     /// Passes on what the worker says until its last `done`, or its `failed`; the exit code that is due then.
@@ -204,11 +211,10 @@ impl Relay {
         loop {
             let mut look = || {
                 self.meters().attachments.iter_mut().for_each(|attachment| attachment.meanwhile());
-                let (resident, most) = (resident_bytes(self.worker).ok()?, memory_bytes?);
-                let what = format!("had {resident} bytes resident, more than the limit of {most}, and was ended");
-                (resident > most).then_some(CellFailure::Worker(what))
+                overgrown(self.worker, memory_bytes).map(|sizes| CellFailure::Worker(too_large(sizes)))
             };
-            let line = process.line(Instant::now() + FOREVER, &cancel, &mut look).map_err(|silence| {
+            // The limits of time are the parent's.
+            let line = process.line(after(Duration::MAX), &cancel, &mut look).map_err(|silence| {
                 let how = match silence {
                     Silence::Ended(how) => how,
                     Silence::Broken(failure) => failure.to_string(),
@@ -255,16 +261,14 @@ fn relayed(worker: &Path, start: &Start) -> Result<i32, String> {
     let gate = Process::at_gate(launch).map_err(failed)?;
     let relay = Arc::new(Relay {
         worker: gate.pid(),
-        scratch: scratch.path().to_path_buf(),
         meters: Mutex::new(Meters::attached(gate.pid(), start, scratch.path())),
         turns: AtomicU32::new(u32::MAX),
-        silent: AtomicU32::new(0),
     });
+    WORKER.get_or_init(|| (gate.pid(), scratch.path().to_path_buf()));
     let mut process = gate.open()?;
     let input = process.take_input().ok_or("the worker has no standard input")?;
-    let (down, watch) = (Arc::clone(&relay), Arc::clone(&relay));
-    std::thread::Builder::new().name("down".to_owned()).spawn(move || down.down(input)).map_err(failed)?;
-    std::thread::Builder::new().name("watch".to_owned()).spawn(move || watch.watch()).map_err(failed)?;
+    let down = Arc::clone(&relay);
+    Builder::new().name("down".to_owned()).spawn(move || down.down(input)).map_err(failed)?;
     let code = relay.up(&mut process, &file_name(worker), start.memory_bytes)?;
     Ok(process.finish(Some(code)).map_or_else(
         |how| {

@@ -23,7 +23,7 @@ use crate::process::worker::{Bounds, Look, Worker};
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// The shortest of so many round trips tells how far a clock is ahead.
 const ROUND_TRIPS: u32 = 8;
-/// A window begins so long after `go` is said, and two of the longest round trips later.
+/// A window begins so long after `go` is said, and the longest round trip later.
 const LEAD: Duration = Duration::from_millis(50);
 
 /// Who issues the statements of a cell.
@@ -98,8 +98,11 @@ impl Launcher<'_> {
             let words = self.words.iter().map(|word| word.replace("{host}", &host).into());
             let mut all: Vec<std::ffi::OsString> = words.chain(own).collect();
             let program = std::path::PathBuf::from(all.remove(0));
-            let launch = Launch { program: &program, arguments: all, ..launch.clone() };
             let place = if self.info.hosts.is_empty() { format!("of loader {host}") } else { format!("on {host}") };
+            // All of them write into one file.
+            let prefix = launch.log_prefix.as_ref().map_or_else(|| place.clone(), |prefix| format!("{prefix} {place}"));
+            let log_prefix = launch.log.is_some().then_some(prefix);
+            let launch = Launch { program: &program, arguments: all, log_prefix, ..launch.clone() };
             let worker = Worker::at_gate(launch, bounds)?.named(format!("{what} {place}")).opened()?;
             let worker = worker.beat(&ToLoader::Beat, BEAT)?;
             let slice = Slice { part, of };
@@ -229,6 +232,10 @@ fn all<'a, T: Send>(
             is_over.fetch_or(failure.is_some(), Ordering::Relaxed);
         }
     });
+    if failure.is_some() {
+        // Launchers that are no longer needed end at the same time.
+        loaders.iter_mut().for_each(|loader| loader.worker.hang_up());
+    }
     let whole: Option<Vec<T>> = results.into_iter().collect();
     whole.filter(|_| failure.is_none()).ok_or(failure.unwrap_or(CellFailure::Cancelled))
 }
@@ -238,8 +245,11 @@ impl Loader<'_> {
         self.worker.of_loader(Some(&ToLoader::Look), Step::Ready, look)
     }
 
-    /// Finds out how far its clock is ahead.
-    fn compare_clocks(&mut self, look: Look<'_>) -> Result<(), CellFailure> {
+    /// Finds out how far its clock is ahead of ours; processes of one `boot` share theirs.
+    fn compare_clocks(&mut self, boot: &str, look: Look<'_>) -> Result<(), CellFailure> {
+        if self.at.boot == boot {
+            return Ok(());
+        }
         let mut shortest = Duration::MAX;
         for _ in 0..ROUND_TRIPS {
             let (before_ns, began) = (now()?, Instant::now());
@@ -250,9 +260,6 @@ impl Loader<'_> {
                 let half_ns = u64::try_from(took.as_nanos() / 2).unwrap_or(u64::MAX);
                 (self.ahead_ns, self.error_ns) = (theirs_ns.wrapping_sub(before_ns + half_ns).cast_signed(), half_ns);
             }
-        }
-        if self.at.boot == Whereabouts::here().boot {
-            (self.ahead_ns, self.error_ns) = (0, 0);
         }
         Ok(())
     }
@@ -344,15 +351,21 @@ impl Workers<'_> {
         first.map(|ready| Ready { threads, ..ready }).ok_or(CellFailure::Cancelled)
     }
 
+    /// Compares our clock with those of loaders elsewhere.
+    pub(crate) fn compare_clocks(&mut self) -> Result<(), CellFailure> {
+        let Workers::Loaders(loaders) = self else { return Ok(()) };
+        let boot = Whereabouts::here().boot;
+        all(loaders, &mut || None, &mut |_| (), &|loader, look, _| loader.compare_clocks(&boot, look)).map(drop)
+    }
+
     /// Says `go` and waits for `end` of all. Loaders begin at one time, each by its own clock.
     pub(crate) fn go(&mut self, look: Look<'_>, progress: &mut dyn FnMut(u64)) -> Result<End, CellFailure> {
         let loaders = match self {
             Workers::Here(worker) => return worker.go(look, progress),
             Workers::Loaders(loaders) => loaders,
         };
-        all(loaders, look, &mut |_| (), &|loader, look, _| loader.compare_clocks(look))?;
         let error_ns = loaders.iter().map(|loader| loader.error_ns).max().unwrap_or(0);
-        let at_ns = now()? + u64::try_from(LEAD.as_nanos()).unwrap_or(0) + 4 * error_ns;
+        let at_ns = now()? + u64::try_from(LEAD.as_nanos()).unwrap_or(0) + 2 * error_ns;
         let ends = all(loaders, look, progress, &|loader, look, progress| {
             let ahead_ns = loader.ahead_ns;
             let end = loader.worker.go_at(Some(at_ns.saturating_add_signed(ahead_ns)), look, progress)?;

@@ -41,7 +41,7 @@ fn not_started(worker: &str, error: &dyn std::fmt::Display) -> CellFailure {
 }
 
 /// The moment when `time` has passed; for a time beyond what the clock holds, one that nobody lives to see.
-fn after(time: Duration) -> Instant {
+pub(super) fn after(time: Duration) -> Instant {
     const CENTURY: Duration = Duration::from_secs(100 * 366 * 24 * 60 * 60);
     Instant::now() + time.min(CENTURY)
 }
@@ -83,6 +83,11 @@ impl<'a> Worker<'a> {
         let line = encode(message).map_err(|error| CellFailure::Machine(error.to_string()))?;
         self.process.beat(line, every).map_err(|error| not_started(&self.name, &error))?;
         Ok(self)
+    }
+
+    /// Ends its standard input. What it says afterwards nobody hears.
+    pub(crate) fn hang_up(&mut self) {
+        self.process.hang_up();
     }
 
     /// Opens the gate.
@@ -382,11 +387,11 @@ fn why_no_message(redaction: &Redaction, line: &str) -> String {
 }
 
 /// The resident memory of a process and its limit, if it has more.
-fn overgrown(pid: i32, limit: Option<u64>) -> Option<(u64, u64)> {
+pub(super) fn overgrown(pid: i32, limit: Option<u64>) -> Option<(u64, u64)> {
     limit.and_then(|limit| Some((resident_bytes(pid).ok()?, limit))).filter(|(has, most)| has > most)
 }
 
-fn too_large((found, limit): (u64, u64)) -> String {
+pub(super) fn too_large((found, limit): (u64, u64)) -> String {
     format!("had {} resident, more than the limit of {}, and was ended", mebibytes(found), mebibytes(limit))
 }
 

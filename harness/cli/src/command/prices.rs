@@ -88,9 +88,15 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let base: Contender = arguments.driver.parse().map_err(usage)?;
     let is_missing = KNOWN.contains(&base.name()) && programs.worker(base.name()).is_err();
     let programs = if is_missing && arguments.from.is_none() {
-        supervised(arguments.quiet, "Ending: nothing was measured.", |progress, cancel| {
-            Ok(with_workers(&programs, [base.name()], progress, cancel).0)
-        })?
+        let built = supervised(arguments.quiet, "Ending: nothing was measured.", |progress, cancel| {
+            let (programs, failed) = with_workers(&programs, [base.name()], progress, cancel);
+            match failed.first() {
+                Some(why) => Err(anyhow!("nothing was measured: {why}")),
+                None => Ok((!cancel.is_cancelled()).then_some(programs)),
+            }
+        })?;
+        let Some(programs) = built else { return Ok(Outcome::Interrupted) };
+        programs
     } else {
         programs
     };

@@ -63,10 +63,18 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let format = arguments.shown.format;
     if arguments.chart.is_some() && format.name() != "svg" {
         return Err(usage(format!(
-            "--chart was given for `{}`, which has no charts to pick; add --format svg",
+            "--chart was given for `{}`, which shows no single chart; add --format svg",
             format.name()
         )));
     }
+    if arguments.chart.is_some() && paths.len() > 1 {
+        return Err(usage("--chart was given for several runs, and picks one of a run's charts; name one run"));
+    }
+    let shown = terminal::look(&arguments.shown.detail);
+    let look = match arguments.out {
+        Some(_) => Look { wide: shown.wide, notes: shown.notes, ..Look::default() },
+        None => shown,
+    };
     let runs = paths.iter().map(|path| read(path)).collect::<Result<Vec<Recorded>>>()?;
     match runs.as_slice() {
         [one] => {
@@ -74,14 +82,14 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
             one.notes.iter().for_each(|note| terminal::say(note));
             let analysis = Analysis::against(&one.run, &one.cells, reference.as_deref());
             has(format, &analysis)?;
-            let look = Look { chart: chart(arguments, &analysis)?, ..terminal::look(&arguments.shown.detail) };
+            let look = Look { chart: chart(arguments, &analysis)?, ..look };
             match &arguments.out {
                 Some(file) => keep(file, &format.one(&analysis, look)?)?,
                 None => print(format, &analysis, look, &paths[0])?,
             }
         }
         several => {
-            let text = beside(arguments, &paths, several)?;
+            let text = beside(arguments, &paths, several, look)?;
             arguments.out.as_ref().map_or_else(|| terminal::print(&text), |file| keep(file, &text))?;
         }
     }
@@ -193,7 +201,7 @@ pub fn known(recorded: &Recorded, asked: &str) -> Result<String> {
     })
 }
 
-fn beside(arguments: &Arguments, paths: &[PathBuf], runs: &[Recorded]) -> Result<String> {
+fn beside(arguments: &Arguments, paths: &[PathBuf], runs: &[Recorded], look: Look) -> Result<String> {
     if arguments.reference.is_some() {
         return Err(usage(
             "a reference was named for several runs, which keep their own; name one run, or leave --reference out",
@@ -205,7 +213,7 @@ fn beside(arguments: &Arguments, paths: &[PathBuf], runs: &[Recorded]) -> Result
     for (name, one) in named.iter().filter(|_| arguments.shown.format.name() == "csv") {
         one.notes.iter().for_each(|note| terminal::say(&format!("{name}: {note}")));
     }
-    let text = arguments.shown.format.several(&named, terminal::look(&arguments.shown.detail)).ok_or_else(|| {
+    let text = arguments.shown.format.several(&named, look).ok_or_else(|| {
         let name = arguments.shown.format.name();
         usage(format!(
             "several runs were asked for as `{name}`, which shows one; use another format, or show one run at a time"

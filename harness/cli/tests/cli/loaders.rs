@@ -124,10 +124,13 @@ fn what_loaders_cannot_share_is_refused_before_anything_runs() {
         (&["--launch", "ssh {host}"][..], "the following required arguments were not provided: --loaders"),
         (&["--loaders", "0"], "write how many there are, from 1 to 1000, or their hosts with commas between"),
         (&["--loaders", "a,,b"], "or their hosts with commas between"),
-        (&["--loaders", "2", "--launch", "ssh {host}"], "--launch has {host}, and no host was named"),
-        (&["--loaders", "a,b"], "names hosts that --launch does not; write --launch 'ssh {host}', or --loaders N"),
+        (&["--loaders", "2", "--launch", "ssh {host}"], "--launch has {host}, but --loaders names no host"),
+        (
+            &["--loaders", "a,b"],
+            "it names hosts, but --launch has no {host}; write --launch 'ssh {host}', or --loaders N",
+        ),
         (&["--loaders", "2", "--launch", "ssh 'a"], "cannot be read as words of a shell; close its quotes"),
-        (&["--loaders", "2", "--pass", "flamegraph"], "the pass flamegraph is read of one worker alone"),
+        (&["--loaders", "2", "--pass", "flamegraph"], "the pass flamegraph works with one worker only"),
         (&["--loaders", "9", "-c", "8"], "the scenario writes has 8 in flight, fewer than 9 loaders"),
         (&["--loaders", "2", "--scenario", "connect"], "the scenario connect opens sessions, idles or has a script"),
         (&["--loaders", "9", "--rate", "8"], "8 statements per second cannot be shared by 9; raise --rate"),
@@ -164,6 +167,16 @@ fn a_loader_that_does_not_start_or_is_another_build_is_named_with_the_reason() {
         "[ $host = a ] || { echo '{\"loader\":\"0.0\",\"host\":\"b\",\"kernel\":\"\",\"cores\":[],\"boot\":\"\"}'; cat; }\nexec \"$@\"",
     );
     assert!(cells.is_none() && said.contains("The loader on b is of another build: its version is \"0.0\""), "{said}");
+
+    let boot = "[ $host = a ] || { echo '{\"loader\":\"VERSION-1\",\"host\":\"b\",\"kernel\":\"\",\"cores\":[0,1,2,3],\"boot\":\"x\"}'; exit; }";
+    let elsewhere = format!("{}\nexec taskset -c 0 \"$@\"", boot.replace("VERSION", env!("CARGO_PKG_VERSION")));
+    let (said, cells) = launched(&elsewhere);
+    assert!(
+        cells.is_none() && said.contains("The loader on a may use fewer cores than the one on b: 1 and 4."),
+        "{said}"
+    );
+    let (said, cells) = launched(&elsewhere.replace(",1,2,3", ""));
+    assert!(cells.is_none() && said.contains("The loader on b is on another machine than cqldyno, and"), "{said}");
 
     let folder = tempfile::tempdir().unwrap();
     let other = folder.path().join("other");

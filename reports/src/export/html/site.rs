@@ -131,7 +131,7 @@ struct Site<'a> {
     drivers: Vec<String>,
 }
 
-/// What the page's script reads, and anybody else: elements of the page stand in the order of these lists.
+/// What the page's script reads: elements of the page stand in the order of these lists.
 #[derive(Serialize)]
 struct Data<'a> {
     drivers: &'a [String],
@@ -143,14 +143,21 @@ struct Data<'a> {
 
 #[derive(Serialize)]
 struct About {
-    names: Vec<String>,
-    links: Vec<String>,
     date: Vec<String>,
     server: String,
+    #[serde(skip)]
+    names: Vec<String>,
+    #[serde(skip)]
+    links: Vec<String>,
+    #[serde(skip)]
     settings: String,
+    #[serde(skip)]
     machine: Vec<String>,
+    #[serde(skip)]
     reference: Option<String>,
+    #[serde(skip)]
     command: Option<String>,
+    #[serde(skip)]
     findings: Vec<String>,
 }
 
@@ -166,21 +173,10 @@ struct Facts {
 struct Row {
     #[serde(flatten)]
     facts: Facts,
+    #[serde(skip)]
     contender: String,
-    figures: BTreeMap<String, Figure>,
     #[serde(skip)]
     fields: Vec<Field>,
-}
-
-#[derive(Serialize)]
-struct Figure {
-    value: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ratio: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    interval: Option<[f64; 2]>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    verdict: Option<String>,
 }
 
 impl Site<'_> {
@@ -218,8 +214,8 @@ impl Site<'_> {
                 p.brand { "cqldyno" span { (self.dates()) } }
                 h1 { "What CQL drivers cost: " (count(self.runs.len() as u64, "run")) }
                 p.lead {
-                    "CPU time per statement is in microseconds; less is better. Below a figure stands its ratio to the run's reference, with the 95 % interval. \
-                     Compare figures of one run only: others may have another machine. Runs of one plan are shown combined, with the counts and the latency of the first."
+                    "CPU time per statement is in microseconds; less is better. Below each figure is its ratio to the run's reference, with the 95 % interval. \
+                     Compare figures of one run only: other runs may be of another machine. Runs of one plan are shown combined, with the counts and the latency of the first."
                 }
                 nav.links aria-label="On this page" {
                     a href="#results" { "Figures" }
@@ -236,7 +232,7 @@ impl Site<'_> {
                 @if !data.charts.is_empty() {
                     section aria-labelledby="releases" {
                         h2 id="releases" { "Each driver over its releases" }
-                        p.muted { "A vertical line marks a change. A cross is a release without a figure." }
+                        p.muted { "A vertical line marks a change. A cross marks a release without a figure." }
                         @for (run, one) in &charted {
                             div.history {
                                 (head(&data.runs[*run]))
@@ -248,7 +244,7 @@ impl Site<'_> {
                 @if !data.others.is_empty() {
                     section aria-labelledby="others" {
                         h2 id="others" { "Other runs" }
-                        p.muted { "Settings, bad days, curves and ladders: their pages have the tables." }
+                        p.muted { "Runs of settings, bad days, curves and ladders: open their pages for the tables." }
                         @for one in &data.others { (head(&data.runs[one.run])) }
                     }
                 }
@@ -353,7 +349,6 @@ fn rows(at: usize, one: &Shown) -> Vec<Row> {
     let row = |place: Place, contender: &Contender| {
         let of = |meter: &str| analysis.row(place, contender, meter);
         let is_reference = analysis.reference.is_some_and(|one| one.id == contender.id);
-        let figures = LENSES.iter().filter_map(|lens| Some((lens.meter.to_owned(), Figure::of(of(lens.meter)?)?)));
         Row {
             facts: Facts {
                 run: at,
@@ -362,7 +357,6 @@ fn rows(at: usize, one: &Shown) -> Vec<Row> {
                 arrangement: vec![plain(&place.arrangement.id)],
             },
             contender: plain(&contender.label),
-            figures: figures.collect(),
             fields: LENSES
                 .iter()
                 .map(|lens| field(figure(lens, of(lens.meter)), of(lens.meter), is_reference))
@@ -370,12 +364,6 @@ fn rows(at: usize, one: &Shown) -> Vec<Row> {
         }
     };
     analysis.places().flat_map(|place| drivers.iter().map(|one| row(place, one)).collect::<Vec<_>>()).collect()
-}
-
-impl Figure {
-    fn of(row: &SummaryRow) -> Option<Figure> {
-        Some(Figure { value: row.level?, ratio: row.ratio, interval: row.interval, verdict: row.verdict_name() })
-    }
 }
 
 /// The figure, and below it the ratio with interval and verdict.
