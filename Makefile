@@ -1,7 +1,7 @@
 # make compare   sets up what is missing, builds, and compares the drivers on the embedded cluster
 # make test      sets up what is missing, and runs every check that a change must pass
 # make test-all  runs these and what is slow and rarely breaks: old releases, clients in other languages, a real Cassandra, the adapters
-# make build     sets up what is missing, and builds `cqldyno` and a worker for each driver into target/release
+# make build     sets up what is missing, and builds `cqldyno` and the workers that are not built on demand into target/release
 # make build DRIVERS="scylla java"   workers of these drivers alone, also of one that is otherwise built on demand
 #
 # make test-versions  runs the behaviour suite of every adapter on each release that its manifest lists, and writes drivers/VERSIONS.md
@@ -30,7 +30,9 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
-RELEASE := $(TARGET)/release
+# make build PROFILE=dev   builds the same without the optimisation of a release, into target/debug
+PROFILE := release
+RELEASE := $(TARGET)/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))
 # `make test` builds everything once, without the release profile and without a cargo call for each worker.
 TESTED := $(TARGET)/debug
 NATIVE := $(TARGET)/native
@@ -68,14 +70,14 @@ compare_adapters = for driver in $(ADAPTERS); do \
 # One cargo call for each worker: one call for several would unify the features of what they share. Other releases are built on demand,
 # from the sources that `cqldyno` contains.
 build: rust native
-	cargo build --release --locked -p cqldyno
-	cargo build --release --locked -p cqldyno-interposer
+	cargo build --profile $(PROFILE) --locked -p cqldyno
+	cargo build --profile $(PROFILE) --locked -p cqldyno-interposer
 	$(export_native); for driver in $(DRIVERS); do \
 	    worker=$(RELEASE)/cqldyno-driver-$$driver; \
 	    if [[ -f $(NATIVE)/$$driver.reason ]]; then rm -f $$worker $$worker-[0-9]*; \
-	    elif [[ -f drivers/$$driver/Cargo.toml ]]; then cargo build --release --locked -p cqldyno-driver-$$driver; fi; \
+	    elif [[ -f drivers/$$driver/Cargo.toml ]]; then cargo build --profile $(PROFILE) --locked -p cqldyno-driver-$$driver; fi; \
 	done
-	cargo build --release --locked -p cqldyno-driver-postgres
+	cargo build --profile $(PROFILE) --locked -p cqldyno-driver-postgres
 	$(call copy_built,workers,$(RELEASE))
 	$(call copy_reasons,$(RELEASE))
 
@@ -153,7 +155,7 @@ test: lint browser
 	$(export_native); \
 	browser=$$([[ -f $(NO_BROWSER) ]] && echo absent || echo required); \
 	absent=$(absent); \
-	cargo build --locked --workspace --all-targets $(without); \
+	cargo build --locked --workspace $(without); \
 	$(call copy_built,workers,$(TESTED)); $(call copy_built,programs,$(TESTED)); $(call copy_reasons,$(TESTED)); \
 	CQLDYNO_WORKERS=$(abspath $(TESTED)) CQLDYNO_ABSENT_WORKERS=$${absent//$$'\n'/,} CQLDYNO_BROWSER=$$browser \
 	    cargo test --locked --workspace --no-fail-fast $(without)
