@@ -15,8 +15,9 @@ use crate::heading::{CLUSTER, LIMITS, SETUP};
 
 const EXAMPLES: &str = "\
 Examples:
-  cqldyno compare --quick                 all drivers, figures in 30 seconds
-  cqldyno compare                         all drivers, with intervals, in 5 minutes
+  cqldyno compare --quick                 three drivers, figures in 30 seconds
+  cqldyno compare                         with intervals, in 5 minutes
+  cqldyno compare scylla java python      drivers of several languages
   cqldyno compare scylla --quick --wide   every figure of one driver
   cqldyno report latest --format html     the newest run as a page
   cqldyno doctor                          what is missing on this machine

@@ -66,8 +66,8 @@ pub struct Asked {
     /// Name or TOML file [default: writes, reads, mixed]
     ///
     /// Several with commas, or once per scenario. `cqldyno scenarios` lists the built-in ones; `new FILE` after it writes one.
-    /// people.toml,tape=FILE plays the rows of an Arrow or Parquet file, with columns named as the markers. reads+stream submits by a
-    /// `buffer_unordered` per thread, reads+spawn by a task each. Also slots (the default), stream-unconstrained, spawn-all, unlimited,
+    /// people.toml,tape=FILE plays the rows of an Arrow or Parquet file, with columns named as the markers. reads+stream submits
+    /// through one `buffer_unordered` per thread, reads+spawn in a task per statement. Also slots (the default), stream-unconstrained, spawn-all, unlimited,
     /// sequential.
     #[arg(long, value_name = "NAME|FILE", value_delimiter = ',', help_heading = WHAT)]
     #[arg(value_parser = Known(scenarios::names), hide_possible_values = true)]
@@ -99,13 +99,13 @@ pub struct Asked {
     settings: Settings,
     /// Share the load among N workers, or among hosts: a,b,c
     ///
-    /// Each has its slice of keys, of statements in flight and of the rate. Counts, times and histograms are added.
-    /// harness/LOADERS.md says what must be on the hosts.
+    /// Each issues its share of the keys, of the statements in flight and of the rate. Counts, times and histograms are added. Each host
+    /// needs cqldyno and its workers under the same paths as here.
     #[arg(long, value_name = "N|HOST,...", value_parser = loaders, help_heading = WHAT, hide_short_help = true)]
     loaders: Option<LoadersInfo>,
     /// Command that starts a loader, such as 'ssh {host}' [default: none]
     ///
-    /// Also 'srun -N1 -n1 -w {host}', 'kubectl exec -i {host} --'. {host}: each of --loaders.
+    /// Also 'srun -N1 -n1 -w {host}', 'kubectl exec -i {host} --'. {host} is each host.
     #[arg(long, value_name = "COMMAND", default_value = "", hide_default_value = true, requires = "loaders", help_heading = WHAT)]
     #[arg(allow_hyphen_values = true, hide_short_help = true)]
     launch: String,
@@ -145,7 +145,7 @@ pub struct Asked {
     /// Adds passes `allocations` and `instructions`. With --target: 20 generations of one turn of 1M.
     #[arg(long, conflicts_with_all = ["count", "blocks", "rate"], help_heading = SIZE)]
     publish: bool,
-    /// Statements per turn, or all of --count [default: 20k, or fewer where a round would take long]
+    /// Statements per turn, or all of --count [default: 20k, 500k with --loaders, or fewer where a round would take long]
     ///
     /// `all` issues --count in one piece, as `time` would.
     #[arg(long, value_name = "N|all", value_parser = turn, conflicts_with_all = ["blocks", "quick"], help_heading = SIZE)]

@@ -13,8 +13,8 @@ const fn microseconds(id: &'static str, about: &'static str) -> Declaration {
     Declaration::new(Pass::Timing, id, Unit::Microseconds, Better::Lower, about)
 }
 
-/// The most percent of the window that loaders may begin apart, and end apart. On 2026-11-28 two loaders on one quiet machine of two
-/// cores began 20 to 45 us apart in windows of a second, and ended 6 to 118 ms apart, because each issues its share as fast as it can.
+/// The most percent of the window that loaders may begin apart, and end apart. Ends differ because each issues its share as fast as it
+/// can. Two loaders on a quiet machine of two cores began 20 to 45 us apart in windows of a second, and ended 6 to 118 ms apart (2026-11-28).
 const MOST_PERCENT: [u64; 2] = [1, 10];
 
 /// Times between the first and the last of several loaders, in nanoseconds.

@@ -19,9 +19,9 @@ Examples:
   cqldyno cache clean scylla            remove every worker of scylla
   cqldyno cache clean scylla@0.3.1 cassandra
 
-What is removed is built or downloaded again when it is needed. `compiled` is
-what builds share, `sources` what they start from, and `leftovers` are of builds
-that failed. CQLDYNO_CACHE names another folder.
+What is removed is built or downloaded again when it is needed. `compiled` has
+dependencies that builds share, `sources` the source code of the adapters, and
+`leftovers` files of failed builds. CQLDYNO_CACHE names another folder.
 Exit codes: 0 done, 1 it cannot be removed now, 2 wrong usage.";
 
 /// List what builds left in the cache, or remove it
@@ -86,7 +86,7 @@ fn cleaned(folder: &Path, mut all: Vec<Cached>, names: &[String]) -> Result<Stri
     if Kept::find(folder).is_some() && all.iter().any(|one| one.is("cassandra")) {
         anyhow::bail!(
             "a Cassandra that `cqldyno cluster start` started runs from the cache, so nothing was removed; end it with `cqldyno cluster \
-             stop`, or name what else is to be removed"
+             stop`, or name other items to remove"
         );
     }
     for one in &all {

@@ -22,8 +22,9 @@ All options: cqldyno compare --help";
 
 const EXAMPLES: &str = "\
 Examples:
-  cqldyno compare --quick                 all drivers, figures in 30 seconds
-  cqldyno compare                         all drivers, with intervals, in 5 minutes
+  cqldyno compare --quick                 three drivers, figures in 30 seconds
+  cqldyno compare                         with intervals, in 5 minutes
+  cqldyno compare scylla java python      drivers of several languages
   cqldyno compare --ladder 'p99<5ms' --delay 0,0.2ms,1ms scylla cdrs-tokio
   cqldyno compare --target 10.0.0.1,10.0.0.2 --user ada --password-file ~/.ada
 
@@ -38,7 +39,7 @@ Exit codes: 0 done, 1 a contender failed, is void, or was named but is missing,
 #[derive(clap::Args)]
 #[command(after_help = SHORT_EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{}", explained()))]
 pub struct Arguments {
-    /// Drivers, such as scylla [default: all but gocql, cdrs]
+    /// Drivers, such as scylla [default: scylla, cdrs-tokio, cassandra-cpp]
     #[arg(value_parser = Known(drivers::names), hide_possible_values = true)]
     contender: Vec<String>,
     #[command(flatten)]

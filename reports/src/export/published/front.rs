@@ -242,7 +242,8 @@ impl<'a> Front<'a> {
         let open = analysis.places().filter(disagree).map(|place| (on(&place), name(&place)));
         let open: Vec<String> = grouped(open).iter().map(|(on, names)| format!("{} on {on}", list(names))).collect();
         said.extend(
-            (!open.is_empty()).then(|| format!("For {} other servers or processors differ (see below).", list(&open))),
+            (!open.is_empty())
+                .then(|| format!("For {}, other servers or processors give another order (below).", list(&open))),
         );
         (said, chosen.first().copied())
     }
@@ -482,7 +483,7 @@ mod tests {
         assert!(agreed.contains("less CPU time per statement than cdrs-tokio: 2"), "{agreed}");
         let differs = beside(0.4);
         assert!(differs.contains("choose scylla for writes and reads on `current`."), "{differs}");
-        let said = "For writes and reads on `multi:2` other servers or processors differ (see below).";
+        let said = "For writes and reads on `multi:2`, other servers or processors give another order (below).";
         assert!(differs.contains(said), "{differs}");
         let said = ": On `multi:2`, cdrs-tokio costs less than scylla: writes 0.6";
         assert!(differs.contains(said) && differs.contains(" (here 1.5"), "{differs}");
