@@ -76,12 +76,12 @@ impl Scenario {
         let is_one = !matches!(operation, Operation::Batch | Operation::Prepare);
         ensure(is_one, &[Field("operation")], || {
             format!(
-                "the statement {name} is issued as {operation}, and a row of a tape is one execution with its values; use another \
+                "the statement {name} is issued as {operation}, and a row of a tape is one execution with its own values; use another \
                  operation, or leave the tape out"
             )
         })?;
         ensure(!statement.is_conditional(), &[Field("cql")], || {
-            format!("the statement {name} has IF, and nobody knows its answers; leave IF or the tape out")
+            format!("the statement {name} has IF, and no tape has its answers; leave IF or the tape out")
         })?;
         ensure(self.submit.has_slots(), &[Field("submit")], || {
             format!(

@@ -19,6 +19,19 @@ const WRITE: &str = "CQLDYNO_WRITE_SCHEMA";
 const HEAD: &str = "name = \"a\"\nabout = \"A.\"\nschema = []\n";
 const STATEMENT: &str = "[[statement]]\nname = \"a\"\ncql = \"a\"\n";
 
+/// Names in documentation comments, and what an editor says instead.
+const NAMES: [(&str, &str); 9] = [
+    ("`(crate::MAX_BATCH)", "`"),
+    ("`(crate::DEFAULT_EXPONENT)", "`"),
+    ("`MAX_VALUES`", "256"),
+    ("`MAX_BATCH`", "1,024"),
+    ("`DEFAULT_BATCH`", "64"),
+    ("`DEFAULT_EXPONENT`", "0.99"),
+    ("Of `Order::Zipf` alone", "For the order zipf alone"),
+    ("`Operation::Batch`", "the operation batch"),
+    ("`Operation::Prepare`", "the operation prepare"),
+];
+
 /// Of draft 7, which editors know.
 fn schema() -> Value {
     let mut generator = SchemaSettings::draft07().for_deserialize().into_generator();
@@ -91,9 +104,18 @@ fn described(mut schema: Value, about: &str) -> Value {
 /// TOML has no null, and an editor shows what a documentation comment says, without its lines and links.
 fn plain(object: &mut Map<String, Value>) {
     if let Some(Value::String(text)) = object.get_mut("description") {
-        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let mut words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        // A reference to a type in brackets is for readers of the code.
+        while let Some((before, after)) = words.split_once(" ([`")
+            && let Some((_, rest)) = after.split_once("`])")
+        {
+            words = format!("{before}{rest}");
+        }
         let parts: Vec<String> = words.split("[`").map(|part| part.replacen("`]", "`", 1)).collect();
-        let unlinked = parts.join("`").replace("`(crate::MAX_BATCH)", "`").replace("`(crate::DEFAULT_EXPONENT)", "`");
+        let mut unlinked = parts.join("`");
+        for (name, said) in NAMES {
+            unlinked = unlinked.replace(name, said);
+        }
         *text = unlinked.replace("::", ".");
     }
     if let Some(Value::Array(types)) = object.get_mut("type") {
@@ -206,7 +228,8 @@ fn the_schema_has_the_fields_that_the_form_takes_and_describes_each() {
             assert!(is_known, "{field} has no description: {inner}");
         }
         let text = object.get("description").and_then(Value::as_str).unwrap_or_default();
-        assert!(!text.contains("::") && !text.contains("[`"), "{text}");
+        let is_of_code = ["::", "[`", "crate", "MAX_", "DEFAULT_"].iter().any(|part| text.contains(part));
+        assert!(!is_of_code, "{text}");
     });
 }
 

@@ -510,16 +510,18 @@ impl Plan {
             return Some(format!("the pass {} works with one worker only; leave it out", pass.name()));
         }
         if let Some(rate) = self.rate.filter(|rate| *rate < number) {
-            return Some(format!("{rate} statements per second cannot be shared by {number}; raise --rate"));
+            return Some(format!(
+                "{rate} statements per second are less than one for each of {number} loaders; raise --rate"
+            ));
         }
         self.scenarios.iter().find_map(|scenario| {
             let (label, in_flight) = (scenario.label(), self.in_flight(scenario) as u64);
             match () {
                 () if opens_sessions(scenario) || scenario.idle.is_some() || !scenario.script.is_empty() => {
-                    Some(format!("the scenario {label} opens sessions, idles or has a script, which one worker does alone; leave one out"))
+                    Some(format!("the scenario {label} opens sessions, idles or has a script, which needs a single worker; leave it or --loaders out"))
                 }
                 () if in_flight < number => Some(format!(
-                    "the scenario {label} has {in_flight} in flight, fewer than {number} loaders; raise --concurrency, or give fewer"
+                    "the scenario {label} has {in_flight} in flight, fewer than {number} loaders; raise --concurrency, or use fewer loaders"
                 )),
                 () => None,
             }

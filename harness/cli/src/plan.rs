@@ -99,8 +99,8 @@ pub struct Asked {
     settings: Settings,
     /// Share the load among N workers, or among hosts: a,b,c
     ///
-    /// Each issues its share of the keys, of the statements in flight and of the rate. Counts, times and histograms are added. Each host
-    /// needs cqldyno and its workers under the same paths as here.
+    /// Each issues its share of the keys, of the statements in flight and of the rate; sums are shown.
+    /// Hosts need cqldyno and its workers under the same paths as here.
     #[arg(long, value_name = "N|HOST,...", value_parser = loaders, help_heading = WHAT, hide_short_help = true)]
     loaders: Option<LoadersInfo>,
     /// Command that starts a loader, such as 'ssh {host}' [default: none]
@@ -145,9 +145,9 @@ pub struct Asked {
     /// Adds passes `allocations` and `instructions`. With --target: 20 generations of one turn of 1M.
     #[arg(long, conflicts_with_all = ["count", "blocks", "rate"], help_heading = SIZE)]
     publish: bool,
-    /// Statements per turn, or all of --count [default: 20k, 500k with --loaders, or fewer where a round would take long]
+    /// Statements per turn, or all of --count [default: 20k, 500k with --loaders]
     ///
-    /// `all` issues --count in one piece, as `time` would.
+    /// Fewer where a round would take long. `all` issues --count in one piece, as `time` would.
     #[arg(long, value_name = "N|all", value_parser = turn, conflicts_with_all = ["blocks", "quick"], help_heading = SIZE)]
     #[arg(hide_short_help = true)]
     turn: Option<AskedTurn>,

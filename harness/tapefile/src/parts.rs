@@ -87,7 +87,7 @@ impl<'a> Parts<'a> {
         parts.statement = parts.place(STATEMENT).filter(|at| parts.roles.len() > 1 || !parts.bound().contains(at));
         if parts.roles.len() > 1 && parts.statement.is_none() {
             return Err(TapeError(format!(
-                "the scenario {} has {} statements, and the tape {} has no column {STATEMENT} that names the one of each row; add it",
+                "the scenario {} has {} statements, and the tape {} has no column {STATEMENT}; add one with the name of each row's statement",
                 scenario.name,
                 parts.roles.len(),
                 file.shown()
@@ -188,7 +188,7 @@ impl<'a> Parts<'a> {
             let role = &self.roles[at];
             if let Some(other) = (0..self.roles.len()).find(writes) {
                 return Err(TapeError(format!(
-                    "the statement {} is read back, and {} writes to its table, too, so nobody knows what is there in the end; leave \
+                    "the statement {} is read back, and {} writes to its table, too, so the last rows are unknown; leave \
                      [statement.read_back] out, or give both the same one",
                     role.name, self.roles[other].name
                 )));
@@ -196,7 +196,7 @@ impl<'a> Parts<'a> {
             let is_counter = |spec: &ColumnSpec| spec.ty.to_string() == "counter";
             if role.own.rehearsed.markers().iter().any(is_counter) {
                 return Err(TapeError(format!(
-                    "the statement {} adds to a counter, so nobody knows its sum in the end; leave [statement.read_back] out",
+                    "the statement {} adds to a counter, so its last value is unknown; leave [statement.read_back] out",
                     role.name
                 )));
             }
@@ -220,7 +220,7 @@ impl<'a> Parts<'a> {
             let tables = role.own.rehearsed.tables();
             if let Some((other, _)) = written.iter().find(|(_, all)| all.iter().any(|table| tables.contains(table))) {
                 return Err(TapeError(format!(
-                    "the statement {} reads what the statement {other} of the tape {} writes meanwhile, so nobody knows what comes back; \
+                    "the statement {} reads what the statement {other} of the tape {} writes, too, so its result is unknown; \
                      add a column {EXPECT}NAME for each column of its result, or {EXPECTED_ROWS} with their number",
                     role.name,
                     self.file.shown()

@@ -129,7 +129,7 @@ impl Spool {
     }
 
     /// A tape that reads back a sample of the rows that a window wrote: of those of the file's `rows` from `start` on so many. Rows that
-    /// the file writes with several contents are left out; nobody knows which one was the last.
+    /// the file writes with several contents are left out; which one was last is unknown.
     pub(crate) fn read_back(&self, rows: u64, start: u64, count: u64) -> io::Result<Made> {
         let (mut sample, mut step, mut seen): (Vec<Back>, u64, u64) = (Vec::new(), 1, 0);
         self.each(|record| {

@@ -266,7 +266,7 @@ fn what_nobody_knows_in_the_end_is_neither_expected_nor_read_back() {
         + &statement("select", "DELETE FROM own.log WHERE pk = ? AND ck = ?");
     assert_eq!(
         refused(&scenario(&[LOG], &backed, &rows("mixed.parquet"))),
-        "the statement insert is read back, and select writes to its table, too, so nobody knows what is there in the end; leave \
+        "the statement insert is read back, and select writes to its table, too, so the last rows are unknown; leave \
          [statement.read_back] out, or give both the same one"
     );
     let folder = tempfile::tempdir().unwrap();

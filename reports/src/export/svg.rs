@@ -16,7 +16,7 @@ impl Exporter for Svg {
     }
 
     fn lacks(&self, analysis: &Analysis) -> Option<&'static str> {
-        charts(analysis).is_empty().then_some("all it has stands in its tables; use another format")
+        charts(analysis).is_empty().then_some("it has no chart, only tables; use another format")
     }
 
     fn write(&self, analysis: &Analysis, look: Look, out: &mut dyn Write) -> Result<(), ExportError> {

@@ -35,7 +35,7 @@ use crate::process::worker::Bounds;
 const PROGRESS_MS: u64 = 500;
 /// Connections of what makes tables in PostgreSQL and reads rows back.
 const MAKERS: usize = 16;
-const NO_SLICE: &str = "Its worker plays a tape or has a load generator of its own, so it does not know slices of a load; leave --loaders \
+const NO_SLICE: &str = "Its worker plays a tape or has a load generator of its own, so it cannot take a share of a load; leave --loaders \
                         out.";
 /// What is loaded shifts by less than this from cell to cell.
 const MOST_SHIFT: u64 = 1_000_000_000;

@@ -15,7 +15,7 @@ pub(crate) fn asked(plan: &Plan, scenario: &Scenario) -> Option<String> {
     if let Some((tape, rows)) = scenario.tape.as_ref().and_then(|tape| Some((tape, tape.rows?))) {
         let again = plan.total.is_none_or(|total| total > rows);
         sentences.push(format!(
-            "Statements, values and their order are the {} of {}{}.",
+            "Statements and their values are the {} of {}, in their order{}.",
             count(rows, "row"),
             tape.path.display(),
             if again { "; after the last row the first one comes again" } else { "" }

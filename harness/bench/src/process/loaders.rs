@@ -19,7 +19,7 @@ use crate::process::introduction::Introduced;
 use crate::process::loader::{BEAT, Looked, SUBCOMMAND, Start, ToLoader, VERSION, Whereabouts};
 use crate::process::worker::{Bounds, Look, Worker};
 
-/// How often is looked whether it still makes sense to wait.
+/// How often it is checked whether a wait is still of use.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// The shortest of so many round trips tells how far a clock is ahead.
 const ROUND_TRIPS: u32 = 8;

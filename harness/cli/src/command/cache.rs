@@ -71,7 +71,7 @@ fn cleaned(folder: &Path, mut all: Vec<Cached>, names: &[String]) -> Result<Stri
         let known = unique(all.iter().map(|one| &*one.name));
         let there = if known.is_empty() { "it is empty".to_owned() } else { format!("there are {}", known.join(", ")) };
         return Err(usage(format!(
-            "{unknown:?} is to be removed from the cache {}, and is not in it: {there}.{}",
+            "{unknown:?} is not in the cache {}: {there}.{}",
             folder.display(),
             suggestion(unknown, known)
         )));

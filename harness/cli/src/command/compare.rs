@@ -39,7 +39,7 @@ Exit codes: 0 done, 1 a contender failed, is void, or was named but is missing,
 #[derive(clap::Args)]
 #[command(after_help = SHORT_EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{}", explained()))]
 pub struct Arguments {
-    /// Drivers, such as scylla [default: scylla, cdrs-tokio, cassandra-cpp]
+    /// Drivers [default: scylla, cdrs-tokio, cassandra-cpp]
     #[arg(value_parser = Known(drivers::names), hide_possible_values = true)]
     contender: Vec<String>,
     #[command(flatten)]

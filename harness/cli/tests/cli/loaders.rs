@@ -133,7 +133,10 @@ fn what_loaders_cannot_share_is_refused_before_anything_runs() {
         (&["--loaders", "2", "--pass", "flamegraph"], "the pass flamegraph works with one worker only"),
         (&["--loaders", "9", "-c", "8"], "the scenario writes has 8 in flight, fewer than 9 loaders"),
         (&["--loaders", "2", "--scenario", "connect"], "the scenario connect opens sessions, idles or has a script"),
-        (&["--loaders", "9", "--rate", "8"], "8 statements per second cannot be shared by 9; raise --rate"),
+        (
+            &["--loaders", "9", "--rate", "8"],
+            "8 statements per second are less than one for each of 9 loaders; raise --rate",
+        ),
         (
             &["--submit", "spawn"],
             "no longer has the flag --submit; write the way after the scenario: --scenario reads+stream",

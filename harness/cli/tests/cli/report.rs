@@ -227,14 +227,14 @@ fn a_chart_is_a_file_and_the_others_of_the_run_are_named() {
     assert_eq!((stdout(&kept).as_str(), fs::read_to_string(&file).unwrap()), ("", stdout(&first)));
     for (arguments, said) in [
         (&["--format", "svg", "--chart", "99"][..], "chart 99 was asked for, and the run has"),
-        (&["--chart", "1"], "--chart was given for `table`, which has no charts to pick; add --format svg"),
+        (&["--chart", "1"], "--chart was given for `table`, which shows no single chart; add --format svg"),
     ] {
         let error = refused(&[&["report", &path], arguments].concat());
         assert!(error.contains(said), "{error}");
     }
     let days = published().with_file_name("bad-days").to_str().unwrap().replace("2026-11-22", "2026-11-27");
     let error = refused(&["report", &days, "--format", "svg"]);
-    assert!(error.contains("nothing to show as `svg`: all it has stands in its tables; use another format"), "{error}");
+    assert!(error.contains("nothing to show as `svg`: it has no chart, only tables; use another format"), "{error}");
     assert!(refused(&["faults", "--format", "svg"]).contains("bad days have tables and no chart"));
 }
 

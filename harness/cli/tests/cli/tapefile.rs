@@ -181,7 +181,7 @@ fn a_tape_without_a_scenario_or_in_a_command_that_plays_none_is_refused_with_a_s
     put(folder.path(), "people", &batched, "pandas.parquet");
     let (code, said, _) = compare(folder.path(), &["floor", "--scenario", "people.toml"]);
     assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("is issued as batch, and a row of a tape is one execution with its values"), "{said}");
+    assert!(said.contains("is issued as batch, and a row of a tape is one execution with its own values"), "{said}");
     put(folder.path(), "mixed", MIXED, "mixed.parquet");
     fs::copy(folder.path().join("mixed.parquet"), folder.path().join("other.parquet")).unwrap();
     let both = "mixed.toml,tape=mixed.parquet,mixed.toml+sequential,tape=other.parquet";
