@@ -1,6 +1,7 @@
 //! CPU time of the worker: its own rusage, which the parent checks against the process' CPU clock.
 
 use std::io;
+use std::time::{Duration, Instant};
 
 use cqldyno_measure::list::declared;
 use cqldyno_protocol::Steady;
@@ -8,7 +9,7 @@ use nix::sys::time::TimeValLike;
 use nix::time::{ClockId, clock_getcpuclockid};
 use nix::unistd::Pid;
 
-use crate::meter::{Both, at_edges, difference, from_worker, per_statement, per_steady_statement};
+use crate::meter::{Both, at_edges, from_worker, per_statement, per_steady_statement};
 use crate::{Asleep, Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Refusal, Subject, Unit, Window};
 
 // The sum is exact, but the tick only samples the split: a true 50/50 reads 46 to 52 % in 200 ms and 48 to 51 % in a second.
@@ -73,16 +74,18 @@ pub(crate) fn probe() -> Probe {
 fn attach(subject: &Subject) -> Box<dyn Attachment> {
     let worker = subject.worker;
     let failed = |error| format!("To cross-check the worker's CPU time, its process clock could not be read: {error}.");
-    at_edges(move |_| process_cpu_ns(worker).map_err(failed), figures)
+    at_edges(move |_| process_cpu_ns(worker).map(|ns| (ns, Instant::now())).map_err(failed), figures)
 }
 
-fn figures(clock: Both<u64>, window: &Window) -> Outcome {
+fn figures(clock: Both<(u64, Instant)>, window: &Window) -> Outcome {
     let mut outcome = account(window);
     let told_us = window.end.user_us + window.end.sys_us;
     outcome.voids.extend(window.end.steady.and_then(|steady| more_than_the_turn(&steady, window)));
-    match difference(clock) {
-        Ok(clock_ns) if told_us * 1_000 < clock_ns => outcome.voids.extend(cpu_disagreement(told_us, clock_ns, 1)),
-        Ok(clock_ns) => outcome.findings.extend(cpu_disagreement(told_us, clock_ns, 1)),
+    match clock.map(|(go, end)| (end.0.saturating_sub(go.0), end.1 - go.1)) {
+        Ok((clock_ns, lasted)) => {
+            let apart = cpu_disagreement(told_us, clock_ns, 1, beside(lasted, window.end.wall_ns));
+            if told_us * 1_000 < clock_ns { &mut outcome.voids } else { &mut outcome.findings }.extend(apart);
+        }
         Err(why) => outcome.findings.push(why),
     }
     outcome
@@ -109,12 +112,20 @@ const NO_TURN_BEFORE: &str =
 /// once per tick of 4 ms, so each edge may miss a tick per thread. One of 2,000 cells on a busy machine was 9 ms apart.
 const APART_US: u64 = 10_000;
 
+/// The time between the two looks at a process clock that the window, which lasted `wall_ns`, does not have.
+pub fn beside(lasted: Duration, wall_ns: u64) -> Duration {
+    lasted.saturating_sub(Duration::from_nanos(wall_ns))
+}
+
 /// A sentence if the worker's account of several turns and its process clock are too far apart: what each may miss adds up like
-/// chance, and what is left out on purpose adds up.
-pub fn cpu_disagreement(told_us: u64, clock_ns: u64, turns: u32) -> Option<String> {
+/// chance, and what is left out on purpose adds up. For the time `beside` the turns the clock may have more, of all cores: a runtime
+/// collects garbage and compiles on other threads, and until the parent has a core it goes on with that.
+pub fn cpu_disagreement(told_us: u64, clock_ns: u64, turns: u32, beside: Duration) -> Option<String> {
     let clock_us = clock_ns / 1_000;
     let apart = told_us.abs_diff(clock_us);
-    let most_us = APART_US as f64 * f64::from(turns.max(1)).sqrt();
+    let cores = std::thread::available_parallelism().map_or(1.0, |cores| cores.get() as f64);
+    let beside_us = if told_us < clock_us { beside.as_secs_f64() * 1e6 * cores } else { 0.0 };
+    let most_us = APART_US as f64 * f64::from(turns.max(1)).sqrt() + beside_us;
     (apart as f64 > most_us && apart * 100 > told_us.max(clock_us)).then(|| {
         format!(
             "The worker says that it used {:.3} s of CPU time in the window, its process clock says {:.3} s.",
@@ -154,6 +165,12 @@ mod tests {
         Window { end: End { steady, ..window().end }, ..window() }
     }
 
+    /// What is said of a window whose process clock goes from 0 to so many nanoseconds.
+    fn at(clock_ns: u64, window: &Window) -> Outcome {
+        let now = Instant::now();
+        figures(Ok((&(0, now), &(clock_ns, now))), window)
+    }
+
     #[test]
     fn the_clock_of_a_process_advances_while_it_works_and_is_an_error_when_it_is_gone() {
         let pid = std::process::id().cast_signed();
@@ -176,21 +193,34 @@ mod tests {
 
     #[test]
     fn more_than_one_percent_apart_is_too_far_and_a_few_milliseconds_are_not() {
-        assert_eq!(cpu_disagreement(2_000_000, 2_019_000_000, 1), None);
-        assert_eq!(cpu_disagreement(10_000, 14_000_000, 1), None);
-        assert_eq!(cpu_disagreement(702_000, 711_000_000, 1), None);
-        assert!(cpu_disagreement(702_000, 713_000_000, 1).is_some());
-        assert_eq!(cpu_disagreement(702_000, 713_000_000, 4), None);
-        assert!(cpu_disagreement(702_000, 738_000_000, 4).is_some(), "nine milliseconds of each turn are left out");
-        let sentence = cpu_disagreement(1_000_000, 1_100_000_000, 1).unwrap();
+        let apart = |told_us, clock_ns, turns| cpu_disagreement(told_us, clock_ns, turns, Duration::ZERO);
+        assert_eq!(apart(2_000_000, 2_019_000_000, 1), None);
+        assert_eq!(apart(10_000, 14_000_000, 1), None);
+        assert_eq!(apart(702_000, 711_000_000, 1), None);
+        assert!(apart(702_000, 713_000_000, 1).is_some());
+        assert_eq!(apart(702_000, 713_000_000, 4), None);
+        assert!(apart(702_000, 738_000_000, 4).is_some(), "nine milliseconds of each turn are left out");
+        let sentence = apart(1_000_000, 1_100_000_000, 1).unwrap();
         assert!(sentence.contains("1.000 s") && sentence.contains("1.100 s"), "{sentence}");
+    }
+
+    #[test]
+    fn what_runs_before_and_after_the_window_is_not_missing_from_it() {
+        let apart = |told_us, clock_ns, ms| cpu_disagreement(told_us, clock_ns, 1, Duration::from_millis(ms)).is_some();
+        assert!(apart(376_000, 400_000_000, 0));
+        assert!(!apart(376_000, 400_000_000, 15), "one core gives 15 ms more");
+        assert!(apart(400_000, 376_000_000, 15), "it does not say why the worker has more");
+        assert!(
+            beside(Duration::from_millis(2), 3_000_000).is_zero()
+                && !beside(Duration::from_millis(2), 1_000_000).is_zero()
+        );
     }
 
     #[test]
     fn a_part_of_a_turn_that_has_more_than_the_turn_voids_it() {
         let voids = |wall_ns, cpu_ns, statements| {
             let steady = Some(Steady { wall_ns, cpu_ns, statements });
-            figures(Ok((&0, &1_000_000_000)), &with(steady)).voids.len()
+            at(1_000_000_000, &with(steady)).voids.len()
         };
         let (wall_ns, cpu_ns, statements) = (window().end.wall_ns, 900_000_000, 900_000);
         assert_eq!(voids(wall_ns, cpu_ns, statements), 0);
@@ -202,7 +232,7 @@ mod tests {
 
     #[test]
     fn cpu_time_a_statement_is_the_sum_over_the_verified_statements() {
-        let outcome = figures(Ok((&0, &1_000_000_000)), &window());
+        let outcome = at(1_000_000_000, &window());
         assert_eq!(outcome.readings[2].value, Ok(1.0));
         assert_eq!(outcome.readings[3].value, Ok(1.0));
     }
@@ -210,7 +240,7 @@ mod tests {
     #[test]
     fn the_edges_of_a_turn_are_in_its_sums_and_not_in_what_a_statement_costs() {
         let steady = Some(Steady { wall_ns: 900_000_000, cpu_ns: 810_000_000, statements: 900_000 });
-        let outcome = figures(Ok((&0, &1_000_000_000)), &Window { tail_us: 500_000, ..with(steady) });
+        let outcome = at(1_000_000_000, &Window { tail_us: 500_000, ..with(steady) });
         let values = [2, 3].map(|at: usize| outcome.readings[at].value.clone().unwrap());
         assert_eq!(values[0], 1.5);
         assert!((values[1] - 1.4).abs() < 1e-9, "{values:?}");
@@ -220,17 +250,17 @@ mod tests {
     fn what_a_worker_used_just_after_its_turn_is_charged_to_it_and_what_it_used_asleep_is_not() {
         let asleep = Asleep { cpu_us: 20_000, lasted: std::time::Duration::from_secs(2) };
         let window = Window { tail_us: 500_000, asleep: Some(asleep), ..window() };
-        let outcome = figures(Ok((&0, &1_000_000_000)), &window);
+        let outcome = at(1_000_000_000, &window);
         let values: Vec<_> = outcome.readings[2..].iter().map(|reading| reading.value.clone()).collect();
         assert_eq!(values, [Ok(1.5), Ok(1.5), Ok(0.5), Ok(1.0)]);
         assert!(outcome.voids.is_empty() && outcome.findings.is_empty(), "its clock is checked in the turn alone");
-        assert!(figures(Ok((&0, &0)), &crate::meter::window()).readings[5].value.is_err());
+        assert!(at(0, &crate::meter::window()).readings[5].value.is_err());
     }
 
     #[test]
     fn a_worker_that_tells_of_less_than_its_clock_has_no_figures_and_one_that_tells_of_more_is_a_finding() {
         let read = |end_ns: u64| {
-            let outcome = figures(Ok((&5, &(5 + end_ns))), &window());
+            let outcome = at(end_ns, &window());
             (outcome.findings.len(), outcome.voids.len())
         };
         assert_eq!(read(1_000_000_000), (0, 0));

@@ -5,7 +5,9 @@ use std::thread::{Builder, JoinHandle, sleep};
 use std::time::{Duration, Instant, SystemTime};
 
 use cqldyno_driver_api::Settings;
-use cqldyno_meter::{Asleep, Attachment, BadDay, Outcome, SKEW, Seen, Window, cpu_disagreement, process_cpu_ns};
+use cqldyno_meter::{
+    Asleep, Attachment, BadDay, Outcome, SKEW, Seen, Window, beside, cpu_disagreement, process_cpu_ns,
+};
 use cqldyno_protocol::{Done, End, Ready, Steady};
 use cqldyno_reports::{Cell, Pass, Series, Setting, sentence};
 use cqldyno_script::Played;
@@ -76,6 +78,8 @@ pub(super) struct Whole {
     asleep: Asleep,
     /// What its process clock says of its turns, in nanoseconds, if it could be read at every edge.
     clock_ns: Option<u64>,
+    /// The time between these edges that its turns do not have.
+    beside: Duration,
     /// What it used beside its turns, in microseconds: after `ready` and before the first `go`, and between each `end` and `done`.
     beside_us: u64,
     /// The worker's CPU clock when it fell asleep.
@@ -220,7 +224,9 @@ impl Waiting<'_> {
         let end = self.worker.go(&mut look, &mut |issued| stage(Stage::Window { issued, of }))?;
         // First: a runtime that compiles goes on with it.
         let at_end = self.worker.cpu_ns();
-        let due = Instant::now() + TAIL;
+        let ended = Instant::now();
+        let due = ended + TAIL;
+        self.whole.beside += beside(ended - clock, end.wall_ns);
         let mut seen: Vec<Seen> = self.attachments.iter_mut().map(|attachment| attachment.at_end()).collect();
         let idle = self.setup.idle();
         // A script goes on in the idle span.
@@ -373,7 +379,8 @@ impl Waiting<'_> {
                 let asked = setup.load.count;
                 let found = setup.evidence(asked, &whole.done, lasted, &counted, &connections, &ready, &served).voids();
                 let clock = whole.clock_ns.filter(|clock_ns| whole.cpu_us * 1_000 < *clock_ns);
-                let untold = clock.and_then(|clock_ns| cpu_disagreement(whole.cpu_us, clock_ns, whole.turns));
+                let untold =
+                    clock.and_then(|clock_ns| cpu_disagreement(whole.cpu_us, clock_ns, whole.turns, whole.beside));
                 found.into_iter().chain(untold).map(|sentence| format!("Over all its turns: {sentence}")).collect()
             }
             _ => Vec::new(),
