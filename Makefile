@@ -30,8 +30,10 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
-# make build PROFILE=dev   builds the same without the optimisation of a release, into target/debug
+# make build PROFILE=dev   builds the same without the optimisation of a release, into target/debug. With BUILD="cargo check" it only
+# finds out whether each worker compiles without what the others add to its dependencies.
 PROFILE := release
+BUILD := cargo build
 RELEASE := $(TARGET)/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))
 # `make test` builds everything once, without the release profile and without a cargo call for each worker.
 TESTED := $(TARGET)/debug
@@ -70,14 +72,14 @@ compare_adapters = for driver in $(ADAPTERS); do \
 # One cargo call for each worker: one call for several would unify the features of what they share. Other releases are built on demand,
 # from the sources that `cqldyno` contains.
 build: rust native
-	cargo build --profile $(PROFILE) --locked -p cqldyno
-	cargo build --profile $(PROFILE) --locked -p cqldyno-interposer
+	$(BUILD) --profile $(PROFILE) --locked -p cqldyno
+	$(BUILD) --profile $(PROFILE) --locked -p cqldyno-interposer
 	$(export_native); for driver in $(DRIVERS); do \
 	    worker=$(RELEASE)/cqldyno-driver-$$driver; \
 	    if [[ -f $(NATIVE)/$$driver.reason ]]; then rm -f $$worker $$worker-[0-9]*; \
-	    elif [[ -f drivers/$$driver/Cargo.toml ]]; then cargo build --profile $(PROFILE) --locked -p cqldyno-driver-$$driver; fi; \
+	    elif [[ -f drivers/$$driver/Cargo.toml ]]; then $(BUILD) --profile $(PROFILE) --locked -p cqldyno-driver-$$driver; fi; \
 	done
-	cargo build --profile $(PROFILE) --locked -p cqldyno-driver-postgres
+	$(BUILD) --profile $(PROFILE) --locked -p cqldyno-driver-postgres
 	$(call copy_built,workers,$(RELEASE))
 	$(call copy_reasons,$(RELEASE))
 
