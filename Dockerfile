@@ -1,4 +1,4 @@
-# cqldyno with the workers of `make dist`. A linter checked this file; no container engine has built it yet.
+# An image of cqldyno with the workers of `make dist`. hadolint has checked this file; no container engine has built it yet.
 #   docker build -t cqldyno .
 #   docker run --rm cqldyno compare --quick
 #   docker run --rm cqldyno doctor            which rights and programs are missing for further figures

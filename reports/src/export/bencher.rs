@@ -30,7 +30,8 @@ impl Exporter for Bencher {
         ["bencher", "Bencher Metric Format: `bencher run --adapter json --file`", "bencher.json"]
     }
 
-    /// Every measure that may be better or worse, but totals that follow from others, of every contender but controls; what is void, failed or missing is left out.
+    /// Every measure of every contender, without measures that are neither better nor worse, totals that follow from others, and controls.
+    /// A figure of a void, failed or missing cell is left out.
     fn write(&self, analysis: &Analysis, _: Look, out: &mut dyn Write) -> Result<(), ExportError> {
         write(&benchmarks(analysis), out)
     }

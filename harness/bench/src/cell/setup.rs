@@ -322,7 +322,7 @@ impl<'a> Setup<'a> {
     }
 }
 
-/// A scenario without what no worker is told of.
+/// The scenario without the fields that workers are not sent.
 fn for_workers(scenario: Scenario) -> Scenario {
     Scenario { point: None, script: Vec::new(), idle: None, tape: None, ..scenario }
 }

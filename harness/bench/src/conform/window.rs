@@ -23,7 +23,7 @@ use crate::process::worker::Worker;
 
 /// How long a window lasts until it is stopped.
 const STOP_AFTER: Duration = Duration::from_secs(1);
-/// How much longer a tape lasts than that, if the first one ended too soon, and the most times as long that it is then.
+/// A tape that ended before its stop is made again, longer than the stop by this slack, and at most by this factor.
 const STOP_SLACK: Duration = Duration::from_millis(150);
 const LONGER_TAPES: f64 = 32.0;
 /// Statements of a window with a rate, and the rate.

@@ -51,7 +51,7 @@ pub(crate) fn end(ends: &[End]) -> (End, Skew) {
     (whole, Skew { starts_ns: between(first, started), ends_ns: between(ended, last) })
 }
 
-/// Rates add up, and so do statements and CPU time: the time is that in which all of them together issue as many.
+/// Statements and CPU time are sums. The wall time is that in which the loaders, at the sum of their rates, issue all statements.
 fn steady(parts: &[Steady]) -> Option<Steady> {
     let per_ns: f64 = parts.iter().map(|part| part.statements as f64 / part.wall_ns.max(1) as f64).sum();
     let statements = parts.iter().map(|part| part.statements).sum::<u64>();

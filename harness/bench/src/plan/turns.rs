@@ -19,7 +19,7 @@ const ENOUGH_GENERATIONS: u32 = 240;
 const MOST_GENERATIONS: u32 = 480;
 /// Statements of a turn. Without its edges it has the ratios of one of 50,000, and more of them give narrower intervals.
 const TURN_COUNT: u64 = 20_000;
-/// Loaders start and end some milliseconds apart, so their turns are so many times as long.
+/// Loaders start and end some milliseconds apart, so their turns have this many times the statements.
 const LOADERS_STRETCH: u64 = 25;
 /// The least rounds of a generation of an open run, and the most of any.
 const ROUNDS: (u32, u32) = (2, 8);

@@ -259,7 +259,7 @@ impl Workshop {
 }
 
 /// The programs with all that a run needs beside its contenders: clients of ours that make tables, load rows and write tapes. Those that
-/// are not there are built. One that cannot be built is missed by the cells that need it.
+/// are not there are built. If one cannot be built, the cells that need it fail.
 pub(super) fn completed(
     plan: &Plan,
     programs: &Programs,
