@@ -38,7 +38,7 @@ pub use account::{FAULTS, POLLS, STATEMENTS, SWITCHES};
 pub use allocations::{ALLOCATIONS, allocations_environment};
 pub use bad_day::{BAD_DAY, BadDay};
 pub use calibration::crowding;
-pub use cpu_time::{CPU_TIME, beside, cpu_disagreement, process_cpu_ns};
+pub use cpu_time::{CPU_TIME, cpu_disagreement, process_cpu_ns, untold_us};
 pub use environment::{Environment, Known, available_memory, cores, in_words};
 pub use flamegraph::{FLAME_GRAPHS, PictureError, STACKS, differential, picture};
 pub use instructions::{CALLGRIND, PROCESSOR_COUNTERS, callgrind_environment, callgrind_in_front};

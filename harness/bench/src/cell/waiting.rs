@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use cqldyno_driver_api::Settings;
 use cqldyno_meter::{
-    Asleep, Attachment, BadDay, Outcome, SKEW, Seen, Window, beside, cpu_disagreement, process_cpu_ns,
+    Asleep, Attachment, BadDay, Outcome, SKEW, Seen, Window, cpu_disagreement, process_cpu_ns, untold_us,
 };
 use cqldyno_protocol::{Done, End, Ready, Steady};
 use cqldyno_reports::{Cell, Pass, Series, Setting, sentence};
@@ -68,7 +68,7 @@ pub(super) struct Whole {
     played: Vec<Played>,
     /// Connections that the server accepted, and PREPAREs that it got.
     opened: (u64, u64),
-    /// The worker's CPU time in turns, in microseconds.
+    /// The CPU time that its turns are charged with up to `end`, in microseconds.
     cpu_us: u64,
     /// The same without the edges of turns, and the statements of that part.
     steady: (f64, u64),
@@ -78,8 +78,6 @@ pub(super) struct Whole {
     asleep: Asleep,
     /// What its process clock says of its turns, in nanoseconds, if it could be read at every edge.
     clock_ns: Option<u64>,
-    /// The time between these edges that its turns do not have.
-    beside: Duration,
     /// What it used beside its turns, in microseconds: after `ready` and before the first `go`, and between each `end` and `done`.
     beside_us: u64,
     /// The worker's CPU clock when it fell asleep.
@@ -99,7 +97,7 @@ impl Whole {
 
     fn add(&mut self, turn: &Turn) {
         self.turns += 1;
-        self.cpu_us += turn.end.user_us + turn.end.sys_us;
+        self.cpu_us += turn.end.user_us + turn.end.sys_us + turn.untold_us;
         self.asleep = self.asleep + turn.asleep.unwrap_or_default();
         let Done { issued, answered, verified, issued_by_statement, errors, .. } = &turn.done;
         self.played.resize(turn.played.len(), Played::default());
@@ -154,6 +152,8 @@ pub(super) struct Turn {
     tail: Option<(u64, JoinHandle<Option<Clock>>)>,
     /// CPU time of the worker within [`TAIL`], in microseconds, when the turn is settled.
     tail_us: u64,
+    /// The part of it that the process clock showed before `end`, and the worker did not tell.
+    untold_us: u64,
     end: End,
     done: Done,
     after: Edge,
@@ -224,9 +224,7 @@ impl Waiting<'_> {
         let end = self.worker.go(&mut look, &mut |issued| stage(Stage::Window { issued, of }))?;
         // First: a runtime that compiles goes on with it.
         let at_end = self.worker.cpu_ns();
-        let ended = Instant::now();
-        let due = ended + TAIL;
-        self.whole.beside += beside(ended - clock, end.wall_ns);
+        let due = Instant::now() + TAIL;
         let mut seen: Vec<Seen> = self.attachments.iter_mut().map(|attachment| attachment.at_end()).collect();
         let idle = self.setup.idle();
         // A script goes on in the idle span.
@@ -269,9 +267,10 @@ impl Waiting<'_> {
             _ => connections,
         };
         let uncommitted = self.served.uncommitted((&before, &after), &self.setup.scenario, &done);
-        let mut tail_us = 0;
+        let untold_us = clock_ns.map_or(0, |clock_ns| untold_us(end.user_us + end.sys_us, clock_ns));
+        let mut tail_us = if has_tail { untold_us } else { 0 };
         if let Some(held) = &held {
-            tail_us = since_us(at_end, held.tail_ns).filter(|_| has_tail).unwrap_or(0);
+            tail_us += since_us(at_end, held.tail_ns).filter(|_| has_tail).unwrap_or(0);
             self.whole.slept_at = at_done.zip(Some(Instant::now()));
         }
         let left_open = held.as_ref().and_then(|held| Some(held.open?.saturating_sub(open_before?)));
@@ -284,6 +283,7 @@ impl Waiting<'_> {
             left_open,
             tail,
             tail_us,
+            untold_us,
             end,
             done,
             after,
@@ -343,7 +343,7 @@ impl Waiting<'_> {
     pub(super) fn settle(&mut self, mut turn: Turn) -> Turn {
         if let Some((done, tail)) = turn.tail.take() {
             self.whole.slept_at = tail.join().ok().flatten();
-            turn.tail_us = since_us(Some(done), self.whole.slept_at.map(|(is, _)| is)).unwrap_or(0);
+            turn.tail_us += since_us(Some(done), self.whole.slept_at.map(|(is, _)| is)).unwrap_or(0);
         }
         turn
     }
@@ -380,7 +380,7 @@ impl Waiting<'_> {
                 let found = setup.evidence(asked, &whole.done, lasted, &counted, &connections, &ready, &served).voids();
                 let clock = whole.clock_ns.filter(|clock_ns| whole.cpu_us * 1_000 < *clock_ns);
                 let untold =
-                    clock.and_then(|clock_ns| cpu_disagreement(whole.cpu_us, clock_ns, whole.turns, whole.beside));
+                    clock.and_then(|clock_ns| cpu_disagreement(whole.cpu_us, clock_ns, whole.turns, Duration::ZERO));
                 found.into_iter().chain(untold).map(|sentence| format!("Over all its turns: {sentence}")).collect()
             }
             _ => Vec::new(),
