@@ -30,8 +30,8 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
-# make build PROFILE=dev   builds the same without the optimisation of a release, into target/debug. With BUILD="cargo check" it only
-# finds out whether each worker compiles without what the others add to its dependencies.
+# make build PROFILE=dev   builds the same without the optimisation of a release, into target/debug
+# make build PROFILE=dev BUILD="cargo check"   checks that each worker compiles with its own features alone, and builds no program
 PROFILE := release
 BUILD := cargo build
 RELEASE := $(TARGET)/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))
@@ -163,13 +163,14 @@ test: lint browser
 	    cargo test --locked --workspace --no-fail-fast $(without)
 	@if [[ -f $(NO_BROWSER) ]]; then cat $(NO_BROWSER) >&2; fi
 
-# Clients in other languages are fetched and tried where their runtimes are, unless CQLDYNO_OFFLINE is set.
+# Clients in other languages are fetched and tried where their runtimes are, unless CQLDYNO_OFFLINE is set. Three nodes of Cassandra need
+# all cores, so their tests run one by one.
 test-all: test
 	$(export_native); CQLDYNO_FOREIGN=$${CQLDYNO_FOREIGN-1} cargo test --locked --workspace $(without) --test foreign
 	$(export_native); absent=$(absent); \
 	CQLDYNO_WORKERS=$(abspath $(TESTED)) CQLDYNO_ABSENT_WORKERS=$${absent//$$'\n'/,} CQLDYNO_CASSANDRA=required \
 	    CQLDYNO_POSTGRES=$${CQLDYNO_POSTGRES-1} CQLDYNO_SLURM=$${CQLDYNO_SLURM-1} \
-	    cargo test --locked --workspace $(without) --test cli -- cassandra:: secure:: durable:: loaders::on_slurm
+	    cargo test --locked --workspace $(without) --test cli -- --test-threads 1 cassandra:: secure:: durable:: loaders::on_slurm
 	runs=$$(mktemp -d); trap 'rm -r "$$runs"' EXIT; \
 	    $(call compare_adapters,$(TESTED),--count 20000 --blocks 1 --out $$runs/$$driver)
 	runs=$$(mktemp -d); trap 'rm -r "$$runs"' EXIT; \

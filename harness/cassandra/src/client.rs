@@ -13,7 +13,9 @@ use cqldyno_cluster::types::{Malformed, Read as Parsed, Reader};
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 /// No answer that is asked for here is longer.
 const MOST_BYTES: usize = 1 << 20;
-const CONSISTENCY_ONE: u16 = 1;
+/// Codes of consistencies: an answer of one replica, and of all.
+pub(crate) const ONE: u16 = 1;
+pub(crate) const ALL: u16 = 5;
 const SKIP_METADATA: u8 = 2;
 
 /// A row, by column; `None` for null.
@@ -22,8 +24,8 @@ pub(crate) type Row = Vec<Option<Vec<u8>>>;
 /// User and password, where nodes ask for them.
 pub(crate) type Login = Option<(String, String)>;
 
-/// The rows that answer `cql`.
-pub(crate) fn query(node: SocketAddr, login: &Login, cql: &str) -> io::Result<Vec<Row>> {
+/// The rows that answer `cql` at this consistency.
+pub(crate) fn query(node: SocketAddr, login: &Login, cql: &str, consistency: u16) -> io::Result<Vec<Row>> {
     let mut stream = TcpStream::connect_timeout(&node, ANSWER_WITHIN)?;
     stream.set_read_timeout(Some(ANSWER_WITHIN))?;
     stream.set_write_timeout(Some(ANSWER_WITHIN))?;
@@ -43,7 +45,7 @@ pub(crate) fn query(node: SocketAddr, login: &Login, cql: &str) -> io::Result<Ve
     }
     body.clear();
     write::long_string(&mut body, cql);
-    write::short(&mut body, CONSISTENCY_ONE);
+    write::short(&mut body, consistency);
     body.push(SKIP_METADATA);
     let answer = exchange(&mut stream, Opcode::Query, &body, Opcode::Result)?;
     rows(&answer).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it answered with no rows"))

@@ -13,7 +13,7 @@ use cqldyno_script::Step;
 use nix::sys::signal::Signal;
 use serde::{Deserialize, Serialize};
 
-use crate::client::{Login, Row, query};
+use crate::client::{ALL, Login, ONE, Row, query};
 use crate::error::{CassandraError, Result, of};
 use crate::fetch::{digest, jars};
 use crate::machine::{Java, check, java, ports};
@@ -350,9 +350,10 @@ impl Drop for Cluster {
     }
 }
 
-/// Whether the node answers, and knows that many others with all that drivers ask for, in one schema.
+/// Whether the node answers, and knows that many others with all that drivers ask for, in one schema, and as nodes that are up: gossip
+/// says so seconds after a node that was started answers by itself.
 fn sees(node: SocketAddr, login: &Login, others: usize) -> bool {
-    let ask = |cql| query(node, login, cql).unwrap_or_default();
+    let ask = |cql| query(node, login, cql, ONE).unwrap_or_default();
     let own: Vec<Row> = ask("SELECT schema_version, tokens FROM system.local");
     let peers: Vec<Row> = ask("SELECT schema_version, tokens, rpc_address, host_id FROM system.peers");
     let is_whole = |row: &Row| row.iter().all(Option::is_some);
@@ -361,11 +362,13 @@ fn sees(node: SocketAddr, login: &Login, others: usize) -> bool {
         && own.iter().all(is_whole)
         && peers.len() == others
         && peers.iter().all(|row| is_whole(row) && row.first() == schema)
+        // Its three replicas are on all nodes together, if there are as many.
+        && (others < 2 || query(node, login, "SELECT status FROM system_distributed.view_build_status", ALL).is_ok())
 }
 
 /// Whether the node has nothing left to flush or to compact; a node that does not answer is busy.
 fn is_idle(node: SocketAddr, login: &Login) -> bool {
-    let pools = query(node, login, "SELECT name, active_tasks, pending_tasks FROM system_views.thread_pools");
+    let pools = query(node, login, "SELECT name, active_tasks, pending_tasks FROM system_views.thread_pools", ONE);
     let is_busy = |row: &Row| {
         let is_one = row.first().is_some_and(|name| LEFT_OVER.iter().any(|one| name.as_deref() == Some(one)));
         is_one && row.iter().skip(1).flatten().any(|number| number.iter().any(|byte| *byte != 0))
@@ -433,7 +436,7 @@ fn sweep(cache: &Path) {
 impl Running {
     /// Whether it answers a query.
     pub(crate) fn answers(&self) -> bool {
-        query(self.address, &None, "SELECT key FROM system.local").is_ok_and(|rows| rows.len() == 1)
+        query(self.address, &None, "SELECT key FROM system.local", ONE).is_ok_and(|rows| rows.len() == 1)
     }
 }
 

@@ -249,7 +249,7 @@ fn a_cassandra_is_started_warmed_up_compared_on_and_gone_afterwards() {
         assert!(said.contains(part), "{said}");
     }
     let all = json(&output);
-    let about = "Apache Cassandra 5.0.9, 1 node, heap 512 MiB, on this machine, on the same cores";
+    let about = "Apache Cassandra 5.0.9, 1 node, heap 512 MiB, on this machine, on the same cores; a keyspace for each contender";
     assert_eq!(all["run"]["plan"]["target"]["about"], about);
     let prepared = all["run"]["environment"]["more"]["Cassandra"].as_str().unwrap();
     assert!(prepared.contains("with Java") && prepared.contains("statements/s in"), "{prepared}");
@@ -324,7 +324,7 @@ fn a_node_is_killed_and_another_day_frozen_and_no_acknowledged_write_is_lost() {
     let folder = tempfile::tempdir().unwrap();
     let asked =
         ["faults", "scylla", "--target", "cassandra,heap=384M", "--day", "node-stopped,node-frozen", "--rate", "500"];
-    let rest = ["--lasts", "5s", "--format", "json", "--out", "run"];
+    let rest = ["--lasts", "5s", "--request-timeout", "2s", "--format", "json", "--out", "run"];
     let output = quick(folder.path(), &[&asked[..], &rest].concat()).output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
     let all = json(&output);
