@@ -511,14 +511,14 @@ impl Plan {
         }
         if let Some(rate) = self.rate.filter(|rate| *rate < number) {
             return Some(format!(
-                "{rate} statements per second are less than one for each of {number} loaders; raise --rate"
+                "--rate {rate} is less than one statement per second for each of {number} loaders; raise --rate"
             ));
         }
         self.scenarios.iter().find_map(|scenario| {
             let (label, in_flight) = (scenario.label(), self.in_flight(scenario) as u64);
             match () {
                 () if opens_sessions(scenario) || scenario.idle.is_some() || !scenario.script.is_empty() => {
-                    Some(format!("the scenario {label} opens sessions, idles or has a script, which needs a single worker; leave it or --loaders out"))
+                    Some(format!("the scenario {label} opens sessions, idles or has a script, which needs a single worker; leave the scenario or --loaders out"))
                 }
                 () if in_flight < number => Some(format!(
                     "the scenario {label} has {in_flight} in flight, fewer than {number} loaders; raise --concurrency, or use fewer loaders"

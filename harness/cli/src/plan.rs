@@ -99,8 +99,7 @@ pub struct Asked {
     settings: Settings,
     /// Share the load among N workers, or among hosts: a,b,c
     ///
-    /// Each issues its share of the keys, of the statements in flight and of the rate; sums are shown.
-    /// Hosts need cqldyno and its workers under the same paths as here.
+    /// Each issues its share; counts, CPU time and histograms are added. Hosts need cqldyno and its workers under the same paths as here.
     #[arg(long, value_name = "N|HOST,...", value_parser = loaders, help_heading = WHAT, hide_short_help = true)]
     loaders: Option<LoadersInfo>,
     /// Command that starts a loader, such as 'ssh {host}' [default: none]

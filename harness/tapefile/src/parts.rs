@@ -188,15 +188,15 @@ impl<'a> Parts<'a> {
             let role = &self.roles[at];
             if let Some(other) = (0..self.roles.len()).find(writes) {
                 return Err(TapeError(format!(
-                    "the statement {} is read back, and {} writes to its table, too, so the last rows are unknown; leave \
-                     [statement.read_back] out, or give both the same one",
+                    "the statement {} is read back, and {} writes to its table, too, so its final rows are unknown; leave \
+                     [statement.read_back] out, or give both statements the same one",
                     role.name, self.roles[other].name
                 )));
             }
             let is_counter = |spec: &ColumnSpec| spec.ty.to_string() == "counter";
             if role.own.rehearsed.markers().iter().any(is_counter) {
                 return Err(TapeError(format!(
-                    "the statement {} adds to a counter, so its last value is unknown; leave [statement.read_back] out",
+                    "the statement {} adds to a counter, so its final value is unknown; leave [statement.read_back] out",
                     role.name
                 )));
             }
@@ -220,8 +220,8 @@ impl<'a> Parts<'a> {
             let tables = role.own.rehearsed.tables();
             if let Some((other, _)) = written.iter().find(|(_, all)| all.iter().any(|table| tables.contains(table))) {
                 return Err(TapeError(format!(
-                    "the statement {} reads what the statement {other} of the tape {} writes, too, so its result is unknown; \
-                     add a column {EXPECT}NAME for each column of its result, or {EXPECTED_ROWS} with their number",
+                    "the statement {} reads what the statement {other} of the tape {} writes, so its result is unknown; \
+                     add {EXPECT}NAME for each column, or {EXPECTED_ROWS} with the number of rows",
                     role.name,
                     self.file.shown()
                 )));

@@ -266,8 +266,8 @@ fn what_nobody_knows_in_the_end_is_neither_expected_nor_read_back() {
         + &statement("select", "DELETE FROM own.log WHERE pk = ? AND ck = ?");
     assert_eq!(
         refused(&scenario(&[LOG], &backed, &rows("mixed.parquet"))),
-        "the statement insert is read back, and select writes to its table, too, so the last rows are unknown; leave \
-         [statement.read_back] out, or give both the same one"
+        "the statement insert is read back, and select writes to its table, too, so its final rows are unknown; leave \
+         [statement.read_back] out, or give both statements the same one"
     );
     let folder = tempfile::tempdir().unwrap();
     let file = written(folder.path(), &[("statement", &["put", "get"]), ("k", &["a", "a"]), ("v", &["b", "b"])]);

@@ -135,7 +135,7 @@ fn what_loaders_cannot_share_is_refused_before_anything_runs() {
         (&["--loaders", "2", "--scenario", "connect"], "the scenario connect opens sessions, idles or has a script"),
         (
             &["--loaders", "9", "--rate", "8"],
-            "8 statements per second are less than one for each of 9 loaders; raise --rate",
+            "--rate 8 is less than one statement per second for each of 9 loaders; raise --rate",
         ),
         (
             &["--submit", "spawn"],
