@@ -235,7 +235,7 @@ fn columns_that_are_missing_or_unknown_are_named_with_those_that_are_there() {
     let two = statement("insert", INSERT) + &statement("other", INSERT);
     assert_eq!(
         refused(&scenario(&[PEOPLE], &two, &rows("pandas.parquet"))),
-        "the scenario own has 2 statements, and the tape pandas.parquet has no column statement that names the one of each row; add it"
+        "the scenario own has 2 statements, and the tape pandas.parquet has no column statement; add one with the name of each row's statement"
     );
     assert_eq!(
         refused(&scenario(&[LOG, POINTS], &mixed().replace("\"count\"", "\"counted\""), &rows("mixed.parquet"))),
@@ -275,8 +275,5 @@ fn what_nobody_knows_in_the_end_is_neither_expected_nor_read_back() {
     let put = statement("put", "INSERT INTO own.pairs (k, v) VALUES (?, ?)");
     let said = refused(&scenario(&[table], &(put + &statement("get", "SELECT v FROM own.pairs WHERE k = ?")), &file));
     assert!(said.starts_with("the statement get reads what the statement put of the tape "), "{said}");
-    assert!(
-        said.ends_with("add a column expect.NAME for each column of its result, or expect.rows with their number"),
-        "{said}"
-    );
+    assert!(said.ends_with("add expect.NAME for each column, or expect.rows with the number of rows"), "{said}");
 }
