@@ -54,6 +54,15 @@ test('what is null in every row is equal to null alone', () => {
   assert.ok(type.equal(type.keep(null), null) && !type.equal(type.keep(null), 0));
 });
 
+test('a list, a set or a map with another number of elements is another one', () => {
+  for (const [text, shorter, longer] of [
+    ['list<int>', [1], [1, 2]], ['set<int>', new Set([1]), new Set([1, 2])], ['map<int, int>', new Map([[1, 1]]), new Map([[1, 1], [2, 2]])],
+  ]) {
+    const type = typeOf(text);
+    assert.ok(!type.equal(type.keep(shorter), longer) && !type.equal(type.keep(longer), shorter), text);
+  }
+});
+
 test('sets and maps have no order, and lists have one', () => {
   const [set, map, list] = ['set<text>', 'map<int, text>', 'list<int>'].map(text => typeOf(text));
   assert.ok(set.equal(set.keep(new Set(['a', 'b'])), new Set(['b', 'a'])));

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 
 use cqldyno_cluster::{Delay, Node, NodeOptions, Snapshot};
 use cqldyno_driver_api::{Consistency, Settings};
@@ -26,6 +27,9 @@ const SEED: u64 = 1;
 const PROGRESS_MS: u64 = 500;
 /// What is added to the values that are loaded, so that nobody knows them beforehand.
 const SHIFT: i64 = 271_828_183;
+
+/// The share of the slots that has a statement in flight on average: some while a runtime starts on a busy machine, and no more than all.
+const BUSY: RangeInclusive<f64> = 0.25..=1.05;
 
 /// A node with tables, and what is asked of the worker.
 pub(super) struct Stage {
@@ -157,5 +161,43 @@ pub(super) fn histogram(done: &Done) -> Option<String> {
             done.answered
         )),
         Ok(_) => None,
+    }
+}
+
+/// Why the latencies of a window of `wall_ns` cannot be true, if so: as long as every slot has a statement in flight, their sum is
+/// the time of all slots (Little's law). A slot may be idle while the worker waits for a core.
+pub(super) fn untimely(done: &Done, wall_ns: u64, slots: usize) -> Option<String> {
+    let histogram = read(done.histogram.as_deref()?).ok()?;
+    let in_flight = histogram.mean() * histogram.len() as f64 / wall_ns.max(1) as f64;
+    (!BUSY.contains(&(in_flight / slots as f64))).then(|| {
+        format!(
+            "By its latencies and `wall_ns` {in_flight:.1} statements were in flight on average, and {slots} slots were to have one each."
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::prelude::{BASE64_STANDARD, Engine};
+    use hdrhistogram::Histogram;
+    use hdrhistogram::serialization::{Serializer, V2Serializer};
+
+    use super::*;
+
+    #[test]
+    fn latencies_of_all_slots_together_are_the_time_of_the_window() {
+        let said = |latency_ns| {
+            let mut latencies = Histogram::<u64>::new(3).unwrap();
+            latencies.record_n(latency_ns, 4_000).unwrap();
+            let mut bytes = Vec::new();
+            V2Serializer::new().serialize(&latencies, &mut bytes).unwrap();
+            let done = Done { histogram: Some(BASE64_STANDARD.encode(bytes)), ..Done::default() };
+            untimely(&done, 100_000_000, 64)
+        };
+        // Each of 64 slots has 62.5 of 4,000 statements in 100 ms.
+        assert_eq!((said(1_600_000), said(800_000)), (None, None));
+        let sentence = "By its latencies and `wall_ns` 4.0 statements were in flight on average, and 64 slots were to have one each.";
+        assert_eq!(said(100_000).unwrap(), sentence);
+        assert!(said(2_000_000).is_some(), "more than there are slots");
     }
 }

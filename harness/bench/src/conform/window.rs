@@ -12,7 +12,7 @@ use cqldyno_protocol::{Done, End, Mode, Ready, tickets};
 use cqldyno_scenarios::Scenario;
 
 use super::check::Check;
-use super::stage::{Stage, histogram};
+use super::stage::{Stage, histogram, untimely};
 use super::{COUNT, ENDLESS, Ends, LONG_TAPE, Play, WARMUP};
 use crate::judge::ReadBack;
 use crate::judge::agreement::{answers_void, connection_void, grouped, issued_voids};
@@ -136,7 +136,10 @@ impl<'a> Play<'a> {
             _ => self.findings.judge(Check::Rows, rows),
         }
         match &done.histogram {
-            Some(_) => self.findings.judge(Check::Histogram, histogram(&done)),
+            Some(_) => {
+                let times = untimely(&done, end.wall_ns, stage.load.concurrency).filter(|_| stage.node.is_some());
+                self.findings.judge(Check::Histogram, histogram(&done).into_iter().chain(times));
+            }
             None => self.findings.leave_out(Check::Histogram, "`done` has none, which is optional."),
         }
         Ok(())
