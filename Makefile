@@ -73,7 +73,6 @@ compare_adapters = for driver in $(ADAPTERS); do \
 # from the sources that `cqldyno` contains.
 build: rust native
 	$(BUILD) --profile $(PROFILE) --locked -p cqldyno
-	$(BUILD) --profile $(PROFILE) --locked -p cqldyno-interposer
 	$(export_native); for driver in $(DRIVERS); do \
 	    worker=$(RELEASE)/cqldyno-driver-$$driver; \
 	    if [[ -f $(NATIVE)/$$driver.reason ]]; then rm -f $$worker $$worker-[0-9]*; \
@@ -89,7 +88,7 @@ dist: build
 	version=$$($(RELEASE)/cqldyno --version | cut -d ' ' -f 2); name=cqldyno-$$version-$$(uname -m)-linux; \
 	rm -rf $(DIST); out=$(DIST)/$$name share=$(DIST)/$$name/share; \
 	mkdir -p $$out/bin $$share/bash-completion/completions $$share/zsh/site-functions $$share/fish/vendor_completions.d $$share/cqldyno; \
-	cp $(RELEASE)/cqldyno $(RELEASE)/libcqldyno_interposer.so $$out/bin; \
+	cp $(RELEASE)/cqldyno $$out/bin; \
 	for driver in $(DRIVERS) postgres; do cp $(RELEASE)/cqldyno-driver-$$driver* $$out/bin; done; rm -f $$out/bin/*.d; \
 	$(export_native); library=$${CASSANDRA_SYS_LIB_PATH:-}; \
 	if [[ $$library == */libcassandra/* ]]; then mkdir $$out/libcassandra; cp -a $$library $$out/libcassandra; fi; \

@@ -20,7 +20,6 @@ mod meter;
 mod noise;
 mod operations;
 mod perf_event;
-mod preload;
 mod process;
 mod series;
 mod server;

@@ -4,6 +4,7 @@
 //! Counting has a pass of its own because it costs a few nanoseconds per allocation. The library counts in a file that both
 //! sides share, and writes there into which process it was loaded; without that the worker's own records are taken, if it has any.
 
+use std::env;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
@@ -16,7 +17,6 @@ use cqldyno_measure::list::declared;
 use cqldyno_protocol::Allocations;
 
 use crate::meter::{Edge, at_edges, per_statement};
-use crate::preload;
 use crate::{Attachment, Declaration, Meter, Outcome, Probe, Refusal, Subject};
 
 const MEASURES: [Declaration; 3] = [
@@ -25,20 +25,33 @@ const MEASURES: [Declaration; 3] = [
     declared::FREES_PER_STATEMENT.titled("given\nback"),
 ];
 
+/// The library, which `build.rs` built.
+static INTERPOSER: &[u8] = include_bytes!(env!("CQLDYNO_INTERPOSER"));
+/// Its file in the cell's own folder: the dynamic loader opens it by a path.
 const LIBRARY: &str = "libcqldyno_interposer.so";
+/// The environment variable with libraries that the dynamic loader loads first (ld.so(8)).
+const PRELOAD: &str = "LD_PRELOAD";
 /// The file of the counters, in the cell's own folder.
 const AREA: &str = "allocations";
 /// What Go's linker puts into every program (debug/buildinfo), at a multiple of 16 bytes: after a byte 0xff, and before the size of a
 /// pointer and flags. Without these two the constant itself would be found here, if a byte 0xff happens to precede it.
 const GO: &[u8] = b" Go buildinf:";
 
-/// The environment that makes a worker count its allocations in the folder `scratch`; empty without the library.
+/// The environment that makes a worker count its allocations in the folder `scratch`, where the library is put; empty if it cannot be.
 pub fn allocations_environment(scratch: &Path) -> Vec<(OsString, OsString)> {
-    preload::library(LIBRARY).map(|library| environment(&library, scratch)).unwrap_or_default()
+    environment(scratch, env::var_os(PRELOAD)).unwrap_or_default()
 }
 
-fn environment(library: &Path, scratch: &Path) -> Vec<(OsString, OsString)> {
-    vec![preload::variable(library), (VARIABLE.into(), scratch.join(AREA).into())]
+/// What was to be loaded first `before` comes after the library.
+fn environment(scratch: &Path, before: Option<OsString>) -> io::Result<Vec<(OsString, OsString)>> {
+    let library = scratch.join(LIBRARY);
+    fs::write(&library, INTERPOSER)?;
+    let mut libraries = library.into_os_string();
+    if let Some(before) = before.filter(|libraries| !libraries.is_empty()) {
+        libraries.push(":");
+        libraries.push(before);
+    }
+    Ok(vec![(PRELOAD.into(), libraries), (VARIABLE.into(), scratch.join(AREA).into())])
 }
 
 fn refuse(why: impl ToString, remedy: &str) -> Refusal {
@@ -52,13 +65,11 @@ fn no_area(error: io::Error) -> Refusal {
 
 /// Loads the library into a small program, and looks whether it counts.
 fn trial() -> Result<(), Refusal> {
-    let library = preload::library(LIBRARY).map_err(|why| {
-        refuse(why, "Build it with `make build`, and keep it beside cqldyno or in a folder named in CQLDYNO_WORKERS.")
-    })?;
     let scratch = tempfile::tempdir().map_err(no_area)?;
     let file = create(&scratch.path().join(AREA)).map_err(no_area)?;
     let mut shell = Command::new("sh");
-    shell.args(["-c", ":"]).envs(environment(&library, scratch.path()));
+    let environment = environment(scratch.path(), env::var_os(PRELOAD)).map_err(no_area)?;
+    shell.args(["-c", ":"]).envs(environment);
     shell.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let ran = shell.spawn().and_then(|child| Ok((u64::from(child.id()), child.wait_with_output()?.stderr)));
     let counts = read(&file).map_err(no_area)?;
@@ -68,13 +79,13 @@ fn trial() -> Result<(), Refusal> {
         Err(error) => error.to_string(),
     };
     let why = format!("in a trial with `sh` the library that counts was not loaded or counted nothing: {said}");
-    let remedy = "Build cqldyno for this machine's processor and C library with `make build`.";
+    let remedy = "Name a folder from which libraries can be loaded in TMPDIR, or build cqldyno on this machine.";
     Err(refuse(why.trim_end_matches([':', ' ']), remedy))
 }
 
 /// Allocations per statement, the bytes that they ask for, and how many are given back.
 pub const ALLOCATIONS: Meter = Meter::new("allocations", &MEASURES, attach)
-    .needs("libcqldyno_interposer.so beside cqldyno, and a worker that is linked to the C library dynamically")
+    .needs("a worker that is linked to the C library dynamically, and a folder for temporary files from which libraries can be loaded")
     .costs("a few nanoseconds per allocation")
     .at_worker()
     .probed(|| TRIED.clone());
@@ -229,12 +240,20 @@ mod tests {
     }
 
     #[test]
-    fn what_a_worker_allocates_in_the_window_is_counted_where_the_library_is_built() {
-        if let Err(refusal) = ALLOCATIONS.probe() {
-            assert!(!refusal.why.is_empty() && !refusal.remedy.is_empty());
-            eprintln!("not tested here: {refusal}");
-            return;
+    fn what_was_preloaded_before_comes_after() {
+        let scratch = tempfile::tempdir().unwrap();
+        let own = scratch.path().join(LIBRARY).display().to_string();
+        let libraries =
+            |before: Option<&str>| environment(scratch.path(), before.map(OsString::from)).unwrap()[0].clone();
+        for (before, after) in [(None, ""), (Some(""), ""), (Some("/b.so"), ":/b.so")] {
+            assert_eq!(libraries(before), (PRELOAD.into(), format!("{own}{after}").into()));
         }
+        assert!(allocations_environment(&scratch.path().join("absent")).is_empty());
+    }
+
+    #[test]
+    fn what_a_worker_allocates_in_the_window_is_counted() {
+        assert_eq!(ALLOCATIONS.probe(), Ok(()));
         let scratch = tempfile::tempdir().unwrap();
         let mut shell = Command::new("sh");
         shell.args(["-c", "read line; A=$(printf %01000d 1); echo done; read line"]);
