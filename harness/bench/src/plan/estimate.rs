@@ -8,10 +8,12 @@ use cqldyno_reports::Pass;
 use cqldyno_scenarios::{Operation, Scenario, Statement, Workload};
 use jiff::SignedDuration;
 
+use crate::plan::contender::Contender;
 use crate::plan::pass::{Cost, Shape};
 use crate::plan::schedule::Schedule;
 use crate::plan::target::Target;
 use crate::plan::{Plan, PlannedCell};
+use crate::process::programs::is_slow;
 
 /// Statements that floor has in flight.
 pub(crate) const FLOOR_CONCURRENCY: usize = 1_024;
@@ -32,6 +34,8 @@ const BATCHED_ROW_SECONDS: f64 = 0.5e-6;
 const PARSE_SECONDS: f64 = 8e-6;
 /// A statement takes a Cassandra on the same cores so many times as long, and a cell, with tables made and dropped, so many.
 const CASSANDRA_FACTOR: f64 = 20.0;
+/// So many times as long take start and statement of a driver that the list calls slow.
+const SLOW_FACTOR: f64 = 16.0;
 /// A session.
 const CONNECT_SECONDS: f64 = 8e-3;
 /// Answers that a session waits for one after the other, and a cell besides its statements.
@@ -136,7 +140,7 @@ impl<'a> Estimate<'a> {
             Shape::AtRate(_) => (warmup, plan.statement(scenario, step.load.concurrency)),
             Shape::Connecting => (cell.count, plan.session()),
         };
-        let slower = plan.slower();
+        let slower = plan.contenders.get(cell.contender).map_or(1.0, |one| plan.slower(one));
         let delay = plan.delay(Some(scenario)).mean().as_secs_f64();
         let idle = scenario.idle.filter(|_| matches!(cell.pass, Pass::Timing | Pass::Syscalls));
         let idle = idle.map_or(0.0, |time| time.duration().as_secs_f64());
@@ -161,10 +165,11 @@ impl Guess {
 }
 
 impl Plan {
-    /// How many times as long statements take on this target. A slow one makes generations shorter by rounds, and not turns: their edges
-    /// would count for more.
-    pub(crate) fn slower(&self) -> f64 {
-        if matches!(self.target, Target::Cassandra(_)) { CASSANDRA_FACTOR } else { 1.0 }
+    /// How many times as long statements of this contender take on this target. A slow one makes generations shorter by rounds, and not
+    /// turns: their edges would count for more.
+    pub(crate) fn slower(&self, contender: &Contender) -> f64 {
+        let target = if matches!(self.target, Target::Cassandra(_)) { CASSANDRA_FACTOR } else { 1.0 };
+        if is_slow(&contender.order.driver) { target.max(SLOW_FACTOR) } else { target }
     }
 
     /// Guessed seconds per statement.

@@ -53,8 +53,10 @@ impl Plan {
         let unlimited = if matches!(self.target, Target::Cassandra(_)) { least } else { most };
         let rounds = self.within().map_or(unlimited, |within| {
             let generation = within.as_secs_f64() * SHARE / (f64::from(BLOCKS) * places.max(1) as f64);
-            let statement = self.slowest() * self.slower().max(SLOWER);
-            let round = takers as f64 * (count as f64 * statement + WITNESS_SECONDS) + TAIL_SECONDS;
+            // The control is as slow as the first.
+            let taking = self.contenders.iter().chain(self.contenders.first());
+            let slower: f64 = taking.map(|one| self.slower(one).max(SLOWER)).sum();
+            let round = count as f64 * self.slowest() * slower + takers as f64 * WITNESS_SECONDS + TAIL_SECONDS;
             (((generation - (takers + 1) as f64 * START_SECONDS) / round) as u32).clamp(least, most)
         });
         let is_open = self.within_ms.is_some() || self.until.is_some();
@@ -232,6 +234,12 @@ mod tests {
         let cassandra = |plan: Plan| plan.with(|one| one.target = Target::parse("cassandra").unwrap());
         let slow = cassandra(within(600, &["writes", "reads", "mixed"])).with_turns(None);
         assert_eq!((slow.turns.count, slow.turns.rounds), (TURN_COUNT, 3), "statements take 20 times as long there");
+        let of = |names: &[&str]| {
+            let planned = plan(names, &["writes", "reads"]).with(|one| one.limit(Some(Duration::from_secs(600))));
+            planned.with(|one| one.concurrency = 1_024).with_turns(None).turns.rounds
+        };
+        let [all, nodejs] = ["cpp", "nodejs"].map(|name| of(&[name; 6]));
+        assert!(all == 8 && nodejs < 5, "{all} and {nodejs} rounds");
     }
 
     #[test]

@@ -25,6 +25,11 @@ pub static KNOWN: LazyLock<Vec<&str>> = LazyLock::new(|| listed().map(|(name, _)
 pub static COMPARED: LazyLock<Vec<&str>> =
     LazyLock::new(|| listed().filter(|(_, how)| how.is_empty()).map(|(name, _)| name).collect());
 
+/// Whether the driver takes several times as long for a start and for a statement as is guessed for any.
+pub(crate) fn is_slow(name: &str) -> bool {
+    listed().any(|(known, how)| known == name && how.split(' ').any(|word| word == "slow"))
+}
+
 /// The drivers of the list, each with the words after its name.
 fn listed() -> impl Iterator<Item = (&'static str, &'static str)> {
     let lines = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../drivers/LIST")).lines();
