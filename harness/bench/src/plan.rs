@@ -437,7 +437,7 @@ impl Plan {
             }
             // A scenario whose way of submitting was set on the command line was not checked with it.
             scenario.validate(&scenario.label())?;
-            if scenario.tape.is_some() && !self.recordings.contains_key(&scenario.name) {
+            if scenario.tape.is_some() && !self.recordings.contains_key(&scenario.kind()) {
                 return Err(PlanError::Unread(scenario.label()));
             }
             for cql in scenario.schema.iter().filter(|_| self.target.is_embedded()) {

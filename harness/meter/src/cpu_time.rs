@@ -72,19 +72,22 @@ pub(crate) fn probe() -> Probe {
 }
 
 fn attach(subject: &Subject) -> Box<dyn Attachment> {
-    let worker = subject.worker;
+    let (worker, cores) = (subject.worker, subject.cores.len());
     let failed = |error| format!("To cross-check the worker's CPU time, its process clock could not be read: {error}.");
-    at_edges(move |_| process_cpu_ns(worker).map(|ns| (ns, Instant::now())).map_err(failed), figures)
+    at_edges(
+        move |_| process_cpu_ns(worker).map(|ns| (ns, Instant::now())).map_err(failed),
+        move |clock, window| figures(clock, window, cores),
+    )
 }
 
-fn figures(clock: Both<(u64, Instant)>, window: &Window) -> Outcome {
+fn figures(clock: Both<(u64, Instant)>, window: &Window, cores: usize) -> Outcome {
     let mut outcome = account(window);
     let told_us = window.end.user_us + window.end.sys_us;
     outcome.voids.extend(window.end.steady.and_then(|steady| more_than_the_turn(&steady, window)));
     match clock.map(|(go, end)| (end.0.saturating_sub(go.0), end.1 - go.1)) {
         Ok((clock_ns, lasted)) => {
             let beside = lasted.saturating_sub(Duration::from_nanos(window.end.wall_ns)).min(MOST_BESIDE);
-            let apart = cpu_disagreement(told_us, clock_ns, 1, beside);
+            let apart = cpu_disagreement(told_us, clock_ns, 1, cores, beside);
             if told_us * 1_000 < clock_ns { &mut outcome.voids } else { &mut outcome.findings }.extend(apart);
         }
         Err(why) => outcome.findings.push(why),
@@ -109,28 +112,34 @@ fn account(window: &Window) -> Outcome {
 const NO_TURN_BEFORE: &str =
     "The worker had no turn before this one, and the scenario has no idle span after it (`idle`).";
 
-/// More than this many microseconds, and more than 1 %, is too far apart. The kernel accounts for a thread on another core
-/// once per tick of 4 ms, so each edge may miss a tick per thread. One of 2,000 cells on a busy machine was 9 ms apart.
+/// More than this many microseconds, and more than 1 %, is too far apart. One of 2,000 cells on a busy machine was 9 ms apart.
 const APART_US: u64 = 10_000;
+/// The kernel accounts for a thread on another core once per tick, so an edge may miss a tick per core.
+const TICK_US: u64 = 4_000;
+
+/// What the account of a worker on so many cores may miss at the edges of a turn, in microseconds.
+fn edges_us(cores: usize) -> u64 {
+    APART_US.max(TICK_US * cores as u64)
+}
 
 /// The most of the time between the two looks at a process clock, beside the window, for which the clock may have more.
 const MOST_BESIDE: Duration = Duration::from_millis(20);
 
-/// What a turn is charged with beside what the worker says of it, in microseconds: what its process clock shows more than that, unless
-/// the edges may miss as much. So nothing is gained by an account that ends early.
-pub fn untold_us(told_us: u64, clock_ns: u64) -> u64 {
-    Some((clock_ns / 1_000).saturating_sub(told_us)).filter(|untold| *untold > APART_US).unwrap_or(0)
+/// CPU time of a turn that the process clock shows beyond the worker's account, in microseconds: the turn is charged with it, so an
+/// account that ends early gains nothing. 0 if the edges may miss as much on so many cores.
+pub fn untold_us(told_us: u64, clock_ns: u64, cores: usize) -> u64 {
+    Some((clock_ns / 1_000).saturating_sub(told_us)).filter(|untold| *untold > edges_us(cores)).unwrap_or(0)
 }
 
-/// A sentence if the worker's account of several turns and its process clock are too far apart: what each may miss adds up like
-/// chance, and what is left out on purpose adds up. For the time `beside` the window the clock may have more, of all cores: a runtime
-/// collects garbage and compiles on other threads, and until the parent has a core it goes on with that.
-pub fn cpu_disagreement(told_us: u64, clock_ns: u64, turns: u32, beside: Duration) -> Option<String> {
+/// A sentence if the account of a worker on so many cores and its process clock are too far apart over several turns. What edges miss by
+/// chance grows with the square root of the turns, and what is left out on purpose with the turns. For the time `beside` the window the
+/// clock may have more, of all cores: a runtime collects garbage and compiles on other threads, and until the parent has a core it goes
+/// on with that.
+pub fn cpu_disagreement(told_us: u64, clock_ns: u64, turns: u32, cores: usize, beside: Duration) -> Option<String> {
     let clock_us = clock_ns / 1_000;
     let apart = told_us.abs_diff(clock_us);
-    let cores = std::thread::available_parallelism().map_or(1.0, |cores| cores.get() as f64);
-    let beside_us = if told_us < clock_us { beside.as_secs_f64() * 1e6 * cores } else { 0.0 };
-    let most_us = APART_US as f64 * f64::from(turns.max(1)).sqrt() + beside_us;
+    let beside_us = if told_us < clock_us { beside.as_secs_f64() * 1e6 * cores as f64 } else { 0.0 };
+    let most_us = edges_us(cores) as f64 * f64::from(turns.max(1)).sqrt() + beside_us;
     (apart as f64 > most_us && apart * 100 > told_us.max(clock_us)).then(|| {
         format!(
             "The worker says that it used {:.3} s of CPU time in the window, its process clock says {:.3} s.",
@@ -173,7 +182,7 @@ mod tests {
     /// What is said of a window whose process clock goes from 0 to so many nanoseconds.
     fn at(clock_ns: u64, window: &Window) -> Outcome {
         let now = Instant::now();
-        figures(Ok((&(0, now), &(clock_ns, now))), window)
+        figures(Ok((&(0, now), &(clock_ns, now))), window, 2)
     }
 
     #[test]
@@ -198,28 +207,31 @@ mod tests {
 
     #[test]
     fn more_than_one_percent_apart_is_too_far_and_a_few_milliseconds_are_not() {
-        let apart = |told_us, clock_ns, turns| cpu_disagreement(told_us, clock_ns, turns, Duration::ZERO);
+        let apart = |told_us, clock_ns, turns| cpu_disagreement(told_us, clock_ns, turns, 2, Duration::ZERO);
         assert_eq!(apart(2_000_000, 2_019_000_000, 1), None);
         assert_eq!(apart(10_000, 14_000_000, 1), None);
         assert_eq!(apart(702_000, 711_000_000, 1), None);
         assert!(apart(702_000, 713_000_000, 1).is_some());
         assert_eq!(apart(702_000, 713_000_000, 4), None);
         assert!(apart(702_000, 738_000_000, 4).is_some(), "nine milliseconds of each turn are left out");
+        assert_eq!(cpu_disagreement(702_000, 717_000_000, 1, 4, Duration::ZERO), None, "a tick of each of four cores");
         let sentence = apart(1_000_000, 1_100_000_000, 1).unwrap();
         assert!(sentence.contains("1.000 s") && sentence.contains("1.100 s"), "{sentence}");
     }
 
     #[test]
     fn what_runs_before_and_after_the_window_is_not_missing_from_it() {
-        let apart = |told_us, clock_ns, ms| cpu_disagreement(told_us, clock_ns, 1, Duration::from_millis(ms)).is_some();
+        let apart =
+            |told_us, clock_ns, ms| cpu_disagreement(told_us, clock_ns, 1, 1, Duration::from_millis(ms)).is_some();
         assert!(apart(376_000, 400_000_000, 0));
         assert!(!apart(376_000, 400_000_000, 15), "one core gives 15 ms more");
         assert!(apart(400_000, 376_000_000, 15), "it does not say why the worker has more");
-        assert_eq!((untold_us(376_000, 400_000_000), untold_us(376_000, 386_000_000)), (24_000, 0));
+        let untold = |clock_ns, cores| untold_us(376_000, clock_ns, cores);
+        assert_eq!((untold(400_000_000, 2), untold(386_000_000, 2), untold(400_000_000, 6)), (24_000, 0, 0));
         let (now, window) = (Instant::now(), window());
         let late = now + Duration::from_nanos(window.end.wall_ns) + Duration::from_mins(1);
         let clock_ns = (window.end.user_us + window.end.sys_us) * 1_000 + 500_000_000;
-        let voids = figures(Ok((&(0, now), &(clock_ns, late))), &window).voids;
+        let voids = figures(Ok((&(0, now), &(clock_ns, late))), &window, 2).voids;
         assert_eq!(voids.len(), 1, "a late `end` excuses little");
     }
 

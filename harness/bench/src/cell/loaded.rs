@@ -53,7 +53,7 @@ impl<'a> Loaded<'a> {
         })?;
         match start(setup, &mut served, scratch.path()) {
             Ok(([attachments, idle_attachments], mut worker, ready)) => {
-                let whole = Whole::of(&mut worker);
+                let whole = Whole::of(&mut worker)?;
                 Ok(Waiting { attachments, idle_attachments, worker, scratch, served, ready, exits, setup, whole })
             }
             Err(failure) => Err(served.blame(failure, setup.bench.context.cancel)),

@@ -102,11 +102,11 @@ impl<'a> Setup<'a> {
         })?;
         let ca = ca.map(NamedTempFile::into_temp_path);
         let plays =
-            introduced.hello.tape || introduced.contender.own.tape || plan.recordings.contains_key(&scenario.name);
+            introduced.hello.tape || introduced.contender.own.tape || plan.recordings.contains_key(&scenario.kind());
         if plan.loaders.is_some() && (plays || introduced.hello.build.id.is_empty()) {
             return Err(CellFailure::Unavailable(NO_SLICE.to_owned()));
         }
-        let (tape, recording) = match plan.recordings.get(&scenario.name) {
+        let (tape, recording) = match plan.recordings.get(&scenario.kind()) {
             Some(recording) => {
                 let before = planned.rounds.map_or(0, |_| (1..planned.block).map(|block| plan.issued_in(block)).sum());
                 (Some(tape_of_rows(introduced, recording, before, &workload)?), Some((&**recording, before)))

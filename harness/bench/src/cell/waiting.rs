@@ -91,8 +91,9 @@ const SLACK_US: f64 = 1_000.0;
 
 impl Whole {
     /// Of workers that have said `ready`.
-    pub(super) fn of(workers: &mut Workers<'_>) -> Whole {
-        Whole { clock_ns: Some(0), slept_at: workers.cpu_ns().zip(Some(Instant::now())), ..Whole::default() }
+    pub(super) fn of(workers: &mut Workers<'_>) -> Result<Whole, CellFailure> {
+        let slept_at = workers.cpu_ns()?.zip(Some(Instant::now()));
+        Ok(Whole { clock_ns: Some(0), slept_at, ..Whole::default() })
     }
 
     fn add(&mut self, turn: &Turn) {
@@ -152,7 +153,7 @@ pub(super) struct Turn {
     tail: Option<(u64, JoinHandle<Option<Clock>>)>,
     /// CPU time of the worker within [`TAIL`], in microseconds, when the turn is settled.
     tail_us: u64,
-    /// The part of it that the process clock showed before `end`, and the worker did not tell.
+    /// CPU time in the window that only the process clock shows, in microseconds.
     untold_us: u64,
     end: End,
     done: Done,
@@ -207,7 +208,7 @@ impl Waiting<'_> {
         let before = self.served.edge(pid, cancel)?;
         let open_before = before.open_connections();
         self.served.play(&self.setup.scenario, cancel)?;
-        let at_go = self.worker.cpu_ns();
+        let at_go = self.worker.cpu_ns()?;
         let slept = self
             .whole
             .slept_at
@@ -223,7 +224,7 @@ impl Waiting<'_> {
         };
         let end = self.worker.go(&mut look, &mut |issued| stage(Stage::Window { issued, of }))?;
         // First: a runtime that compiles goes on with it.
-        let at_end = self.worker.cpu_ns();
+        let at_end = self.worker.cpu_ns()?;
         let due = Instant::now() + TAIL;
         let mut seen: Vec<Seen> = self.attachments.iter_mut().map(|attachment| attachment.at_end()).collect();
         let idle = self.setup.idle();
@@ -243,7 +244,9 @@ impl Waiting<'_> {
         }
         self.exits.extend(told);
         let (done, parts) = self.worker.ack()?;
-        let at_done = self.worker.cpu_ns();
+        // A loader may have ended with its last turn.
+        let is_last = self.whole.turns + 1 == self.setup.planned.turns();
+        let at_done = self.worker.cpu_ns().or_else(|failure| if is_last { Ok(None) } else { Err(failure) })?;
         let clock_ns = match &parts {
             Some(parts) => parts.clock_ns,
             None => at_go.zip(at_end).map(|(go, end)| end.saturating_sub(go)),
@@ -267,7 +270,8 @@ impl Waiting<'_> {
             _ => connections,
         };
         let uncommitted = self.served.uncommitted((&before, &after), &self.setup.scenario, &done);
-        let untold_us = clock_ns.map_or(0, |clock_ns| untold_us(end.user_us + end.sys_us, clock_ns));
+        let untold = |clock_ns| untold_us(end.user_us + end.sys_us, clock_ns, self.setup.placement.worker.len());
+        let untold_us = parts.as_ref().map_or_else(|| clock_ns.map_or(0, untold), |parts| parts.untold_us);
         let mut tail_us = if has_tail { untold_us } else { 0 };
         if let Some(held) = &held {
             tail_us += since_us(at_end, held.tail_ns).filter(|_| has_tail).unwrap_or(0);
@@ -317,11 +321,11 @@ impl Waiting<'_> {
             sleep(LOOK_EVERY);
             open = self.served.edge(pid, cancel)?.open_connections();
         }
-        let tail_ns = self.worker.cpu_ns();
+        let tail_ns = self.worker.cpu_ns()?;
         let held = Held { tail_ns, open, last_ns: tail_ns, ..Held::default() };
         let Some(span) = idle else { return Ok(held) };
         self.idle_attachments.iter_mut().rev().for_each(|attachment| attachment.at_go());
-        let (was, began) = (self.worker.cpu_ns(), Instant::now());
+        let (was, began) = (self.worker.cpu_ns()?, Instant::now());
         while let Some(left) = span.checked_sub(began.elapsed()).filter(|left| !left.is_zero()) {
             sleep(left.min(LOOK_EVERY));
             if cancel.is_cancelled() {
@@ -330,7 +334,7 @@ impl Waiting<'_> {
             self.worker.wake()?;
             self.served.attend().map_or(Ok(()), Err)?;
         }
-        let last_ns = self.worker.cpu_ns();
+        let last_ns = self.worker.cpu_ns()?;
         let asleep = since_us(was, last_ns).map(|cpu_us| Asleep { cpu_us, lasted: began.elapsed() });
         seen.extend(self.idle_attachments.iter_mut().map(|attachment| attachment.at_end()));
         let after = self.served.edge(pid, cancel)?;
@@ -379,8 +383,9 @@ impl Waiting<'_> {
                 let asked = setup.load.count;
                 let found = setup.evidence(asked, &whole.done, lasted, &counted, &connections, &ready, &served).voids();
                 let clock = whole.clock_ns.filter(|clock_ns| whole.cpu_us * 1_000 < *clock_ns);
-                let untold =
-                    clock.and_then(|clock_ns| cpu_disagreement(whole.cpu_us, clock_ns, whole.turns, Duration::ZERO));
+                let cores = turn.parts.as_ref().map_or(setup.placement.worker.len(), |parts| parts.cores);
+                let untold = clock
+                    .and_then(|clock_ns| cpu_disagreement(whole.cpu_us, clock_ns, whole.turns, cores, Duration::ZERO));
                 found.into_iter().chain(untold).map(|sentence| format!("Over all its turns: {sentence}")).collect()
             }
             _ => Vec::new(),

@@ -171,7 +171,7 @@ pub(super) fn untimely(done: &Done, wall_ns: u64, slots: usize) -> Option<String
     let in_flight = histogram.mean() * histogram.len() as f64 / wall_ns.max(1) as f64;
     (!BUSY.contains(&(in_flight / slots as f64))).then(|| {
         format!(
-            "By its latencies and `wall_ns` {in_flight:.1} statements were in flight on average, and {slots} slots were to have one each."
+            "According to its latencies and `wall_ns`, {in_flight:.1} statements were in flight on average; {slots} were asked for."
         )
     })
 }
@@ -196,7 +196,8 @@ mod tests {
         };
         // Each of 64 slots has 62.5 of 4,000 statements in 100 ms.
         assert_eq!((said(1_600_000), said(800_000)), (None, None));
-        let sentence = "By its latencies and `wall_ns` 4.0 statements were in flight on average, and 64 slots were to have one each.";
+        let sentence =
+            "According to its latencies and `wall_ns`, 4.0 statements were in flight on average; 64 were asked for.";
         assert_eq!(said(100_000).unwrap(), sentence);
         assert!(said(2_000_000).is_some(), "more than there are slots");
     }

@@ -140,7 +140,9 @@ impl<'a> Estimate<'a> {
             Shape::AtRate(_) => (warmup, plan.statement(scenario, step.load.concurrency)),
             Shape::Connecting => (cell.count, plan.session()),
         };
-        let slower = plan.contenders.get(cell.contender).map_or(1.0, |one| plan.slower(one));
+        // The control is the reference once more.
+        let contender = plan.contenders.get(cell.contender).or_else(|| plan.reference());
+        let (target, slower) = (plan.target_factor(), contender.map_or(1.0, |one| plan.slower(one)));
         let delay = plan.delay(Some(scenario)).mean().as_secs_f64();
         let idle = scenario.idle.filter(|_| matches!(cell.pass, Pass::Timing | Pass::Syscalls));
         let idle = idle.map_or(0.0, |time| time.duration().as_secs_f64());
@@ -151,7 +153,7 @@ impl<'a> Estimate<'a> {
                 + (CELL_ROUND_TRIPS + loaded / FLOOR_CONCURRENCY as f64) * delay,
             scaled: CELL_SECONDS * slower
                 + TURN_SECONDS * f64::from(cell.turns())
-                + loaded * LOAD_SECONDS * slower
+                + loaded * LOAD_SECONDS * target
                 + statements as f64 * each.scaled * slower * factor,
         }
     }
@@ -168,8 +170,12 @@ impl Plan {
     /// How many times as long statements of this contender take on this target. A slow one makes generations shorter by rounds, and not
     /// turns: their edges would count for more.
     pub(crate) fn slower(&self, contender: &Contender) -> f64 {
-        let target = if matches!(self.target, Target::Cassandra(_)) { CASSANDRA_FACTOR } else { 1.0 };
-        if is_slow(&contender.order.driver) { target.max(SLOW_FACTOR) } else { target }
+        let driver = if is_slow(&contender.order.driver) { SLOW_FACTOR } else { 1.0 };
+        driver.max(self.target_factor())
+    }
+
+    fn target_factor(&self) -> f64 {
+        if matches!(self.target, Target::Cassandra(_)) { CASSANDRA_FACTOR } else { 1.0 }
     }
 
     /// Guessed seconds per statement.

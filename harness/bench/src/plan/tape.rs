@@ -8,7 +8,7 @@ use cqldyno_reports::{count, whole};
 use cqldyno_scenarios::{Column, Kind, Operation, RowCheck, Scenario, Statement, Workload};
 use cqldyno_tapefile::{Recording, TapeError};
 
-/// What was made of the files of scenarios that have one, by the scenario's name.
+/// What was made of the files of scenarios that have one, by the scenario's kind.
 pub type Recordings = BTreeMap<String, Arc<Recording>>;
 
 /// Reads the files of the scenarios that have one. These get the types of the rows.
@@ -17,18 +17,10 @@ pub type Recordings = BTreeMap<String, Arc<Recording>>;
 /// When a file is no tape of its scenario.
 pub fn recorded(scenarios: &mut [Scenario]) -> Result<Recordings, TapeError> {
     let mut recordings = Recordings::new();
-    let mut tapes = BTreeMap::new();
     for scenario in scenarios {
         if let Some((made, recording)) = cqldyno_tapefile::recorded(scenario)? {
             *scenario = made;
-            let tape = scenario.tape.clone();
-            if tapes.insert(scenario.name.clone(), tape.clone()).is_some_and(|other| other != tape) {
-                return Err(TapeError(format!(
-                    "the scenario {} was given two tapes; copy it under another name, or leave one out",
-                    scenario.name
-                )));
-            }
-            recordings.insert(scenario.name.clone(), Arc::new(recording));
+            recordings.insert(scenario.kind(), Arc::new(recording));
         }
     }
     Ok(recordings)
@@ -41,7 +33,7 @@ pub fn recorded(scenarios: &mut [Scenario]) -> Result<Recordings, TapeError> {
 pub(crate) fn recorded_again(scenarios: &[Scenario]) -> Result<Recordings, String> {
     let mut recordings = Recordings::new();
     for scenario in scenarios {
-        if recordings.contains_key(&scenario.name) {
+        if recordings.contains_key(&scenario.kind()) {
             continue;
         }
         let Some((made, recording)) = cqldyno_tapefile::recorded(scenario).map_err(|error| error.to_string())? else {
@@ -51,7 +43,7 @@ pub(crate) fn recorded_again(scenarios: &[Scenario]) -> Result<Recordings, Strin
             let path = made.tape.map(|tape| tape.path.display().to_string()).unwrap_or_default();
             return Err(format!("the tape {path} of its scenario {} has other rows than then", scenario.name));
         }
-        recordings.insert(scenario.name.clone(), Arc::new(recording));
+        recordings.insert(scenario.kind(), Arc::new(recording));
     }
     Ok(recordings)
 }

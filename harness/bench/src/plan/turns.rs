@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use cqldyno_reports::{Analysis, Cell, CountedRounds, LEAST_BLOCKS, Pass, Run, TurnsInfo, memory};
 use cqldyno_scenarios::{Column, Scenario, Workload};
 
+use crate::plan::contender::Contender;
 use crate::plan::target::Target;
 use crate::plan::{Plan, opens_sessions};
 
@@ -53,8 +54,7 @@ impl Plan {
         let unlimited = if matches!(self.target, Target::Cassandra(_)) { least } else { most };
         let rounds = self.within().map_or(unlimited, |within| {
             let generation = within.as_secs_f64() * SHARE / (f64::from(BLOCKS) * places.max(1) as f64);
-            // The control is as slow as the first.
-            let taking = self.contenders.iter().chain(self.contenders.first());
+            let taking = self.contenders.iter().chain(self.reference());
             let slower: f64 = taking.map(|one| self.slower(one).max(SLOWER)).sum();
             let round = count as f64 * self.slowest() * slower + takers as f64 * WITNESS_SECONDS + TAIL_SECONDS;
             (((generation - (takers + 1) as f64 * START_SECONDS) / round) as u32).clamp(least, most)
@@ -105,6 +105,12 @@ impl Plan {
     /// Guessed seconds per statement of the slowest scenario.
     fn slowest(&self) -> f64 {
         self.scenarios.iter().map(|one| self.statement_seconds(one)).fold(0.0, f64::max)
+    }
+
+    /// The contender that the others are compared with, as far as it is known before the drivers are: the control is the same once more.
+    pub(crate) fn reference(&self) -> Option<&Contender> {
+        let is_named = |one: &&Contender| Some(one.to_string()) == self.reference;
+        self.contenders.iter().find(is_named).or_else(|| self.contenders.first())
     }
 
     /// Who takes turns: the contenders and the control.

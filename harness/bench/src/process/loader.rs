@@ -111,11 +111,10 @@ pub(crate) struct Looked {
 pub fn main(worker: Option<&Path>) -> i32 {
     say(&Whereabouts::here());
     let Some(worker) = worker else { return 0 };
-    if Builder::new().name("watch".to_owned()).spawn(watch).is_err() {
-        return EXIT_ABANDONED;
-    }
-    let Some(start) = heard() else { return EXIT_ABANDONED };
-    relayed(worker, &start).unwrap_or_else(|message| {
+    let watched = Builder::new().name("watch".to_owned()).spawn(watch);
+    let watched = watched.map_err(|error| format!("The loader could not start a thread: {error}."));
+    let relay = || heard().map_or(Ok(EXIT_ABANDONED), |start| relayed(worker, &start));
+    watched.and_then(|_| relay()).unwrap_or_else(|message| {
         say(&WorkerMessage::Failed(Failed { kind: FailureKind::Crash, message }));
         1
     })

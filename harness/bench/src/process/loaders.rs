@@ -7,7 +7,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread::scope;
 use std::time::{Duration, Instant};
 
-use cqldyno_meter::{Skew, monotonic_ns, process_cpu_ns};
+use cqldyno_meter::{Skew, monotonic_ns, process_cpu_ns, untold_us};
 use cqldyno_protocol::{Done, End, Job, ParentMessage, Ready, Slice, tickets};
 use cqldyno_reports::{LoaderPart, LoadersInfo, Measure};
 
@@ -51,6 +51,8 @@ pub(crate) struct Parts {
     pub skew: Skew,
     /// CPU time of all workers by their process clocks.
     pub clock_ns: Option<u64>,
+    /// CPU time that these show beyond what the workers say, in microseconds.
+    pub untold_us: u64,
     pub connections: Result<u64, String>,
     /// Of each: for results, its verified statements, and what its meters read.
     pub each: Vec<(LoaderPart, u64, Metered)>,
@@ -264,6 +266,11 @@ impl Loader<'_> {
         Ok(())
     }
 
+    fn untold_us(&self, metered: &Metered) -> Option<u64> {
+        let end = self.end.as_ref()?;
+        Some(untold_us(end.user_us + end.sys_us, metered.clock_ns?, self.at.cores.len()))
+    }
+
     /// What results hold of it; `whole` is the window of all.
     fn part(&self, whole: &End, metered: &Metered) -> LoaderPart {
         let (end_ns, wall_ns) = self.end.as_ref().map_or((0, 0), |end| (end.at_ns.unwrap_or(0), end.wall_ns));
@@ -317,12 +324,12 @@ impl Workers<'_> {
     }
 
     /// CPU time that they have used so far, if it is known.
-    pub(crate) fn cpu_ns(&mut self) -> Option<u64> {
+    pub(crate) fn cpu_ns(&mut self) -> Result<Option<u64>, CellFailure> {
         match self {
-            Workers::Here(worker) => process_cpu_ns(worker.pid()).ok(),
+            Workers::Here(worker) => Ok(process_cpu_ns(worker.pid()).ok()),
             Workers::Loaders(loaders) => {
-                let looked = all(loaders, &mut || None, &mut |_| (), &|loader, look, _| loader.look(look)).ok()?;
-                looked.into_iter().map(|one| one.cpu_ns).sum()
+                let looked = all(loaders, &mut || None, &mut |_| (), &|loader, look, _| loader.look(look))?;
+                Ok(looked.into_iter().map(|one| one.cpu_ns).sum())
             }
         }
     }
@@ -394,6 +401,7 @@ impl Workers<'_> {
         let parts = Parts {
             skew,
             clock_ns: metered.iter().map(|one| one.clock_ns).sum(),
+            untold_us: loaders.iter().zip(&metered).filter_map(|(loader, metered)| loader.untold_us(metered)).sum(),
             connections: metered.iter().map(|one| one.connections.clone()).sum(),
             is_shared: is_shared(loaders),
             cores: loaders

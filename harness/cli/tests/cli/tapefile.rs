@@ -168,6 +168,20 @@ fn an_answer_that_is_not_that_of_the_file_fails_the_cell() {
 }
 
 #[test]
+fn scenarios_of_one_name_that_submit_in_two_ways_play_the_tape_of_each() {
+    let folder = tempfile::tempdir().unwrap();
+    put(folder.path(), "people", PEOPLE, "pandas.parquet");
+    put(folder.path(), "mixed", MIXED, "mixed.parquet");
+    let people = fs::read_to_string(folder.path().join("people.toml")).unwrap();
+    fs::write(folder.path().join("people.toml"), people.replace("name = \"people\"", "name = \"mixed\"")).unwrap();
+    let both = "mixed.toml,tape=mixed.parquet,people.toml+sequential";
+    let (code, said, cells) = compare(folder.path(), &["floor", "--scenario", both]);
+    assert_eq!((code, cells.len()), (Some(0), 2), "{said}");
+    assert_ne!(cells[0]["scenario"], cells[1]["scenario"]);
+    assert!(cells.iter().all(|cell| cell["void"].is_null() && number(cell, "verified") == 90.0), "{cells:?}");
+}
+
+#[test]
 fn a_tape_without_a_scenario_or_in_a_command_that_plays_none_is_refused_with_a_sentence() {
     let folder = tempfile::tempdir().unwrap();
     put(folder.path(), "people", PEOPLE, "pandas.parquet");
@@ -182,10 +196,4 @@ fn a_tape_without_a_scenario_or_in_a_command_that_plays_none_is_refused_with_a_s
     let (code, said, _) = compare(folder.path(), &["floor", "--scenario", "people.toml"]);
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("is issued as batch, and a row of a tape is one execution with its own values"), "{said}");
-    put(folder.path(), "mixed", MIXED, "mixed.parquet");
-    fs::copy(folder.path().join("mixed.parquet"), folder.path().join("other.parquet")).unwrap();
-    let both = "mixed.toml,tape=mixed.parquet,mixed.toml+sequential,tape=other.parquet";
-    let (code, said, _) = compare(folder.path(), &["floor", "--scenario", both]);
-    assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("the scenario mixed was given two tapes; copy it under another name"), "{said}");
 }

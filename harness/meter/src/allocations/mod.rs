@@ -93,7 +93,9 @@ pub const ALLOCATIONS: Meter = Meter::new("allocations", &MEASURES, attach)
 static TRIED: LazyLock<Probe> = LazyLock::new(trial);
 
 fn attach(subject: &Subject) -> Box<dyn Attachment> {
-    let area = TRIED.clone().and_then(|()| create(&subject.scratch.join(AREA)).map_err(no_area));
+    let written = fs::metadata(subject.scratch.join(LIBRARY)).is_ok_and(|file| file.len() == INTERPOSER.len() as u64);
+    let written = if written { Ok(()) } else { Err(io::Error::other("the library that counts could not be written")) };
+    let area = TRIED.clone().and_then(|()| written.and_then(|()| create(&subject.scratch.join(AREA))).map_err(no_area));
     counting(subject.worker, area)
 }
 

@@ -22,7 +22,7 @@
     for (const body of all(section('results') + 'tbody')) body.hidden = !all('tr:not(.place)', body).some(isShown);
     for (const group of all('.history')) group.hidden = !all('figure', group).some(isShown);
     const left = rows.filter((one) => !one.element.hidden).length;
-    document.querySelector('.status').textContent = left ? left + ' of ' + rows.length + ' rows.' : 'No row matches; remove a filter.';
+    document.querySelector('.status').textContent = !rows.length ? '' : left ? left + ' of ' + rows.length + ' rows.' : 'No row matches; remove a filter.';
   };
 
   const drivers = document.querySelector('#choices .group');
