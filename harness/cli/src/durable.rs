@@ -11,8 +11,8 @@ use anyhow::{Context, Result};
 use cqldyno_bench::{Cancel, Target};
 use cqldyno_reports::measure::{STATEMENTS, THROUGHPUT, VERIFIED};
 use cqldyno_reports::{
-    Analysis, Axis, Cell, Contender, Field, Latency, Measure, Notes, Part, Pass, Recorded, Role, Run, Sheet, Sweep,
-    Swept, SweptFigures, TableRow, TargetInfo, Unit, list, plain, rate, three_digits, whole,
+    Analysis, Axis, Cell, Contender, Field, Latency, Measure, Notes, Part, Pass, Recorded, Run, Sheet, Sweep, Swept,
+    SweptFigures, TableRow, TargetInfo, Unit, list, plain, rate, three_digits, whole,
 };
 
 use crate::outcome::usage;
@@ -151,24 +151,7 @@ fn hash<'a>(run: &'a Run, scenario: &str) -> Option<&'a str> {
 
 /// A contender that no worker introduced.
 fn row(name: &str) -> Contender {
-    Contender {
-        id: name.to_owned(),
-        label: name.to_owned(),
-        role: Role::Driver,
-        control: false,
-        version: String::new(),
-        language: None,
-        libraries: Vec::new(),
-        settings: Vec::new(),
-        caveats: Vec::new(),
-        build: String::new(),
-        executable: String::new(),
-        compiler: String::new(),
-        in_flight: None,
-        layouts: Vec::new(),
-        built: None,
-        unavailable: None,
-    }
+    Contender { id: name.to_owned(), label: name.to_owned(), ..Contender::default() }
 }
 
 fn of_disk(latencies: &[f64], lasted: Duration) -> Cell {

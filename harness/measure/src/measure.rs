@@ -36,6 +36,11 @@ impl Measure {
         Measure::Unavailable { unavailable: why.into() }
     }
 
+    /// The figure, or the sentence that says why there is none.
+    pub fn of(value: Result<f64, String>, unit: Unit) -> Measure {
+        value.map_or_else(Measure::unavailable, |value| Measure::value(value, unit))
+    }
+
     /// The figure, if there is one.
     pub fn get(&self) -> Option<f64> {
         match self {

@@ -440,7 +440,7 @@ pub struct Environment {
 }
 
 /// A row of a table: a driver at a version with settings.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Contender {
     /// As on the command line, unique in the run, for example `scylla` or `cassandra-cpp+lib=/opt/lib`.
@@ -521,11 +521,12 @@ pub struct BuiltOnDemand {
 }
 
 /// What a contender is in a comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// A driver that is compared.
+    #[default]
     Driver,
     /// Ours: the least that a client can cost on this machine.
     Floor,

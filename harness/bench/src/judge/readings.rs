@@ -98,17 +98,14 @@ pub(crate) fn declared(id: &str) -> Option<&'static Declaration> {
 
 /// A reading as results hold it.
 pub(crate) fn measure(reading: &Reading) -> Measure {
-    match &reading.value {
-        Ok(value) => Measure::value(*value, reading.measure.unit),
-        Err(why) => Measure::unavailable(why.clone()),
-    }
+    Measure::of(reading.value.clone(), reading.measure.unit)
 }
 
 /// How much a read of the server brought in the window, over all data connections.
 pub(crate) fn reads(counted: &Result<Counted, String>) -> [(&'static str, Measure); 2] {
-    let mean = |pick: fn(&Reads) -> u64, unit| match counted {
-        Ok(counted) => Measure::value(pick(&counted.reads) as f64 / counted.reads.count as f64, unit),
-        Err(why) => Measure::unavailable(why.clone()),
+    let mean = |pick: fn(&Reads) -> u64, unit| {
+        let reads = counted.as_ref().map(|counted| &counted.reads).map_err(Clone::clone);
+        Measure::of(reads.map(|reads| pick(reads) as f64 / reads.count as f64), unit)
     };
     [
         (FRAMES_PER_READ, mean(|reads| reads.frames, Unit::Count)),

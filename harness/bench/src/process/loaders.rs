@@ -275,13 +275,10 @@ impl Loader<'_> {
     fn part(&self, whole: &End, metered: &Metered) -> LoaderPart {
         let (end_ns, wall_ns) = self.end.as_ref().map_or((0, 0), |end| (end.at_ns.unwrap_or(0), end.wall_ns));
         let (first_ns, last_ns) = (whole.at_ns.unwrap_or(0) - whole.wall_ns, whole.at_ns.unwrap_or(0));
-        let measures = metered.readings.iter().filter_map(|(id, value)| {
-            let measure = match value {
-                Ok(value) => Measure::value(*value, declared(id)?.unit),
-                Err(why) => Measure::unavailable(why.clone()),
-            };
-            Some((id.clone(), measure))
-        });
+        let measures = metered
+            .readings
+            .iter()
+            .filter_map(|(id, value)| Some((id.clone(), Measure::of(value.clone(), declared(id)?.unit))));
         LoaderPart {
             host: self.host.clone(),
             cores: u32::try_from(self.at.cores.len()).unwrap_or(u32::MAX),

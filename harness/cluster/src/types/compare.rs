@@ -12,20 +12,18 @@ impl CqlType {
             return a.len().cmp(&b.len());
         }
         match self {
-            CqlType::Varint => self.sortable(a).cmp(&self.sortable(b)),
-            CqlType::Double => compare_floats(a, b, |bytes| bytes.try_into().ok().map(f64::from_be_bytes)),
-            CqlType::Float => {
-                compare_floats(a, b, |bytes| bytes.try_into().ok().map(|bytes| f64::from(f32::from_be_bytes(bytes))))
-            }
-            CqlType::Timeuuid => compare_time(a, b).then_with(|| compare_signed_bytes(&a[8..], &b[8..])),
-            CqlType::Uuid => compare_uuid(a, b),
             CqlType::Bigint
             | CqlType::Counter
+            | CqlType::Double
+            | CqlType::Float
             | CqlType::Int
             | CqlType::Smallint
-            | CqlType::Tinyint
+            | CqlType::Time
             | CqlType::Timestamp
-            | CqlType::Time => compare_signed(a, b),
+            | CqlType::Timeuuid
+            | CqlType::Tinyint
+            | CqlType::Uuid
+            | CqlType::Varint => self.sortable(a).cmp(&self.sortable(b)),
             CqlType::Decimal => bignum::compare_decimal(a, b),
             CqlType::List(_) | CqlType::Set(_) | CqlType::Map(_) => compare_elements(a, b, self.elements()),
             CqlType::Tuple(types) => compare_tuple(a, b, types),
@@ -50,11 +48,13 @@ impl CqlType {
         let start = out.len();
         match self.unfrozen() {
             CqlType::Bigint
+            | CqlType::Counter
             | CqlType::Int
             | CqlType::Smallint
             | CqlType::Tinyint
             | CqlType::Time
             | CqlType::Timestamp => {
+                // Two's complement of equal length.
                 out.extend_from_slice(value);
                 out[start] ^= 0x80;
             }
@@ -100,11 +100,6 @@ impl CqlType {
     }
 }
 
-/// Two's complement of equal length: with the sign bit flipped, the bytes are in order.
-fn compare_signed(a: &[u8], b: &[u8]) -> Ordering {
-    (a[0] ^ 0x80).cmp(&(b[0] ^ 0x80)).then_with(|| a[1..].cmp(&b[1..]))
-}
-
 fn is_nan(value: &[u8], exponent_bits: u32) -> bool {
     let bits = value.iter().fold(0u64, |bits, byte| (bits << 8) | u64::from(*byte));
     let width = value.len() as u32 * 8;
@@ -133,37 +128,6 @@ fn put_varint(out: &mut Vec<u8>, value: &[u8]) {
         out.extend_from_slice(&len);
     }
     out.extend_from_slice(digits);
-}
-
-fn compare_signed_bytes(a: &[u8], b: &[u8]) -> Ordering {
-    a.iter().map(|byte| *byte as i8).cmp(b.iter().map(|byte| *byte as i8))
-}
-
-fn compare_floats(a: &[u8], b: &[u8], decode: impl Fn(&[u8]) -> Option<f64>) -> Ordering {
-    match (decode(a), decode(b)) {
-        // As in Java: every NaN is the same and above all numbers, and -0 is below 0.
-        (Some(a), Some(b)) => {
-            a.is_nan().cmp(&b.is_nan()).then_with(|| if a.is_nan() { Ordering::Equal } else { a.total_cmp(&b) })
-        }
-        _ => a.cmp(b),
-    }
-}
-
-/// The time in a version 1 UUID, as its bytes from most to least significant. Both are 16 bytes long.
-fn compare_time(a: &[u8], b: &[u8]) -> Ordering {
-    let time = |uuid: &[u8]| {
-        let time: [u8; 8] = [uuid[6] & 0x0f, uuid[7], uuid[4], uuid[5], uuid[0], uuid[1], uuid[2], uuid[3]];
-        u64::from_be_bytes(time)
-    };
-    time(a).cmp(&time(b))
-}
-
-fn compare_uuid(a: &[u8], b: &[u8]) -> Ordering {
-    let version = |uuid: &[u8]| uuid[6] >> 4;
-    version(a).cmp(&version(b)).then_with(|| {
-        let times = if version(a) == 1 { compare_time(a, b) } else { Ordering::Equal };
-        times.then_with(|| a.cmp(b))
-    })
 }
 
 fn compare_elements(a: &[u8], b: &[u8], types: &[CqlType]) -> Ordering {
