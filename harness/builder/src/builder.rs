@@ -311,6 +311,7 @@ impl Builder {
         let executable = executable(&said)
             .ok_or_else(|| BuildError::Failed("cargo built everything and named no executable".to_owned()))?;
         let built = self.keep(order, prepared, lock, Path::new(&executable), since).map_err(self.failed())?;
+        mark_used(&built.worker);
         let _ = fs::remove_dir_all(&target);
         Ok(built)
     }

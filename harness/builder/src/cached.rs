@@ -5,6 +5,7 @@ use std::fs::{self, DirEntry, File, FileTimes, Metadata, TryLockError};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 use serde_json::Value;
@@ -97,21 +98,27 @@ pub fn cached(cache: &Path) -> Vec<Cached> {
 /// The library that cassandra-cpp links, which its build may have fetched.
 const LIBRARY: &str = "libcassandra";
 
-/// The lock of a process that builds or fetches in `cache` now, if there is one.
+/// What a process that builds or fetches in `cache`, or runs a worker from it, has locked, if there is one.
 pub fn busy(cache: &Path) -> Option<PathBuf> {
     let folders = ["packages", "git"].iter().flat_map(|folder| entries(&cache.join(folder)));
     let own = ["target", "range", "cassandra"].map(|folder| cache.join(folder));
-    let locks = folders.chain(own).map(|folder| folder.join("lock"));
+    let workers = entries(&cache.join("workers")).into_iter().flat_map(|folder| entries(&folder));
+    let locks = folders.chain(own).map(|folder| folder.join("lock")).chain(workers);
     let is_held =
         |lock: &PathBuf| File::open(lock).is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)));
     locks.into_iter().find(is_held)
 }
 
-/// Notes that a worker is used now, which not every file system does.
+/// Workers that this process uses, each with a shared lock as long as it lives.
+static USED: Mutex<Vec<File>> = Mutex::new(Vec::new());
+
+/// Notes that a worker is used from now on.
 pub(crate) fn mark_used(worker: &Path) {
-    let now = FileTimes::new().set_accessed(SystemTime::now());
-    // One that cannot be marked is only listed as older.
-    let _ = File::open(worker).and_then(|worker| worker.set_times(now));
+    let Ok(worker) = File::open(worker) else { return };
+    // Not every file system notes it. One that cannot be marked is only listed as older.
+    let _ = worker.set_times(FileTimes::new().set_accessed(SystemTime::now()));
+    let _ = worker.try_lock_shared();
+    USED.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
 }
 
 /// The worker in `folder` as a contender is written, with the release of its lock file if none was asked for.
@@ -196,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_build_that_goes_on_is_noticed_by_its_lock() {
+    fn a_build_that_goes_on_and_a_worker_that_runs_are_noticed_by_their_locks() {
         let dir = tempfile::tempdir().unwrap();
         put(dir.path(), "packages/x/lock", "");
         assert_eq!(busy(dir.path()), None);
@@ -204,5 +211,11 @@ mod tests {
         let held = File::open(&lock).unwrap();
         held.try_lock().unwrap();
         assert_eq!(busy(dir.path()), Some(lock));
+        drop(held);
+        put(dir.path(), "workers/1/cqldyno-driver-floor", "");
+        assert_eq!(busy(dir.path()), None);
+        let worker = dir.path().join("workers/1/cqldyno-driver-floor");
+        mark_used(&worker);
+        assert_eq!(busy(dir.path()), Some(worker));
     }
 }

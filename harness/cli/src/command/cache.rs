@@ -22,6 +22,7 @@ Examples:
 What is removed is built or downloaded again when it is needed. `compiled` has
 dependencies that builds share, `sources` the source code of the adapters, and
 `leftovers` files of failed builds. CQLDYNO_CACHE names another folder.
+Nothing is removed while another process builds or measures with it.
 Exit codes: 0 done, 1 it cannot be removed now, 2 wrong usage.";
 
 /// List what builds left in the cache, or remove it
@@ -80,7 +81,8 @@ fn cleaned(folder: &Path, mut all: Vec<Cached>, names: &[String]) -> Result<Stri
     if let Some(lock) = busy(folder) {
         let lock = lock.display();
         anyhow::bail!(
-            "another process builds or fetches into the cache now (it holds {lock}), so nothing was removed; try again later"
+            "another process builds into the cache or runs a worker from it now (it holds {lock}), so nothing was removed; try again \
+             later"
         );
     }
     if Kept::find(folder).is_some() && all.iter().any(|one| one.is("cassandra")) {

@@ -77,7 +77,8 @@ fn what_builds_left_is_listed_and_removed_by_name() {
     let (code, said) = of(&["clean"]);
     assert_eq!(code, Some(1));
     assert!(
-        said.contains("another process builds or fetches into the cache now") && said.contains("try again"),
+        said.contains("another process builds into the cache or runs a worker from it now")
+            && said.contains("try again"),
         "{said}"
     );
     drop(held);
