@@ -5,6 +5,7 @@ use std::fmt;
 use std::iter::once;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::LazyLock;
 
 use cqldyno_builder::{ALLOCATORS, LTO, Order, TIMERS, Version};
 use cqldyno_driver_api::{Capability, DriverInfo, DriverOption, Settings};
@@ -94,6 +95,26 @@ pub enum ContenderError {
 }
 
 const LIBRARY: &str = "lib";
+
+/// Drivers that this project has an adapter for, in the order in which they are shown: those of `drivers/LIST`.
+pub static KNOWN: LazyLock<Vec<&str>> = LazyLock::new(|| listed().map(|(name, _)| name).collect());
+
+/// Those of [`KNOWN`] that a comparison without names has.
+pub static COMPARED: LazyLock<Vec<&str>> =
+    LazyLock::new(|| listed().filter(|(_, how)| how.is_empty()).map(|(name, _)| name).collect());
+
+/// Whether the driver takes several times as long for a start and for a statement as is guessed for any.
+pub(crate) fn is_slow(name: &str) -> bool {
+    listed().any(|(known, how)| known == name && how.split(' ').any(|word| word == "slow"))
+}
+
+/// The drivers of the list, each with the words after its name.
+fn listed() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let lines = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../drivers/LIST")).lines();
+    lines
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .map(|line| line.split_once(' ').unwrap_or((line, "")))
+}
 
 /// A key that means the same for every driver: name, values, default, and what it does in one sentence.
 type Key = (&'static str, &'static str, &'static str, &'static str);
@@ -395,6 +416,12 @@ mod tests {
 
     fn error(text: &str) -> String {
         text.parse::<Contender>().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_comparison_without_names_has_the_drivers_of_the_published_table() {
+        assert_eq!(*COMPARED, ["scylla", "cdrs-tokio", "cassandra-cpp", "floor", "noop"]);
+        assert!(COMPARED.iter().all(|name| KNOWN.contains(name)) && KNOWN.contains(&"gocql"));
     }
 
     #[test]

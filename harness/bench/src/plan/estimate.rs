@@ -8,12 +8,11 @@ use cqldyno_reports::Pass;
 use cqldyno_scenarios::{Operation, Scenario, Statement, Workload};
 use jiff::SignedDuration;
 
-use crate::plan::contender::Contender;
+use crate::plan::contender::{Contender, is_slow};
 use crate::plan::pass::{Cost, Shape};
 use crate::plan::schedule::Schedule;
 use crate::plan::target::Target;
 use crate::plan::{Plan, PlannedCell};
-use crate::process::programs::is_slow;
 
 /// Statements that floor has in flight.
 pub(crate) const FLOOR_CONCURRENCY: usize = 1_024;

@@ -7,12 +7,12 @@ use cqldyno_protocol::Hello;
 use cqldyno_reports::{Contender as Row, Library, Setting, sentence};
 
 use crate::plan::Deadlines;
-use crate::plan::contender::{Contender, ContenderError};
+use crate::plan::contender::{Contender, ContenderError, KNOWN};
 use crate::process::cancel::Cancel;
 use crate::process::child::{Launch, file_name};
 use crate::process::executable::Executable;
 use crate::process::failure::CellFailure;
-use crate::process::programs::{KNOWN, Programs, WORKER_PREFIX};
+use crate::process::programs::{Programs, WORKER_PREFIX};
 use crate::process::worker::{Bounds, Worker};
 
 #[derive(Clone, Debug)]

@@ -5,7 +5,8 @@ use std::env;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
+
+use crate::plan::contender::KNOWN;
 
 /// The beginning of a worker's file name; the driver's name follows.
 pub const WORKER_PREFIX: &str = "cqldyno-driver-";
@@ -17,26 +18,6 @@ pub(crate) const NOOP: &str = "noop";
 
 /// The environment variable with folders of workers that come before the executable's own, separated by `:`.
 pub const WORKERS_VARIABLE: &str = "CQLDYNO_WORKERS";
-
-/// Drivers that this project has an adapter for, in the order in which they are shown: those of `drivers/LIST`.
-pub static KNOWN: LazyLock<Vec<&str>> = LazyLock::new(|| listed().map(|(name, _)| name).collect());
-
-/// Those of [`KNOWN`] that a comparison without names has.
-pub static COMPARED: LazyLock<Vec<&str>> =
-    LazyLock::new(|| listed().filter(|(_, how)| how.is_empty()).map(|(name, _)| name).collect());
-
-/// Whether the driver takes several times as long for a start and for a statement as is guessed for any.
-pub(crate) fn is_slow(name: &str) -> bool {
-    listed().any(|(known, how)| known == name && how.split(' ').any(|word| word == "slow"))
-}
-
-/// The drivers of the list, each with the words after its name.
-fn listed() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let lines = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../drivers/LIST")).lines();
-    lines
-        .filter(|line| !line.is_empty() && !line.starts_with('#'))
-        .map(|line| line.split_once(' ').unwrap_or((line, "")))
-}
 
 /// The executables of this installation.
 #[derive(Clone, Debug)]
@@ -155,12 +136,6 @@ mod tests {
             let is_native = manifest("releases.toml").contains("[[family]]") && !manifest("native").is_empty();
             assert!(package || is_native, "{name}");
         }
-    }
-
-    #[test]
-    fn a_comparison_without_names_has_the_drivers_of_the_published_table() {
-        assert_eq!(*COMPARED, ["scylla", "cdrs-tokio", "cassandra-cpp", "floor", "noop"]);
-        assert!(COMPARED.iter().all(|name| KNOWN.contains(name)) && KNOWN.contains(&"gocql"));
     }
 
     #[test]

@@ -9,14 +9,14 @@ use cqldyno_protocol::Hello;
 use cqldyno_reports::{BuiltOnDemand, Contender as Row, Role, sentence, unique};
 
 use crate::plan::asked::{left_out, own_concurrency};
-use crate::plan::contender::Contender;
+use crate::plan::contender::{Contender, KNOWN};
 use crate::plan::target::Target;
 use crate::plan::{POSTGRES, Plan, PlanError};
 use crate::process::cancel::Cancel;
 use crate::process::failure::CellFailure;
 use crate::process::introduction::{Introduced, Reception, Sought, own_build, row};
 use crate::process::load_generator::own_generator;
-use crate::process::programs::{FLOOR, KNOWN, NOOP, Programs};
+use crate::process::programs::{FLOOR, NOOP, Programs};
 use crate::record::folder::{RunFolder, file_stem};
 use crate::run::BenchError;
 use crate::run::observer::{Building, Observer};
