@@ -127,7 +127,7 @@ prices: build
 	    'gocql'\''s instructions by some percent. Below 1 % a change of CPU time may be the memory layout'\''s.' \
 	    '`make prices` writes this page; `cqldyno prices DRIVER` shows one driver. Compare figures only within a table:' \
 	    'other pages were measured on other machines. The runs are below [reports/published](../reports/published).' '' >$(TARGET)/PRICES.md
-	for driver in $(filter-out floor noop,$(DRIVERS)); do \
+	for driver in $$(sed '/^\#/d; s/ .*//; /^floor$$/d; /^noop$$/d' drivers/LIST); do \
 	    [[ -f $(NATIVE)/$$driver.reason ]] && continue; \
 	    $(RELEASE)/cqldyno prices $$driver --format markdown $(if $(OUT),--out $(OUT)/prices-$$driver) $(ARGS) | \
 	        sed 's/^### /\n## /' >>$(TARGET)/PRICES.md; \
@@ -152,11 +152,12 @@ readme: rust
 	cargo run --quiet --release --locked -p cqldyno-publish
 
 # The page is tried in a browser where there is one, and `make test` says where there is none. CQLDYNO_BROWSER=required insists on one.
+# Workers are built with the tests: without them dependencies have fewer features, and many would be compiled twice.
 test: lint browser
 	$(export_native); \
 	browser=$$([[ -f $(NO_BROWSER) ]] && echo absent || echo required); \
 	absent=$(absent); \
-	cargo build --locked --workspace $(without); \
+	cargo build --locked --workspace --bins --tests $(without); \
 	$(call copy_built,workers,$(TESTED)); $(call copy_built,programs,$(TESTED)); $(call copy_reasons,$(TESTED)); \
 	CQLDYNO_WORKERS=$(abspath $(TESTED)) CQLDYNO_ABSENT_WORKERS=$${absent//$$'\n'/,} CQLDYNO_BROWSER=$$browser \
 	    cargo test --locked --workspace --no-fail-fast $(without)
