@@ -202,8 +202,7 @@ export function kindOf(error) {
   if (error instanceof errors.OperationTimedOutError) return 'request_timeout';
   if (error instanceof errors.BusyConnectionError) return 'queue_full';
   if (error instanceof errors.NoHostAvailableError) {
-    const kind = Object.values(error.innerErrors ?? {}).filter(inner => inner instanceof Error).map(kindOf)[0] ?? 'other';
-    return kind === 'other' ? 'connection_lost' : kind;
+    return Object.values(error.innerErrors ?? {}).filter(inner => inner instanceof Error).map(kindOf).find(kind => kind !== 'other') ?? 'connection_lost';
   }
   if (error.isSocketError || typeof error.syscall === 'string') return 'connection_lost';
   return error instanceof TypeError || error instanceof RangeError ? 'codec' : 'other';

@@ -97,8 +97,8 @@ async function main() {
   const edge = nth => Number(BigInt(count) * BigInt(nth) / BigInt(turns));
   const prepared = nth => read(edge(nth + 1) - edge(nth), edge(nth), mode === 'connect' ? 1 : slots, rate, job.trace?.patience_ms);
   let said = ['ready', { settings: settings(job, client), threads: threads() }];
-  link.window = await prepared(0);
   for (let nth = 0; nth < turns; nth++) {
+    link.window = await prepared(nth);
     const go = await link.next('go', ...said), { window } = link;
     if (go.at_ns) await until(go.at_ns);
     const [ran, waited] = scheduled(), used = process.resourceUsage(), from = clock();
@@ -111,7 +111,6 @@ async function main() {
     // Pauses are wall time: without the part for which a thread that is not idle waits for a core they are CPU time.
     const gc = paused * 1e6 * (runs - ran) / (runs - ran + waits - waited);
     said = ['done', { ...window.done(made), threads: found, runtime: { gc_cpu_ns: Math.round(gc) || 0 } }];
-    if (nth + 1 < turns) link.window = await prepared(nth + 1);
   }
   say(...said);
   process.exit(0);

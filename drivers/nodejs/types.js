@@ -44,11 +44,7 @@ function sequence(info, typeAt, elementsOf) {
     key: value => JSON.stringify(each(value, type => ifAny(element => String(type.key(element))))),
     equal: nullable((due, came) => {
       const elements = elementsOf(came);
-      if (elements.length !== due.length) return false;
-      for (let nth = 0; nth < due.length; nth++) {
-        if (!typeAt(nth).equal(due[nth], elements[nth])) return false;
-      }
-      return true;
+      return elements.length === due.length && due.every((one, nth) => typeAt(nth).equal(one, elements[nth]));
     }),
   };
 }
@@ -61,11 +57,8 @@ function keyed(info, keys, values) {
     keep: ifAny(value => new Map(each(value, keys.key, values.keep))),
     key: value => JSON.stringify(each(value, one => String(keys.key(one)), one => String(values.key(one))).sort()),
     equal: nullable((due, came) => {
-      for (const [one, element] of came.entries()) {
-        const key = keys.key(one);
-        if (!due.has(key) || !values.equal(due.get(key), element)) return false;
-      }
-      return due.size === came.size;
+      const isDue = ([key, element]) => due.has(key) && values.equal(due.get(key), element);
+      return due.size === came.size && Array.from(came.entries(), ([one, element]) => [keys.key(one), element]).every(isDue);
     }),
   };
 }

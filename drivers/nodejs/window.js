@@ -48,17 +48,10 @@ export class Window {
     Object.assign(this, { isOver: true, isClosed: true });
   }
 
-  /** The next ticket. */
-  #take() {
-    this.isOver ||= this.taken + 1 === this.tickets.length;
-    return this.taken++;
-  }
-
-
   async #slot() {
     while (!this.isOver) {
       if (this.#edges.includes(this.taken)) this.#note();
-      await this.#one(this.#take());
+      await this.#one();
     }
   }
 
@@ -74,7 +67,7 @@ export class Window {
     let free = this.concurrency, timer;
     return new Promise(resolve => {
       const start = () => {
-        for (; !this.isOver && free > 0 && this.#due(this.taken) <= performance.now(); free--) this.#one(this.#take()).then(() => start(free++));
+        for (; !this.isOver && free > 0 && this.#due(this.taken) <= performance.now(); free--) this.#one().then(() => start(free++));
         if (this.isOver && free === this.concurrency) resolve();
         else if (!this.isOver && free > 0) {
           const wait = Math.min(Math.max(this.#due(this.taken) - performance.now(), 1), LONGEST_SLEEP);
@@ -88,9 +81,10 @@ export class Window {
     });
   }
 
-  /** Issues a ticket, and notes what became of it. */
-  async #one(nth) {
-    const ticket = this.tickets[nth], { statement } = ticket;
+  /** Issues the next ticket, and notes what became of it. */
+  async #one() {
+    const nth = this.taken++, ticket = this.tickets[nth], { statement } = ticket;
+    this.isOver ||= this.taken === this.tickets.length;
     this.issued[nth] = performance.now();
     let came, error;
     try {
@@ -138,9 +132,9 @@ export class Window {
   #runs(state) {
     const runs = [];
     for (let nth = 0; nth < this.taken; nth++) {
-      if (this.states[nth] !== state) continue;
-      if (nth > 0 && this.states[nth - 1] === state) runs.at(-1)[1]++;
-      else runs.push([this.first + nth, 1]);
+      const [before, own] = [this.states[nth - 1], this.states[nth]];
+      if (own === state && before === state) runs.at(-1)[1]++;
+      else if (own === state) runs.push([this.first + nth, 1]);
     }
     return runs;
   }
@@ -169,10 +163,7 @@ function unlike({ statement: { columns: types }, due }, columns, rows) {
   const cell = (at, nth) => due.cells[at * types.length + nth];
   const other = (at, row) => types.findIndex((type, nth) => !type.equal(cell(at, nth), row[columns[nth].name]));
   const left = due.check === ANY_ORDER && new Set(rows.keys());
-  const isLeft = row => {
-    for (const at of left) if (other(at, row) < 0) return left.delete(at);
-    return false;
-  };
+  const isLeft = row => [...left].some(at => other(at, row) < 0 && left.delete(at));
   const at = rows.findIndex((row, at) => left ? !isLeft(row) : other(at, row) >= 0);
   if (at < 0) return undefined;
   const nth = Math.max(other(at, rows[at]), 0);
