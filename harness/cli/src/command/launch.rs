@@ -69,8 +69,8 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
             let hosts: Vec<String> = (0..number).map(|nth| format!("cqldyno-loader-{nth}")).collect();
             let pods: Vec<String> = (0..number).map(|nth| POD.replace("NUMBER", &nth.to_string())).collect();
             format!(
-                "# Create the pods with `kubectl create -f FILE`, then:\n# cqldyno compare scylla --target NODES --loaders {} --launch \
-                 'kubectl exec -i {{host}} --'\n{}",
+                "# Create the pods with `kubectl set image --local -f FILE loader=IMAGE -o yaml | kubectl create -f -`, then:\n\
+                 # cqldyno compare scylla --target NODES --loaders {} --launch 'kubectl exec -i {{host}} --'\n{}",
                 hosts.join(","),
                 pods.join("---\n")
             )

@@ -1,6 +1,7 @@
 //! The load of a contender from several workers, each behind a launcher command.
 
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
@@ -14,7 +15,9 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-use crate::support::{CQLDYNO, Running, cqldyno, executable, json, refused, run, says_hello, stderr, stdout, words};
+use crate::support::{
+    CQLDYNO, Running, Serving, cqldyno, executable, json, refused, run, says_hello, stderr, stdout, words,
+};
 
 const SIZE: [&str; 10] =
     ["--blocks", "1", "--concurrency", "32", "--warmup", "500", "--pass", "none", "--limits", "noise=none"];
@@ -193,6 +196,51 @@ fn a_loader_that_does_not_start_or_is_another_build_is_named_with_the_reason() {
     );
 }
 
+/// A launcher whose loader seems to be on a machine with a clock that is five seconds ahead.
+const AHEAD: &str = r#"#!/usr/bin/env python3
+import json, subprocess, sys, threading
+loader = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+def told(line, by_ns):
+    message = json.loads(line)
+    if isinstance(message, dict) and "boot" in message:
+        message["boot"] = "another machine"
+    if isinstance(message, dict) and message.get("at_ns") is not None:
+        message["at_ns"] += by_ns
+    return (json.dumps(message) + "\n").encode()
+def down():
+    for line in sys.stdin.buffer:
+        loader.stdin.write(told(line, -5_000_000_000))
+        loader.stdin.flush()
+    loader.stdin.close()
+threading.Thread(target=down, daemon=True).start()
+for line in loader.stdout:
+    sys.stdout.buffer.write(told(line, 5_000_000_000))
+    sys.stdout.buffer.flush()
+sys.exit(loader.wait())
+"#;
+
+#[test]
+fn a_clock_that_is_ahead_is_compared_and_its_loader_begins_with_the_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let (ahead, launch) = (folder.path().join("ahead"), folder.path().join("launch"));
+    fs::write(&ahead, AHEAD).unwrap();
+    executable(
+        &launch,
+        &format!("host=$1; shift\n[ $host = a ] || exec \"$@\"\nexec python3 {} \"$@\"", ahead.display()),
+    );
+    let serving = Serving::start(&[], &[]);
+    let launch = format!("{} {{host}}", launch.display());
+    let loaders = ["--target", &serving.address, "--loaders", "a,b", "--launch", &launch, "--scenario", "writes"];
+    let (cells, _) = compared(folder.path(), "6000", &loaders);
+    assert!(is_sound(&cells[0]) && figure(&cells[0], "verified") == 6_000.0, "{}", cells[0]);
+    let [a, b] = [0, 1].map(|nth: usize| cells[0]["loaders"][nth].clone());
+    let error_ns = a["clock_error_ns"].as_u64().unwrap();
+    assert!(error_ns > 0 && a["clock_ahead_ns"].as_u64().unwrap().abs_diff(5_000_000_000) <= error_ns, "{a}");
+    assert_eq!((&b["clock_ahead_ns"], &b["clock_error_ns"]), (&Value::from(0), &Value::from(0)));
+    // Five seconds apart they would be without the comparison.
+    assert!(figure(&cells[0], "loader_start_skew") < 4e6, "{}", cells[0]);
+}
+
 /// A comparison whose window does not end by itself.
 fn endless(folder: &Path, launch: &str) -> Running {
     let text = r#"
@@ -310,6 +358,16 @@ fn what_an_engine_starts_is_printed() {
         "{pods}"
     );
     assert!(!pods.contains("NUMBER"), "{pods}");
+    // kubectl reads all of it as what it is, and needs no cluster for that.
+    let mut kubectl = Command::new("kubectl");
+    kubectl.args(["set", "image", "--local", "-f", "-", "loader=own:1", "-o", "yaml"]);
+    let Ok(mut kubectl) = kubectl.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn() else {
+        eprintln!("The pods were not read by kubectl, which is not here.");
+        return;
+    };
+    kubectl.stdin.take().unwrap().write_all(pods.as_bytes()).unwrap();
+    let read = stdout(&kubectl.wait_with_output().unwrap());
+    assert_eq!((read.matches("kind: Pod").count(), read.matches("image: own:1").count()), (2, 2), "{read}");
 }
 
 /// Set where Slurm may be started: `make test-all` does, and CI.
