@@ -57,8 +57,8 @@ function keyed(info, keys, values) {
     keep: ifAny(value => new Map(each(value, keys.key, values.keep))),
     key: value => JSON.stringify(each(value, one => String(keys.key(one)), one => String(values.key(one))).sort()),
     equal: nullable((due, came) => {
-      const isDue = ([key, element]) => due.has(key) && values.equal(due.get(key), element);
-      return due.size === came.size && Array.from(came.entries(), ([one, element]) => [keys.key(one), element]).every(isDue);
+      for (const [one, element] of came.entries()) if (!values.equal(due.get(keys.key(one)), element)) return false;
+      return due.size === came.size;
     }),
   };
 }
@@ -67,7 +67,7 @@ function keyed(info, keys, values) {
 const COMPOSED = {
   frozen: ([one]) => one,
   list: ([one], [info]) => sequence({ code: dataTypes.list, info }, () => one, value => value),
-  set: ([one], [info]) => keyed({ code: dataTypes.set, info }, one, { keep: () => true, key: () => '', equal: () => true }),
+  set: ([one], [info]) => keyed({ code: dataTypes.set, info }, one, { keep: () => true, key: () => '', equal: due => due === true }),
   map: ([key, value], info) => keyed({ code: dataTypes.map, info }, key, value),
   tuple: (of, info) => sequence({ code: dataTypes.tuple, info }, nth => of[nth], value => value.elements),
   udt: (of, infos) => {

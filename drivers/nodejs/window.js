@@ -163,7 +163,7 @@ function unlike({ statement: { columns: types }, due }, columns, rows) {
   const cell = (at, nth) => due.cells[at * types.length + nth];
   const other = (at, row) => types.findIndex((type, nth) => !type.equal(cell(at, nth), row[columns[nth].name]));
   const left = due.check === ANY_ORDER && new Set(rows.keys());
-  const isLeft = row => [...left].some(at => other(at, row) < 0 && left.delete(at));
+  const isLeft = row => { for (const at of left) if (other(at, row) < 0) return left.delete(at); return false; };
   const at = rows.findIndex((row, at) => left ? !isLeft(row) : other(at, row) >= 0);
   if (at < 0) return undefined;
   const nth = Math.max(other(at, rows[at]), 0);
