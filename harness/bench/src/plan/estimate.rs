@@ -251,6 +251,18 @@ mod tests {
     }
 
     #[test]
+    fn a_slow_driver_is_guessed_to_take_longer_and_the_control_as_long_as_the_reference() {
+        let plan = plan(&["scylla", "nodejs"], &["writes"]).with(|one| one.reference = Some("nodejs".to_owned()));
+        let schedule = Schedule::new(&plan, &[0, 1], Some(2), &|_| true);
+        let cells: Vec<PlannedCell> = schedule.first_attempts(schedule.blocks()).collect();
+        let [scylla, nodejs, control] = [0, 1, 2].map(|who| {
+            let own = cells.iter().find(|cell| cell.contender == who && cell.pass == Pass::Timing).unwrap();
+            Estimate::new(&schedule).of([*own])
+        });
+        assert!(nodejs > scylla * 4 && control == nodejs, "{scylla:?}, {nodejs:?} and {control:?}");
+    }
+
+    #[test]
     fn what_ended_cells_took_takes_the_place_of_the_guess() {
         let plan = plan(&["scylla", "noop"], &["writes", "reads"]);
         let (schedule, cells) = scheduled(&plan);

@@ -188,6 +188,12 @@ mod tests {
         let later = [0, 0, 0, 0, 0, 1, 0x10, 0, 0, 0, 0, 0, 0, 0, 0, 0];
         assert_eq!(CqlType::Timeuuid.compare(&earlier, &later), Ordering::Less);
         assert_eq!(CqlType::Uuid.compare(&earlier, &later), Ordering::Less);
+        let [mut negative, mut random] = [earlier; 2];
+        negative[8] = 0x80;
+        assert_eq!(CqlType::Timeuuid.compare(&negative, &earlier), Ordering::Less, "then by signed bytes");
+        assert_eq!(CqlType::Uuid.compare(&negative, &earlier), Ordering::Greater, "then by unsigned ones");
+        random[6] = 0x40;
+        assert_eq!(CqlType::Uuid.compare(&later, &random), Ordering::Less, "first by version");
     }
 
     #[test]
