@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use cqldyno_reports::{Analysis, Cell, CountedRounds, LEAST_BLOCKS, Pass, Run, TurnsInfo, memory};
+use cqldyno_reports::{Analysis, Cell, CountedRounds, LEAST_BLOCKS, Pass, Role, Run, TurnsInfo, memory};
 use cqldyno_scenarios::{Column, Scenario, Workload};
 
 use crate::plan::contender::Contender;
@@ -110,7 +110,8 @@ impl Plan {
     /// The contender that the others are compared with, as far as it is known before the drivers are: the control is the same once more.
     pub(crate) fn reference(&self) -> Option<&Contender> {
         let is_named = |one: &&Contender| Some(one.to_string()) == self.reference;
-        self.contenders.iter().find(is_named).or_else(|| self.contenders.first())
+        let drivers = || self.contenders.iter().filter(|one| one.role() == Role::Driver);
+        self.contenders.iter().find(is_named).or_else(|| drivers().next())
     }
 
     /// Who takes turns: the contenders and the control.
