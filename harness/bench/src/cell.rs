@@ -26,7 +26,7 @@ pub(crate) use self::keyspaces::own_keyspaces;
 use self::setup::Setup;
 use self::waiting::{Turn, Waiting};
 use self::watch::Watch;
-use self::witness::Witness;
+pub use self::watch::main as watch_host;
 use crate::judge::redaction::Redaction;
 use crate::plan::pass::{Load, Shape, at_half, kind};
 use crate::plan::placement::Placement;
@@ -286,12 +286,19 @@ impl CellBench<'_> {
             });
         }
         let mut alive: Vec<Option<Waiting<'_>>> = setups.iter().map(|_| None).collect();
+        let mut elsewhere = Vec::new();
         for (at, setup, loaded) in loaded.into_iter().flatten() {
-            alive[at] = self.taken(&setup.cell, loaded.connect(setup, stage), take)?;
+            let connected = loaded.connect(setup, stage).and_then(|mut waiting| {
+                if watch.is_some() {
+                    elsewhere.extend(waiting.worker.elsewhere()?);
+                }
+                Ok(waiting)
+            });
+            alive[at] = self.taken(&setup.cell, connected, take)?;
         }
         let restless = self.restless();
         if let Some(watch) = &mut watch {
-            watch.begin(self.processes(&alive));
+            watch.begin(&self.processes(&alive), &elsewhere).map_err(|_| RunEnds::Cancelled)?;
         }
         for (order, number) in group.rounds.iter().zip(1..) {
             let takers: Vec<usize> = order.iter().copied().filter(|at| alive[*at].is_some()).collect();
@@ -303,8 +310,9 @@ impl CellBench<'_> {
                 let ended = between.and_then(|()| waiting.turn(stage));
                 let mut cell = waiting.setup.cell_of(number);
                 if let Some(watch) = watch.as_mut().filter(|_| nth + 1 == takers.len()) {
+                    let cores = watch.round();
                     cell.findings.extend(watch.without_witness());
-                    cell.cores = Some(watch.round());
+                    cell.cores = self.taken(&cell, cores, take)?;
                 }
                 cell.findings.extend(restless.clone());
                 if let Some(before) = unsettled.take() {
@@ -360,15 +368,12 @@ impl CellBench<'_> {
     /// Watches the cores of a generation, unless no noise matters.
     fn watch<'a>(&self, group: &Group, setups: &'a [Option<Setup<'a>>]) -> Result<Option<Watch<'a>>, RunEnds> {
         let mut in_turns = setups.iter().flatten().filter(|one| one.planned.rounds.is_some());
-        let is_here = self.context.plan.loaders.is_none();
-        let first = self.context.plan.noise_share.filter(|_| is_here).and_then(|_| in_turns.next());
+        let first = self.context.plan.noise_share.and_then(|_| in_turns.next());
         let Some(first) = first else { return Ok(None) };
         let turns = group.rounds.iter().map(Vec::len).sum::<usize>();
-        let witness = match Witness::begin(first, u32::try_from(turns).unwrap_or(u32::MAX)) {
-            Err(CellFailure::Cancelled) => return Err(RunEnds::Cancelled),
-            begun => begun.map_err(|failure| self.redaction.apply(&failure.to_string())),
-        };
-        Ok(Some(Watch::new(first.cores(), witness, first.planned.apart)))
+        let watch = Watch::start(first, u32::try_from(turns).unwrap_or(u32::MAX));
+        // Whatever else is the matter its rounds say.
+        watch.map(Some).map_err(|_| RunEnds::Cancelled)
     }
 
     /// The processes of those that are alive, and of what answers them.

@@ -22,7 +22,7 @@ mod process;
 mod record;
 mod run;
 
-pub use cell::Stage;
+pub use cell::{Stage, watch_host};
 pub use conform::{Check, Conformity, Found, Tried, conform};
 pub use plan::arrangement::Arrangement;
 pub use plan::contender::{BUILDER_KEYS, COMMON_KEYS, COMPARED, Contender, KNOWN, common_keys};

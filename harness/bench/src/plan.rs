@@ -26,6 +26,7 @@ use cqldyno_protocol::{LONGEST_TRACE, MOST_IN_FLIGHT, MOST_TRACED, Runtime};
 use cqldyno_reports::{Pass, PlanInfo, Role, count, whole};
 use cqldyno_scenarios::{Operation, Scenario, ScenarioError, Statement, Submit, Workload, WorkloadError};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use serde::{Deserialize, Serialize};
 
 use crate::plan::arrangement::Arrangement;
 use crate::plan::contender::{Contender, ContenderError};
@@ -283,7 +284,7 @@ fn unclimbable(scenario: &Scenario) -> Option<&'static str> {
 }
 
 /// How long a worker may take for a step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Deadlines {
     /// To say `hello`.
     pub hello: Duration,

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+mod executable;
 mod job;
 mod line;
 mod report;
@@ -15,6 +16,7 @@ pub mod tape;
 mod tickets;
 
 pub use cqldyno_driver_api::Credentials;
+pub use executable::build_id;
 pub use job::{Job, Mode, ParentMessage, Runtime, Slice, Tape, TapeTypes, Trace, lacking, tickets};
 pub use line::{LineError, MAX_LINE_BYTES, decode, encode};
 pub use report::{

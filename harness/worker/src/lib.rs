@@ -31,7 +31,6 @@
 mod ahead;
 mod binding;
 mod cell;
-mod executable;
 mod gauge;
 mod generator;
 #[cfg(test)]
@@ -69,7 +68,7 @@ use crate::link::{EXIT_DONE, Input, Link, Phase, leave};
 pub fn build_info() -> BuildInfo {
     let parts = include_str!(concat!(env!("OUT_DIR"), "/parts")).lines().filter_map(|line| line.split_once('\t'));
     BuildInfo {
-        adapter: executable::build_id(),
+        adapter: cqldyno_protocol::build_id(),
         id: env!("CQLDYNO_BUILD_ID").to_owned(),
         parts: parts.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
         compiler: env!("CQLDYNO_COMPILER").to_owned(),

@@ -222,7 +222,7 @@ pub(crate) mod tests {
     /// A round of a second on two cores.
     fn found(witness_us: f64, others_s: f64, steal_s: f64) -> RoundCores {
         let witness_us = Some(witness_us);
-        RoundCores::Found { cores: 2, wall_s: 1.0, others_s, steal_s, witness_us }
+        RoundCores::Found { cores: 2, host: None, wall_s: 1.0, others_s, steal_s, witness_us }
     }
 
     fn quiet() -> RoundCores {
@@ -279,7 +279,7 @@ pub(crate) mod tests {
             quiet(),
             found(1.0, 0.1, 0.09),
             // A tenth of 0.2 s of two cores is less than what the kernel's ticks resolve.
-            RoundCores::Found { cores, wall_s: 0.2, others_s, steal_s, witness_us },
+            RoundCores::Found { cores, host: None, wall_s: 0.2, others_s, steal_s, witness_us },
         ] {
             assert_eq!(why(&there), None, "{there:?}");
         }
@@ -287,9 +287,13 @@ pub(crate) mod tests {
         assert_eq!(used(0.2, 0.0).as_deref(), Some("others used 10 % of the cores"));
         assert_eq!(used(0.0, 0.3).as_deref(), Some("others used 15 % of the cores"));
         assert_eq!(used(0.12, 0.12).as_deref(), Some("others used 12 % of the cores"));
+        let there =
+            RoundCores::Found { cores, host: Some("n2".to_owned()), wall_s: 1.0, others_s: 1.0, steal_s, witness_us };
+        assert_eq!(why(&there).as_deref(), Some("others used 51 % of the cores of n2"));
         let unknown = RoundCores::Unknown { unavailable: "Floor was not built.".to_owned() };
         assert_eq!(why(&unknown).as_deref(), Some("Floor was not built"));
-        let none = RoundCores::Found { cores: 0, wall_s: 1.0, others_s: 1.0, steal_s: 0.0, witness_us: None };
+        let none =
+            RoundCores::Found { cores: 0, host: None, wall_s: 1.0, others_s: 1.0, steal_s: 0.0, witness_us: None };
         assert!(why(&none).is_some(), "no core");
     }
 

@@ -148,6 +148,9 @@ pub enum RoundCores {
     Found {
         /// How many cores there are.
         cores: u32,
+        /// The loader's host that they are of, which is the one where others used most.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        host: Option<String>,
         /// How long the round took, in seconds.
         wall_s: f64,
         /// CPU time of other processes on these cores in the round, in seconds.
@@ -171,14 +174,17 @@ const RESOLUTION_SECONDS: f64 = 0.05;
 impl RoundCores {
     /// Why the cores were busy if others may use such a `share` of them, as the rest of a sentence; `None` if they were not.
     pub(crate) fn busy(&self, share: f64) -> Option<String> {
-        let (cores, wall_s, used_s) = match self {
+        let (cores, host, wall_s, used_s) = match self {
             RoundCores::Unknown { unavailable } => return Some(plain(unavailable.trim_end_matches('.'))),
-            RoundCores::Found { cores, wall_s, others_s, steal_s, .. } => (*cores, *wall_s, others_s + steal_s),
+            RoundCores::Found { cores, host, wall_s, others_s, steal_s, .. } => {
+                (*cores, host, *wall_s, others_s + steal_s)
+            }
         };
         let used = used_s / (wall_s * f64::from(cores));
         // Without cores, or without time, it is no number.
         let is_free = used < share || used_s <= RESOLUTION_SECONDS;
-        (!is_free).then(|| format!("others used {:.0} % of the cores", used * 100.0))
+        let of = host.as_ref().map_or_else(String::new, |host| format!(" of {}", plain(host)));
+        (!is_free).then(|| format!("others used {:.0} % of the cores{of}", used * 100.0))
     }
 }
 

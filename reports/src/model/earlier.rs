@@ -160,6 +160,7 @@ impl Earlier {
                 Some(unavailable) => RoundCores::Unknown { unavailable },
                 None => RoundCores::Found {
                     cores: arrangement.map_or(0, |one| one.worker_cores.len() as u32),
+                    host: None,
                     wall_s: cell.get(WALL).unwrap_or_default(),
                     others_s: 0.0,
                     steal_s: 0.0,
@@ -334,7 +335,8 @@ mod tests {
 
     #[test]
     fn rounds_with_loops_are_judged_by_them_unless_a_real_server_on_this_machine_may_slow_them_down() {
-        let quiet = RoundCores::Found { cores: 2, wall_s: 1.0, others_s: 0.0, steal_s: 0.0, witness_us: None };
+        let quiet =
+            RoundCores::Found { cores: 2, host: None, wall_s: 1.0, others_s: 0.0, steal_s: 0.0, witness_us: None };
         let with_loops = |embedded: bool, has_server: bool, noise_share: Option<f64>| {
             let (mut run, mut cells) = turns(|_, _, _| quiet.clone());
             (run.plan.noise_share, run.plan.target.embedded) = (noise_share, embedded);

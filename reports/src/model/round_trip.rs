@@ -109,10 +109,11 @@ fn latency() -> impl Strategy<Value = Latency> {
 }
 
 fn cores() -> impl Strategy<Value = RoundCores> {
-    let found = (any::<u32>(), [float(), float(), float()], option::of(float()));
+    let found = (any::<u32>(), option::of(text()), [float(), float(), float()], option::of(float()));
     prop_oneof![
-        found.prop_map(|(cores, [wall_s, others_s, steal_s], witness_us)| RoundCores::Found {
+        found.prop_map(|(cores, host, [wall_s, others_s, steal_s], witness_us)| RoundCores::Found {
             cores,
+            host,
             wall_s,
             others_s,
             steal_s,

@@ -1,34 +1,103 @@
-//! What the rounds of a generation have of their cores: what the witness costs, and what others use meanwhile.
+//! What the rounds of a generation have of their cores: what the witness costs, and what others use meanwhile. Loaders have watches of
+//! their own, one on each host.
 
-use cqldyno_meter::{Had, Others};
+use cqldyno_meter::{Had, Others, cores};
 use cqldyno_reports::RoundCores;
+use serde::{Deserialize, Serialize};
 
-use super::witness::Witness;
+use super::CellContext;
+use super::setup::Setup;
+use super::witness::{Witness, WitnessOrder};
+use crate::judge::merged;
+use crate::process::cancel::Cancel;
+use crate::process::child::Launch;
 use crate::process::failure::CellFailure;
+use crate::process::loader::{heard, introduced, say};
+use crate::process::loaders::{Loader, ask_all};
 
-/// Watches the cores from round to round.
-pub(super) struct Watch<'a> {
-    cores: Vec<usize>,
-    ours: Vec<i32>,
-    others: Result<Others, String>,
-    had: Had,
-    /// What tells how fast the machine is, or why nothing does.
-    witness: Result<Witness<'a>, String>,
+/// What a watch is started with.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct WatchOrder {
+    /// What it watches; absent for all cores that it may use.
+    cores: Option<Vec<usize>>,
+    /// Why nothing tells how fast the machine is, else what does.
+    witness: Result<WitnessOrder, String>,
     /// Whether contenders live one after the other, so that the only round goes on from one to the next.
     apart: bool,
 }
 
+/// What the watch on a loader's host is asked, one after the other.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ToWatch {
+    Start(Box<WatchOrder>),
+    /// These processes of its host are alive now.
+    Begin(Vec<i32>),
+    Between,
+    Round,
+}
+
+/// The answer to each.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Told {
+    /// Why there is no witness, if so.
+    without_witness: Option<String>,
+    /// To [`ToWatch::Round`].
+    round: Option<RoundCores>,
+}
+
+/// Watches the cores from round to round.
+pub(super) enum Watch<'a> {
+    Here(Box<WatchHere<'a>>),
+    Loaders {
+        /// One on each host, or why they are not all there.
+        loaders: Result<Vec<Loader<'a>>, String>,
+        without_witness: Option<String>,
+    },
+}
+
 impl<'a> Watch<'a> {
-    /// Before anyone is alive.
-    pub(super) fn new(cores: Vec<usize>, witness: Result<Witness<'a>, String>, apart: bool) -> Watch<'a> {
-        Watch { others: Others::watch(&cores, &[]), cores, ours: Vec::new(), had: Had::default(), witness, apart }
+    /// Starts it for so many `turns`, beside the contenders of `setup`, before anyone is alive.
+    ///
+    /// # Errors
+    /// When the run is to end. That nothing can be watched is what its rounds say.
+    pub(super) fn start(setup: &'a Setup<'a>, turns: u32) -> Result<Watch<'a>, CellFailure> {
+        let said = |failure: CellFailure| setup.bench.redaction.apply(&failure.to_string());
+        let witness = WitnessOrder::of(setup, turns).map_err(said);
+        let CellContext { programs, cancel, .. } = setup.bench.context;
+        let (launch, bounds) = setup.launch(&programs.cqldyno, "-witness");
+        let is_pinned = setup.placement.worker_cores().is_some();
+        let here = WatchOrder { cores: Some(setup.cores()), witness, apart: setup.planned.apart };
+        let Some((launcher, _)) = setup.launcher(&[]) else {
+            return Ok(Watch::Here(Box::new(WatchHere::start(&here, &launch, cancel)?)));
+        };
+        let order = WatchOrder { cores: here.cores.filter(|_| is_pinned), ..here };
+        let started = launcher.watches(&Launch { cores: None, ..launch }, bounds).and_then(|mut loaders| {
+            ask_all::<_, Told>(&mut loaders, &|_| ToWatch::Start(Box::new(order.clone())))?;
+            Ok(loaders)
+        });
+        match started {
+            Err(CellFailure::Cancelled) => Err(CellFailure::Cancelled),
+            started => Ok(Watch::Loaders { loaders: started.map_err(said), without_witness: None }),
+        }
     }
 
-    /// These processes are alive now.
-    pub(super) fn begin(&mut self, mut ours: Vec<i32>) {
-        ours.extend(self.witness.iter().flat_map(Witness::processes));
-        self.others = Others::watch(&self.cores, &ours);
-        self.ours = ours;
+    /// The processes `ours` are alive now, and those `elsewhere`, each with the boot of its machine.
+    ///
+    /// # Errors
+    /// When the run is to end.
+    pub(super) fn begin(&mut self, ours: &[i32], elsewhere: &[(String, i32)]) -> Result<(), CellFailure> {
+        match self {
+            Watch::Here(watch) => watch.begin(ours),
+            Watch::Loaders { .. } => {
+                self.ask(&|loader| {
+                    let there = elsewhere.iter().filter(|(boot, _)| *boot == loader.at.boot).map(|(_, pid)| *pid);
+                    let here = ours.iter().copied().chain([std::process::id().cast_signed()]);
+                    ToWatch::Begin(there.chain(here.filter(|_| loader.is_here())).collect())
+                })?;
+            }
+        }
+        Ok(())
     }
 
     /// Between two turns: the witness has one of its own.
@@ -36,6 +105,94 @@ impl<'a> Watch<'a> {
     /// # Errors
     /// When the run is to end.
     pub(super) fn between(&mut self) -> Result<(), CellFailure> {
+        match self {
+            Watch::Here(watch) => watch.between(),
+            Watch::Loaders { .. } => self.ask(&|_| ToWatch::Between).map(drop),
+        }
+    }
+
+    /// Why nothing tells how fast the machine is, as a full sentence, if so.
+    pub(super) fn without_witness(&self) -> Option<String> {
+        let why = match self {
+            Watch::Here(watch) => watch.witness.as_ref().err(),
+            Watch::Loaders { without_witness, .. } => without_witness.as_ref(),
+        };
+        Some(format!("This round is not checked for slowness, because `floor` failed: {}", why?))
+    }
+
+    /// What the round had until now. Another one begins, unless it goes on with the next contender.
+    ///
+    /// # Errors
+    /// When the run is to end.
+    pub(super) fn round(&mut self) -> Result<RoundCores, CellFailure> {
+        if let Watch::Here(watch) = self {
+            return Ok(watch.round());
+        }
+        let told = self.ask(&|_| ToWatch::Round)?;
+        match self {
+            Watch::Loaders { loaders: Ok(loaders), .. } => {
+                let hosts = loaders.iter().map(|loader| loader.host.clone());
+                let rounds = hosts.zip(told).filter_map(|(host, told)| Some((host, told.round?)));
+                Ok(merged::cores(rounds.collect()))
+            }
+            Watch::Loaders { loaders: Err(why), .. } => Ok(RoundCores::Unknown {
+                unavailable: format!("The cores of the loaders' hosts are not watched: {why}"),
+            }),
+            Watch::Here(watch) => Ok(watch.round()),
+        }
+    }
+
+    /// What the watches of all hosts say; nothing without them.
+    fn ask(&mut self, message: &(dyn Fn(&Loader<'_>) -> ToWatch + Sync)) -> Result<Vec<Told>, CellFailure> {
+        let Watch::Loaders { loaders, without_witness } = self else { return Ok(Vec::new()) };
+        let Ok(watches) = loaders else { return Ok(Vec::new()) };
+        match ask_all::<_, Told>(watches, message) {
+            Ok(told) => {
+                let mut without = watches.iter().zip(&told).filter_map(|(loader, told)| {
+                    told.without_witness.as_ref().map(|why| format!("On {}: {why}", loader.host))
+                });
+                *without_witness = without.next();
+                Ok(told)
+            }
+            Err(CellFailure::Cancelled) => Err(CellFailure::Cancelled),
+            Err(failure) => {
+                *loaders = Err(failure.to_string());
+                Ok(Vec::new())
+            }
+        }
+    }
+}
+
+/// Watches cores of this machine.
+pub(super) struct WatchHere<'a> {
+    cores: Vec<usize>,
+    ours: Vec<i32>,
+    others: Result<Others, String>,
+    had: Had,
+    /// What tells how fast the machine is, or why nothing does.
+    witness: Result<Witness<'a>, String>,
+    apart: bool,
+}
+
+impl<'a> WatchHere<'a> {
+    /// The witness starts as `launch` says.
+    fn start(order: &WatchOrder, launch: &Launch<'_>, cancel: &'a Cancel) -> Result<WatchHere<'a>, CellFailure> {
+        let cores = order.cores.clone().unwrap_or_else(cores);
+        let begin = |order: &WitnessOrder| match Witness::begin(order, launch, cancel) {
+            Err(CellFailure::Cancelled) => Err(CellFailure::Cancelled),
+            begun => Ok(begun.map_err(|failure| launch.redaction.apply(&failure.to_string()))),
+        };
+        let witness = order.witness.as_ref().map_or_else(|why| Ok(Err(why.clone())), begin)?;
+        let others = Others::watch(&cores, &[]);
+        Ok(WatchHere { others, cores, ours: Vec::new(), had: Had::default(), witness, apart: order.apart })
+    }
+
+    fn begin(&mut self, ours: &[i32]) {
+        self.ours = self.witness.iter().flat_map(Witness::processes).chain(ours.iter().copied()).collect();
+        self.others = Others::watch(&self.cores, &self.ours);
+    }
+
+    fn between(&mut self) -> Result<(), CellFailure> {
         let Ok(witness) = &mut self.witness else { return Ok(()) };
         match witness.turn() {
             Err(CellFailure::Cancelled) => Err(CellFailure::Cancelled),
@@ -47,14 +204,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Why nothing tells how fast the machine is, as a full sentence, if so.
-    pub(super) fn without_witness(&self) -> Option<String> {
-        let why = self.witness.as_ref().err()?;
-        Some(format!("This round is not checked for slowness, because `floor` failed: {why}"))
-    }
-
-    /// What the round had until now. Another one begins, unless it goes on with the next contender.
-    pub(super) fn round(&mut self) -> RoundCores {
+    fn round(&mut self) -> RoundCores {
         let read = self.others.as_ref().map_err(Clone::clone).and_then(Others::had);
         self.others = Others::watch(&self.cores, &self.ours);
         let witness_us = self.witness.as_mut().ok().and_then(|witness| witness.look(!self.apart));
@@ -68,6 +218,7 @@ impl<'a> Watch<'a> {
                 self.had = if self.apart { had } else { Had::default() };
                 RoundCores::Found {
                     cores: u32::try_from(self.cores.len()).unwrap_or(u32::MAX),
+                    host: None,
                     wall_s: had.wall_s,
                     others_s: had.others_s,
                     steal_s: had.steal_s,
@@ -79,19 +230,58 @@ impl<'a> Watch<'a> {
     }
 }
 
+/// Runs the loader that watches the cores of its host until its input ends; its exit code. The caller's thread must live as long.
+pub fn main() -> i32 {
+    let watched = introduced().and_then(|()| {
+        let (cancel, cqldyno) = (Cancel::new(), std::env::current_exe());
+        let cqldyno = cqldyno.map_err(|error| format!("The loader does not know where it is: {error}."))?;
+        let Some(ToWatch::Start(order)) = heard() else { return Ok(()) };
+        let launch = Launch { log_prefix: Some(String::new()), ..Launch::new(&cqldyno, &cqldyno, None) };
+        let mut watch = WatchHere::start(&order, &launch, &cancel).map_err(|failure| failure.to_string())?;
+        let mut round = None;
+        loop {
+            say(&Told { without_witness: watch.witness.as_ref().err().cloned(), round });
+            let Some(asked) = heard() else { return Ok(()) };
+            round = match asked {
+                ToWatch::Round => Some(watch.round()),
+                ToWatch::Begin(ours) => {
+                    watch.begin(&ours);
+                    None
+                }
+                ToWatch::Between => {
+                    watch.between().map_err(|failure| failure.to_string())?;
+                    None
+                }
+                ToWatch::Start(_) => None,
+            };
+        }
+    });
+    watched.map_or_else(
+        |why| {
+            eprintln!("{why}");
+            1
+        },
+        |()| 0,
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn without_a_witness_what_others_used_is_known_and_it_is_said_why() {
-        let cores = cqldyno_meter::Environment::read().cores;
-        let mut watch = Watch::new(cores, Err("Floor was not built.".to_owned()), false);
-        watch.begin(Vec::new());
+        let order = WatchOrder { cores: None, witness: Err("Floor was not built.".to_owned()), apart: false };
+        let (cancel, nowhere) = (Cancel::new(), std::path::Path::new("/nowhere"));
+        let here = WatchHere::start(&order, &Launch::new(nowhere, nowhere, None), &cancel).unwrap();
+        let mut watch = Watch::Here(Box::new(here));
+        watch.begin(&[], &[]).unwrap();
         watch.between().unwrap();
         let said = watch.without_witness().unwrap();
         assert_eq!(said, "This round is not checked for slowness, because `floor` failed: Floor was not built.");
-        let RoundCores::Found { witness_us, wall_s, .. } = watch.round() else { panic!("the kernel tells of others") };
+        let Ok(RoundCores::Found { witness_us, wall_s, .. }) = watch.round() else {
+            panic!("the kernel tells of others")
+        };
         assert!(witness_us.is_none() && wall_s > 0.0);
     }
 }

@@ -3,11 +3,16 @@
 //! What a turn costs follows the machine's memory, kernel and wake-ups, which a loop of arithmetic does not feel and the kernel does not
 //! report. Floor feels them, and no contender can move what floor costs.
 
+use std::path::PathBuf;
+
 use cqldyno_meter::process_cpu_ns;
 use cqldyno_protocol::{Job, Mode};
-use cqldyno_scenarios::{Scenario, builtin};
+use cqldyno_scenarios::builtin;
+use serde::{Deserialize, Serialize};
 
 use super::setup::Setup;
+use crate::plan::Deadlines;
+use crate::process::cancel::Cancel;
 use crate::process::child::Launch;
 use crate::process::failure::CellFailure;
 use crate::process::programs::FLOOR;
@@ -19,6 +24,46 @@ const WARMUP: u64 = 5_000;
 /// What it is asked, whatever the contenders are.
 const SCENARIO: &str = "writes";
 
+/// What a witness is started with, here or on a loader's host.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct WitnessOrder {
+    /// The worker.
+    floor: PathBuf,
+    /// Cores of worker and node; absent for all.
+    worker_cores: Option<Vec<usize>>,
+    server_cores: Option<Vec<usize>>,
+    deadlines: Deadlines,
+    /// Without a target.
+    job: Job,
+}
+
+impl WitnessOrder {
+    /// Of one that takes so many `turns` beside the contenders of `setup`.
+    pub(super) fn of(setup: &Setup<'_>, turns: u32) -> Result<WitnessOrder, CellFailure> {
+        let scenario = builtin(SCENARIO).ok_or_else(|| CellFailure::Machine(format!("there is no {SCENARIO}")))?;
+        let job = Job {
+            scenario,
+            count: STATEMENTS * u64::from(turns),
+            turns,
+            warmup: WARMUP,
+            rate: None,
+            credentials: None,
+            tls: None,
+            datacenter: None,
+            request_timeout_ms: None,
+            tape: None,
+            ..setup.floors_job(Mode::Measure, &[])
+        };
+        Ok(WitnessOrder {
+            floor: setup.program(FLOOR)?,
+            worker_cores: setup.placement.worker_cores().map(<[usize]>::to_vec),
+            server_cores: setup.placement.server_cores().map(<[usize]>::to_vec),
+            deadlines: setup.bench.context.plan.deadlines,
+            job,
+        })
+    }
+}
+
 pub(super) struct Witness<'a> {
     worker: Worker<'a>,
     server: Server,
@@ -28,34 +73,29 @@ pub(super) struct Witness<'a> {
 }
 
 impl<'a> Witness<'a> {
-    /// Starts it for so many `turns`, beside the contenders of `setup`.
-    pub(super) fn begin(setup: &'a Setup<'a>, turns: u32) -> Result<Witness<'a>, CellFailure> {
-        let scenario = builtin(SCENARIO).ok_or_else(|| CellFailure::Machine(format!("there is no {SCENARIO}")))?;
-        let count = STATEMENTS * u64::from(turns);
-        let launch = setup.logged(&setup.bench.context.programs.cqldyno, "-witness-server");
-        let launch = Launch { cores: setup.placement.server_cores(), ..launch };
-        let mut server = Server::start(launch, count + WARMUP, Vec::new(), setup.bench.context.cancel)?;
-        let job = |mode, scenario: &Scenario| Job {
-            scenario: scenario.clone(),
-            count,
-            turns,
-            warmup: WARMUP,
-            rate: None,
-            credentials: None,
-            tls: None,
-            datacenter: None,
-            request_timeout_ms: None,
-            tape: None,
-            ..setup.floors_job(mode, server.nodes())
+    /// Starts it: worker and node as `launch` says.
+    pub(super) fn begin(
+        order: &WitnessOrder,
+        launch: &Launch<'_>,
+        cancel: &'a Cancel,
+    ) -> Result<Witness<'a>, CellFailure> {
+        let WitnessOrder { floor, worker_cores, server_cores, deadlines, job } = order;
+        let node = Launch { program: launch.gate, cores: server_cores.as_deref(), ..launch.clone() };
+        let mut server = Server::start(node, job.count + job.warmup, Vec::new(), cancel)?;
+        let job = Job { target: server.nodes().to_vec(), ..job.clone() };
+        let mut ready = |job: Job| {
+            let launch = Launch { program: floor, cores: worker_cores.as_deref(), ..launch.clone() };
+            let bounds = Bounds { deadlines: *deadlines, memory_bytes: None, cancel, transcript: None };
+            let (mut worker, _) = Worker::at_gate(launch, bounds)?.open()?;
+            worker.job(job, &mut || server.ended())?;
+            Ok(worker)
         };
-        let (load, measure) = (Job { turns: 1, ..job(Mode::Load, &scenario) }, job(Mode::Measure, &scenario));
-        setup.floor_does(load, "witness", setup.bench.context.cancel, &mut || server.ended(), &mut |_| ())?;
-        let program = setup.program(FLOOR)?;
-        let (launch, bounds) = setup.launch(&program, "-witness");
-        let cancel = setup.bench.context.cancel;
-        let bounds = Bounds { deadlines: bounds.deadlines, memory_bytes: None, cancel, transcript: None };
-        let (mut worker, _) = Worker::at_gate(launch, bounds)?.open()?;
-        worker.job(measure, &mut || server.ended())?;
+        let mut loading = ready(Job { mode: Mode::Load, turns: 1, ..job.clone() })?;
+        loading.go(&mut || None, |_| ())?;
+        loading.ack()?;
+        // How it exits moves no figure.
+        let _ = loading.finish();
+        let worker = ready(job)?;
         Ok(Witness { worker, server, cpu_ns: 0, statements: 0 })
     }
 

@@ -6,6 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use cqldyno_meter::{Declaration, NOISE, Outcome, Reading, Skew};
 use cqldyno_protocol::{Allocations, Done, End, ErrorCount, Pace, RuntimeShare, Steady};
+use cqldyno_reports::RoundCores;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +30,34 @@ pub(crate) struct Metered {
 
 /// Loaders on one machine, or beside the cluster, are each other's other processes.
 const SHARED: &str = "Loaders share a machine, so what other processes used of it is not told apart.";
+
+/// What a round had of the cores of all hosts: of those where others used the largest share. The witness is the mean of all, which have
+/// equal parts of the load.
+pub(crate) fn cores(rounds: Vec<(String, RoundCores)>) -> RoundCores {
+    let (mut worst, mut highest) = (None, -1.0);
+    let (number, mut witnesses) = (rounds.len(), Vec::new());
+    for (host, round) in rounds {
+        match round {
+            RoundCores::Unknown { unavailable } => {
+                return RoundCores::Unknown { unavailable: format!("On {host}: {unavailable}") };
+            }
+            RoundCores::Found { cores, wall_s, others_s, steal_s, witness_us, .. } => {
+                witnesses.extend(witness_us);
+                let share = (others_s + steal_s) / (wall_s * f64::from(cores));
+                if share > highest {
+                    highest = share;
+                    worst = Some((cores, host, wall_s, others_s, steal_s));
+                }
+            }
+        }
+    }
+    let Some((cores, host, wall_s, others_s, steal_s)) = worst else {
+        return RoundCores::Unknown { unavailable: "No host told of its cores.".to_owned() };
+    };
+    let mean = witnesses.iter().sum::<f64>() / witnesses.len() as f64;
+    let witness_us = (witnesses.len() == number).then_some(mean);
+    RoundCores::Found { cores, host: Some(host), wall_s, others_s, steal_s, witness_us }
+}
 
 /// The window of all, from the first start to the last end; `ends` have their `at_ns` by one clock.
 pub(crate) fn end(ends: &[End]) -> (End, Skew) {
@@ -212,6 +241,33 @@ fn together(measure: &Declaration, parts: &[(f64, f64)]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_round_is_as_busy_as_the_busiest_host_and_as_slow_as_all_on_average() {
+        let found = |cores, wall_s, others_s, witness_us| RoundCores::Found {
+            cores,
+            host: None,
+            wall_s,
+            others_s,
+            steal_s: 0.0,
+            witness_us,
+        };
+        let of = |rounds: [RoundCores; 2]| cores(["a", "b"].map(str::to_owned).into_iter().zip(rounds).collect());
+        let RoundCores::Found { host, others_s, witness_us, .. } =
+            of([found(8, 1.0, 0.4, Some(3.0)), found(2, 1.0, 0.3, Some(5.0))])
+        else {
+            panic!("both told")
+        };
+        assert_eq!((host.as_deref(), others_s, witness_us), (Some("b"), 0.3, Some(4.0)));
+        let RoundCores::Found { host, witness_us, .. } = of([found(2, 1.0, 0.4, None), found(2, 2.0, 0.6, Some(5.0))])
+        else {
+            panic!("both told")
+        };
+        assert_eq!((host.as_deref(), witness_us), (Some("a"), None));
+        let unknown = RoundCores::Unknown { unavailable: "It cannot be read.".to_owned() };
+        let told = of([found(2, 1.0, 0.4, None), unknown]);
+        assert_eq!(told, RoundCores::Unknown { unavailable: "On b: It cannot be read.".to_owned() });
+    }
     use cqldyno_driver_api::ErrorKind;
     use hdrhistogram::Histogram;
 

@@ -1,7 +1,8 @@
 //! A loader: one worker of a contender on a host of its own. `cqldyno loader -- WORKER` is its gate, its meters and its parent there.
 //!
 //! It passes the lines of the worker protocol on in both directions, and adds lines of its own: who and where it is, its clocks when
-//! it is asked, and before each `done` what the meters read. When its input ends, so does the worker.
+//! it is asked, and before each `done` what the meters read. When its input ends, so does the worker. One without a worker watches the
+//! cores of its host.
 
 use std::env::current_exe;
 use std::fs::{read_to_string, remove_dir_all};
@@ -17,10 +18,13 @@ use std::time::Duration;
 use cqldyno_meter::{
     ALL, Attachment, NOISE, Outcome, Seen, Subject, Traffic, busy_connections, cores, monotonic_ns, process_cpu_ns,
 };
-use cqldyno_protocol::{Done, End, Failed, FailureKind, LineError, ParentMessage, WorkerMessage, decode, encode};
+use cqldyno_protocol::{
+    Done, End, Failed, FailureKind, LineError, ParentMessage, WorkerMessage, build_id, decode, encode,
+};
 use cqldyno_reports::Pass;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::judge::merged::Metered;
@@ -33,7 +37,7 @@ use crate::process::worker::{after, overgrown, too_large};
 /// The subcommand of `cqldyno`.
 pub(crate) const SUBCOMMAND: &str = "loader";
 /// What loader and parent say to each other changes with this.
-pub(crate) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "-1");
+pub(crate) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "-2");
 /// The exit code when the parent is gone, as that of a worker.
 const EXIT_ABANDONED: i32 = 2;
 /// The parent says so often that it is there. Not every launcher that dies ends the loader's input, and a network may only fall silent.
@@ -47,6 +51,9 @@ const ELSEWHERE: &str = "A loader does not see the server.";
 pub(crate) struct Whereabouts {
     /// [`VERSION`].
     pub loader: String,
+    /// The build id of `cqldyno`.
+    #[serde(default)]
+    pub build: String,
     pub host: String,
     pub kernel: String,
     /// Cores that it may use.
@@ -64,6 +71,7 @@ impl Whereabouts {
         };
         Whereabouts {
             loader: VERSION.to_owned(),
+            build: build_id(),
             host: told("hostname"),
             kernel: told("osrelease"),
             cores: cores(),
@@ -105,23 +113,28 @@ pub(crate) struct Looked {
     pub at_ns: u64,
     /// CPU time of the worker.
     pub cpu_ns: Option<u64>,
+    /// Loader and worker.
+    pub processes: [i32; 2],
 }
 
-/// Runs the loader of `worker` and returns its exit code; without one it says where it is. The caller's thread must live as long.
-pub fn main(worker: Option<&Path>) -> i32 {
-    say(&Whereabouts::here());
-    let Some(worker) = worker else { return 0 };
-    let watched = Builder::new().name("watch".to_owned()).spawn(watch);
-    let watched = watched.map_err(|error| format!("The loader could not start a thread: {error}."));
+/// Runs the loader of `worker` and returns its exit code. The caller's thread must live as long.
+pub fn main(worker: &Path) -> i32 {
     let relay = || heard().map_or(Ok(EXIT_ABANDONED), |start| relayed(worker, &start));
-    watched.and_then(|_| relay()).unwrap_or_else(|message| {
+    introduced().and_then(|()| relay()).unwrap_or_else(|message| {
         say(&WorkerMessage::Failed(Failed { kind: FailureKind::Crash, message }));
         1
     })
 }
 
+/// Says where this is. The process ends when the parent is silent for too long.
+pub(crate) fn introduced() -> Result<(), String> {
+    say(&Whereabouts::here());
+    let watched = Builder::new().name("watch".to_owned()).spawn(watch);
+    watched.map(drop).map_err(|error| format!("The loader could not start a thread: {error}."))
+}
+
 /// Says a line to the parent. Nobody is left to tell if that fails: the end of the input is noticed.
-fn say(message: &impl Serialize) {
+pub(crate) fn say(message: &impl Serialize) {
     encode(message).iter().for_each(|line| pass_on(line));
 }
 
@@ -130,8 +143,8 @@ fn pass_on(line: &str) {
     let _ = out.write_all(line.as_bytes()).and_then(|()| out.flush());
 }
 
-/// The first line besides beats.
-fn heard() -> Option<Start> {
+/// The next line besides beats; nothing at the end of the input, and for another message.
+pub(crate) fn heard<T: DeserializeOwned>() -> Option<T> {
     loop {
         let mut line = String::new();
         io::stdin().lock().read_line(&mut line).ok().filter(|read| *read > 0)?;
@@ -183,7 +196,9 @@ impl Relay {
             SILENT.store(0, Ordering::Relaxed);
             match decode(&line) {
                 Ok(ToLoader::Look) => {
-                    say(&Looked { at_ns: monotonic_ns().unwrap_or(0), cpu_ns: process_cpu_ns(self.worker).ok() });
+                    let processes = [std::process::id().cast_signed(), self.worker];
+                    let (at_ns, cpu_ns) = (monotonic_ns().unwrap_or(0), process_cpu_ns(self.worker).ok());
+                    say(&Looked { at_ns, cpu_ns, processes });
                 }
                 Ok(ToLoader::Beat) => {}
                 Err(_) => {

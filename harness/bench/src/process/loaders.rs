@@ -10,13 +10,15 @@ use std::time::{Duration, Instant};
 use cqldyno_meter::{Skew, monotonic_ns, process_cpu_ns, untold_us};
 use cqldyno_protocol::{Done, End, Job, ParentMessage, Ready, Slice, tickets};
 use cqldyno_reports::{LoaderPart, LoadersInfo, Measure};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::judge::merged::{self, Metered};
 use crate::judge::readings::declared;
 use crate::process::child::{Launch, file_name};
 use crate::process::failure::{CellFailure, Step};
 use crate::process::introduction::Introduced;
-use crate::process::loader::{BEAT, Looked, SUBCOMMAND, Start, ToLoader, VERSION, Whereabouts};
+use crate::process::loader::{BEAT, Looked, SUBCOMMAND, Start, ToLoader, Whereabouts};
 use crate::process::worker::{Bounds, Look, Worker};
 
 /// How often it is checked whether a wait is still of use.
@@ -37,8 +39,8 @@ pub(crate) struct Loader<'a> {
     worker: Worker<'a>,
     slice: Slice,
     /// As it was named, else its own name and the loader's number.
-    host: String,
-    at: Whereabouts,
+    pub host: String,
+    pub at: Whereabouts,
     /// How far its clock is ahead of ours, and the most that this is wrong by; nothing if they share one.
     ahead_ns: i64,
     error_ns: u64,
@@ -123,9 +125,25 @@ impl Launcher<'_> {
         fit(&loaders).map_or(Ok(loaders), |why| Err(CellFailure::Unavailable(why)))
     }
 
+    /// Starts a loader without a worker on each host, which watches its cores: one where several have the same.
+    pub(crate) fn watches<'b>(&self, launch: &Launch<'_>, bounds: Bounds<'b>) -> Result<Vec<Loader<'b>>, CellFailure> {
+        let mut others = self.start(None, launch, bounds)?;
+        let mut watches: Vec<Loader<'b>> = Vec::new();
+        while !others.is_empty() {
+            let mut next = others.remove(0);
+            if watches.iter().any(|one| (&one.at.boot, &one.at.cores) == (&next.at.boot, &next.at.cores)) {
+                next.worker.hang_up();
+            } else {
+                watches.push(next);
+            }
+        }
+        Ok(watches)
+    }
+
     /// Asks every host where it is, before anything runs; `is_here` if the cluster serves this machine alone.
     pub(crate) fn ask(&self, launch: &Launch<'_>, bounds: Bounds<'_>, is_here: bool) -> Result<(), CellFailure> {
-        let loaders = self.start(None, launch, bounds)?;
+        let mut loaders = self.start(None, launch, bounds)?;
+        loaders.iter_mut().for_each(|loader| loader.worker.hang_up());
         let ours = Whereabouts::here();
         match loaders.iter().find(|loader| is_here && loader.at.boot != ours.boot) {
             None => Ok(()),
@@ -166,10 +184,14 @@ impl Launcher<'_> {
 
 /// Why these loaders cannot share a load, if so.
 fn fit(loaders: &[Loader<'_>]) -> Option<String> {
-    if let Some(other) = loaders.iter().find(|loader| loader.at.loader != VERSION) {
+    let ours = Whereabouts::here();
+    let build = |at: &Whereabouts| format!("version {:?} with build id {:?}", at.loader, at.build);
+    if let Some(other) = loaders.iter().find(|one| (&one.at.loader, &one.at.build) != (&ours.loader, &ours.build)) {
         return Some(format!(
-            "The loader on {} is of another build: its version is {:?}, and that of cqldyno here {VERSION:?}; copy one build to all hosts.",
-            other.host, other.at.loader
+            "The loader on {} is another build of cqldyno: {}, and this is {}; copy one build to all hosts.",
+            other.host,
+            build(&other.at),
+            build(&ours)
         ));
     }
     let cores = |loader: &&Loader<'_>| loader.at.cores.len();
@@ -242,7 +264,23 @@ fn all<'a, T: Send>(
     whole.filter(|_| failure.is_none()).ok_or(failure.unwrap_or(CellFailure::Cancelled))
 }
 
+/// Asks each what `message` says, all at once.
+pub(crate) fn ask_all<M: Serialize, T: DeserializeOwned + Send>(
+    loaders: &mut [Loader<'_>],
+    message: &(dyn Fn(&Loader<'_>) -> M + Sync),
+) -> Result<Vec<T>, CellFailure> {
+    all(loaders, &mut || None, &mut |_| (), &|loader, look, _| {
+        let message = message(loader);
+        loader.worker.of_loader(Some(&message), Step::Ready, look)
+    })
+}
+
 impl Loader<'_> {
+    /// Whether it is on our machine.
+    pub(crate) fn is_here(&self) -> bool {
+        self.at.boot == Whereabouts::here().boot
+    }
+
     fn look(&mut self, look: Look<'_>) -> Result<Looked, CellFailure> {
         self.worker.of_loader(Some(&ToLoader::Look), Step::Ready, look)
     }
@@ -316,6 +354,14 @@ impl Workers<'_> {
         self.pids().first().copied().unwrap_or_default()
     }
 
+    /// The processes of loaders, each with the boot of its machine.
+    pub(crate) fn elsewhere(&mut self) -> Result<Vec<(String, i32)>, CellFailure> {
+        let Workers::Loaders(loaders) = self else { return Ok(Vec::new()) };
+        let looked: Vec<Looked> = ask_all(loaders, &|_| ToLoader::Look)?;
+        let boots = loaders.iter().map(|loader| &loader.at.boot);
+        Ok(boots.zip(looked).flat_map(|(boot, one)| one.processes.map(|pid| (boot.clone(), pid))).collect())
+    }
+
     pub(crate) fn is_elsewhere(&self) -> bool {
         matches!(self, Workers::Loaders(_))
     }
@@ -325,7 +371,7 @@ impl Workers<'_> {
         match self {
             Workers::Here(worker) => Ok(process_cpu_ns(worker.pid()).ok()),
             Workers::Loaders(loaders) => {
-                let looked = all(loaders, &mut || None, &mut |_| (), &|loader, look, _| loader.look(look))?;
+                let looked: Vec<Looked> = ask_all(loaders, &|_| ToLoader::Look)?;
                 Ok(looked.into_iter().map(|one| one.cpu_ns).sum())
             }
         }

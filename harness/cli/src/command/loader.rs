@@ -9,8 +9,8 @@ use crate::outcome::Outcome;
 
 /// Run one of the workers that share a load (started by `compare --loaders`)
 ///
-/// It speaks the worker protocol over its standard input and output, and ends its worker when its input ends. Without a worker it says
-/// where it is.
+/// It speaks the worker protocol over its standard input and output, and ends its worker when its input ends. Without a worker it
+/// watches the cores of its host.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The worker
@@ -20,5 +20,5 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<Outcome> {
     // The thread that started the worker must not end before it.
-    exit(cqldyno_bench::loader::main(arguments.worker.as_deref()))
+    exit(arguments.worker.as_deref().map_or_else(cqldyno_bench::watch_host, cqldyno_bench::loader::main))
 }

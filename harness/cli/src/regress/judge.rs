@@ -282,7 +282,7 @@ mod tests {
         for cell in cells.iter_mut().filter(|cell| cell.pass == cqldyno_reports::Pass::Timing) {
             let (others_s, witness_us) = (if cell.block < 8 { 0.6 } else { 0.0 }, Some(1.0));
             let (cores, wall_s, steal_s) = (2, 1.0, 0.0);
-            let found = cqldyno_reports::RoundCores::Found { cores, wall_s, others_s, steal_s, witness_us };
+            let found = cqldyno_reports::RoundCores::Found { cores, host: None, wall_s, others_s, steal_s, witness_us };
             (cell.round, cell.cores) = (Some(1), Some(found));
         }
         let judged = |expectation: String| judge(&expecting(&expectation), &Analysis::new(&run, &cells)).holds;

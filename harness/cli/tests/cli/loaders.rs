@@ -172,10 +172,18 @@ fn a_loader_that_does_not_start_or_is_another_build_is_named_with_the_reason() {
     let (said, cells) = launched(
         "[ $host = a ] || { echo '{\"loader\":\"0.0\",\"host\":\"b\",\"kernel\":\"\",\"cores\":[],\"boot\":\"\"}'; cat; }\nexec \"$@\"",
     );
-    assert!(cells.is_none() && said.contains("The loader on b is of another build: its version is \"0.0\""), "{said}");
+    let other =
+        "The loader on b is another build of cqldyno: version \"0.0\" with build id \"\", and this is version \"0.";
+    assert!(cells.is_none() && said.contains(other), "{said}");
 
-    let boot = "[ $host = a ] || { echo '{\"loader\":\"VERSION-1\",\"host\":\"b\",\"kernel\":\"\",\"cores\":[0,1,2,3],\"boot\":\"x\"}'; exit; }";
-    let elsewhere = format!("{}\nexec taskset -c 0 \"$@\"", boot.replace("VERSION", env!("CARGO_PKG_VERSION")));
+    // The same version, as a build of other sources has it.
+    let told = |what: &str| format!("[ $host = a ] || {{ \"$@\" </dev/null | sed '{what}'; exit; }}");
+    let (said, cells) =
+        launched(&format!("{}\nexec \"$@\"", told("s/\"build\":\"[^\"]*/\"build\":\"0123456789abcdef/")));
+    assert!(cells.is_none() && said.contains("with build id \"0123456789abcdef\", and this is"), "{said}");
+
+    let boot = told("s/\"cores\":.[^]]*/\"cores\":[0,1,2,3/; s/\"boot\":\"[^\"]*/\"boot\":\"x/");
+    let elsewhere = format!("{boot}\nexec taskset -c 0 \"$@\"");
     let (said, cells) = launched(&elsewhere);
     assert!(
         cells.is_none() && said.contains("The loader on a may use fewer cores than the one on b: 1 and 4."),
@@ -239,6 +247,82 @@ fn a_clock_that_is_ahead_is_compared_and_its_loader_begins_with_the_other() {
     assert_eq!((&b["clock_ahead_ns"], &b["clock_error_ns"]), (&Value::from(0), &Value::from(0)));
     // Five seconds apart they would be without the comparison.
     assert!(figure(&cells[0], "loader_start_skew") < 4e6, "{}", cells[0]);
+}
+
+/// A launcher whose loader on `b` seems to be on another machine. What the watch there is told is kept, and something is the matter with it.
+const WATCHED: &str = r#"#!/usr/bin/env python3
+import json, os, subprocess, sys, threading
+how, host, command = sys.argv[1], sys.argv[2], sys.argv[3:]
+loader = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+def down():
+    for line in sys.stdin.buffer:
+        message = json.loads(line)
+        if len(command) == 2 and message != {"type": "beat"}:
+            kept = message if isinstance(message, str) else list(message)[0]
+            with open(f"told-{how}-{host}", "a") as told:
+                told.write(kept + "\n")
+            if host == "b" and how == "floorless" and kept == "start":
+                message["start"]["witness"]["Ok"]["floor"] = "/nowhere/floor"
+            if host == "b" and how == "killed" and kept == "between":
+                loader.kill()
+        try:
+            loader.stdin.write((json.dumps(message) + "\n").encode())
+            loader.stdin.flush()
+        except BrokenPipeError:
+            return
+    loader.stdin.close()
+threading.Thread(target=down, daemon=True).start()
+for line in loader.stdout:
+    message = json.loads(line)
+    if host == "b" and "boot" in message:
+        message["boot"] = "another machine"
+    if "round" in message and message["round"]:
+        message["round"]["others_s"] = message["round"]["wall_s"] * (1.5 if host == "b" and how == "busy" else 0)
+        message["round"]["steal_s"] = 0
+    sys.stdout.write(json.dumps(message) + "\n")
+    sys.stdout.flush()
+os._exit(loader.wait() & 127)
+"#;
+
+#[test]
+fn every_host_is_watched_and_has_a_witness_and_the_reason_names_the_one_that_was_busy() {
+    let (folder, serving) = (tempfile::tempdir().unwrap(), Serving::start(&[], &[]));
+    fs::write(folder.path().join("watched"), WATCHED).unwrap();
+    let compared = |how: &str| {
+        let launch = format!("python3 watched {how} {{host}}");
+        let hosts = ["--target", &serving.address, "--loaders", "a,b", "--launch", &launch, "--scenario", "writes"];
+        let size = ["--count", "4000", "--blocks", "1", "-c", "32", "--warmup", "500", "--pass", "none"];
+        let arguments = [&["compare", "floor", "--format", "json", "--out", how], &hosts[..], &size].concat();
+        let output = cqldyno(folder.path(), &arguments).output().unwrap();
+        let cell = json(&output)["cells"][0].clone();
+        assert!(is_sound(&cell) && figure(&cell, "verified") == 4_000.0, "{how}: {cell}");
+        let told = ["a", "b"].map(|host| {
+            let told = fs::read_to_string(folder.path().join(format!("told-{how}-{host}"))).unwrap();
+            told.lines().map(str::to_owned).collect::<Vec<_>>()
+        });
+        (cell, told, words(&stderr(&output)))
+    };
+    let each = ["start", "begin", "between", "round"];
+    let (cell, told, _) = compared("quiet");
+    assert_eq!(told, [each, each]);
+    assert!(cell["cores"]["witness_us"].as_f64().unwrap() > 0.0 && cell["cores"]["others_s"] == 0.0, "{cell}");
+
+    let (cell, told, said) = compared("busy");
+    assert_eq!(
+        (told, &cell["cores"]["host"]),
+        ([each, each].map(|one| one.map(str::to_owned).to_vec()), &Value::from("b"))
+    );
+    assert!(said.contains("% of the cores of b"), "{said}");
+
+    let (cell, _, _) = compared("floorless");
+    let without = "This round is not checked for slowness, because `floor` failed: On b: The worker floor ";
+    assert!(cell["findings"].to_string().contains(without), "{cell}");
+    assert!(cell["cores"]["witness_us"].is_null() && cell["cores"]["wall_s"].as_f64().unwrap() > 0.0, "{cell}");
+
+    let (cell, _, said) = compared("killed");
+    let unwatched = "The cores of the loaders' hosts are not watched: The worker loader on b ";
+    assert!(cell["cores"]["unavailable"].as_str().unwrap().starts_with(unwatched), "{cell}");
+    assert!(said.contains("loader on b"), "{said}");
 }
 
 /// A comparison whose window does not end by itself.
@@ -475,6 +559,18 @@ fn on_slurm_sums_are_exact_and_a_missing_host_or_a_full_partition_is_named() {
     fs::write(&script, stdout(&run(&["launch", "slurm", "--loaders", "2"]))).unwrap();
     let tried = slurm.command("sbatch", &["--test-only", "job.sh"]).output().unwrap();
     assert!(tried.status.success(), "{}", stderr(&tried));
+
+    // The printed script runs as it is, with another contender and size.
+    let (serving, text) = (Serving::start(&[], &[]), fs::read_to_string(&script).unwrap());
+    let size = "--scenario writes -n 4000 --blocks 1 -c 32 --warmup 500 --pass none --format json >out.json";
+    fs::write(&script, text.replace("scylla cdrs-tokio", "floor").replace("--turn all -n 10M", size)).unwrap();
+    let mut job = slurm.command("sbatch", &["--wait", "--output=said", "job.sh"]);
+    job.env("TARGET", &serving.address).status().unwrap();
+    let [out, said] =
+        ["out.json", "said"].map(|file| fs::read_to_string(slurm.folder.path().join(file)).unwrap_or_default());
+    let cell = serde_json::from_str::<Value>(&out).unwrap_or_else(|_| panic!("{said}"))["cells"][0].clone();
+    assert!(is_sound(&cell) && figure(&cell, "verified") == 4_000.0, "{cell}");
+    assert!(cell["loaders"][1]["host"] == "n2" && cell["cores"]["witness_us"].as_f64().unwrap() > 0.0, "{cell}");
 
     // Every command below finds the configuration.
     let launch = format!("env SLURM_CONF={}/slurm.conf srun -N1 -n1 -w {{host}}", slurm.folder.path().display());

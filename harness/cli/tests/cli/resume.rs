@@ -406,7 +406,8 @@ fn the_last_lines_have_the_warnings_that_stand_over_the_tables() {
     let mut cells = String::new();
     for mut cell in kept_cells(folder.path()) {
         let (cores, wall_s, others_s, steal_s, witness_us) = (1, 1.0, 0.5, 0.0, None);
-        cell.cores = Some(cqldyno_reports::RoundCores::Found { cores, wall_s, others_s, steal_s, witness_us });
+        cell.cores =
+            Some(cqldyno_reports::RoundCores::Found { cores, host: None, wall_s, others_s, steal_s, witness_us });
         cells += &(serde_json::to_string(&cell).unwrap() + "\n");
     }
     let kept = folder.path().join("kept");

@@ -72,7 +72,7 @@ fn the_rounds_of_a_generation_come_to_one_figure_and_those_that_do_not_count_to_
         // The last round of each generation was disturbed, and costs ten times as much.
         let others_s = if round == 3 { 0.5 } else { 0.0 };
         let (cores, steal_s, witness_us) = (1, 0.0, None);
-        let cores = crate::RoundCores::Found { cores, wall_s: 1.0, others_s, steal_s, witness_us };
+        let cores = crate::RoundCores::Found { cores, host: None, wall_s: 1.0, others_s, steal_s, witness_us };
         let cores = (cell.contender == "noop").then_some(cores);
         let mut turn = Cell { round: Some(round), more: round < 3, cores, ..cell.clone() };
         let cost = f64::from(cell.block) + [0.25, 0.75, 10.0][round as usize - 1];

@@ -77,7 +77,7 @@ impl Executor for Executed<'_> {
 impl Executed<'_> {
     fn cores(&self, block: u32, round: u32) -> RoundCores {
         let others_s = (self.others)(block, round);
-        RoundCores::Found { cores: 1, wall_s: 1.0, others_s, steal_s: 0.0, witness_us: Some(1.0) }
+        RoundCores::Found { cores: 1, host: None, wall_s: 1.0, others_s, steal_s: 0.0, witness_us: Some(1.0) }
     }
 
     fn figures(&self, cell: &PlannedCell, round: u32) -> Cell {

@@ -1,4 +1,4 @@
-//! The linker's build id of this executable, which covers load generator, adapter and their libraries.
+//! The linker's build id of this executable. That of a worker covers load generator, adapter and their libraries.
 
 use std::fs::File;
 use std::path::Path;
@@ -10,7 +10,7 @@ use object::read::elf::{FileHeader, ProgramHeader};
 
 /// The build id in this executable's notes, in hexadecimal. Empty if the linker wrote none (`--build-id`), or if the executable
 /// is not ELF.
-pub(crate) fn build_id() -> String {
+pub fn build_id() -> String {
     let id = std::env::current_exe().ok().and_then(|path| of(&path));
     id.unwrap_or_default().iter().map(|byte| format!("{byte:02x}")).collect()
 }
