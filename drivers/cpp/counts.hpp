@@ -1,14 +1,19 @@
 // Clocks, resource usage, and histograms.
 #pragma once
 
-#include "json.hpp"
-
+#include <algorithm>
 #include <bit>
 #include <chrono>
 #include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
 #include <sys/resource.h>
 #include <time.h>
+#include <vector>
 
+// Its fields keep their order.
+using Json = nlohmann::ordered_json;
 using Nanoseconds = std::int64_t;
 constexpr Nanoseconds second = 1'000'000'000;
 
@@ -66,44 +71,31 @@ struct Edge {
         edge.after = now();
         return edge;
     }
-    Object since(const Edge& begin) const {
+    Json since(const Edge& begin) const {
         const auto time = [&](timeval rusage::*of) {
             return ((used.*of).tv_sec - (begin.used.*of).tv_sec) * 1'000'000 + (used.*of).tv_usec - (begin.used.*of).tv_usec;
         };
         const auto count = [&](long rusage::*of) { return used.*of - begin.used.*of; };
-        Object told;
-        told.put("type", "end").put("wall_ns", at - begin.after).put("at_ns", at);
-        told.put("user_us", time(&rusage::ru_utime)).put("sys_us", time(&rusage::ru_stime));
-        told.put("voluntary_switches", count(&rusage::ru_nvcsw)).put("involuntary_switches", count(&rusage::ru_nivcsw));
-        return told.put("minor_faults", count(&rusage::ru_minflt)).put("major_faults", count(&rusage::ru_majflt));
+        return {{"type", "end"}, {"wall_ns", at - begin.after}, {"at_ns", at}, {"user_us", time(&rusage::ru_utime)},
+                {"sys_us", time(&rusage::ru_stime)}, {"voluntary_switches", count(&rusage::ru_nvcsw)},
+                {"involuntary_switches", count(&rusage::ru_nivcsw)}, {"minor_faults", count(&rusage::ru_minflt)},
+                {"major_faults", count(&rusage::ru_majflt)}};
     }
 };
 
-// Time and the CPU time of each thread at one moment; the process' own misses up to 4 ms of each.
+// Time and the CPU time of all threads at one moment; the process' own misses up to 4 ms of each.
 struct Moment {
-    Nanoseconds at = 0;
-    std::map<std::string, Nanoseconds> cpu;
+    Nanoseconds at = 0, cpu = 0;
 
     static Moment current() {
         Moment moment;
         for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
             timespec used{};
-            const auto name = task.path().filename().string();
             // As the kernel encodes the clock of a thread (CPUCLOCK_PERTHREAD and CPUCLOCK_SCHED).
-            const auto clock = static_cast<clockid_t>(~static_cast<unsigned>(std::stoul(name)) << 3 | 6);
-            if (clock_gettime(clock, &used) == 0) moment.cpu[name] = used.tv_sec * second + used.tv_nsec;
+            const auto clock = static_cast<clockid_t>(~std::stoul(task.path().filename()) << 3 | 6);
+            if (clock_gettime(clock, &used) == 0) moment.cpu += used.tv_sec * second + used.tv_nsec;
         }
         moment.at = now();
         return moment;
-    }
-    // CPU time since then; less than 0 if a thread is gone.
-    Nanoseconds cpu_since(const Moment& begin) const {
-        Nanoseconds sum = 0;
-        for (const auto& [task, used] : cpu) sum += used;
-        for (const auto& [task, used] : begin.cpu) {
-            if (!cpu.contains(task)) return -1;
-            sum -= used;
-        }
-        return sum;
     }
 };

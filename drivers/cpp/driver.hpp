@@ -1,13 +1,13 @@
-// libcassandra: what it says of itself, its settings, and sessions.
+// libcassandra: what it says of itself, its options and settings, and clusters.
 #pragma once
 
-#include "json.hpp"
-#include "values.hpp"
+#include "counts.hpp"
+#include "types.hpp"
 
 #include <arpa/inet.h>
+#include <cstring>
 #include <dlfcn.h>
-#include <filesystem>
-#include <poll.h>
+#include <fstream>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -21,34 +21,33 @@ using Result = Owned<const CassResult, cass_result_free>;
 // Requests that libcassandra's queue holds by default.
 constexpr unsigned queue_by_default = 8192;
 
-struct Option {
-    const char *name, *values, *by_default, *about, *tried = "";
-};
-inline const std::vector<Option> options = {
-    {"lib", "PATH", "the one it was linked with", "The shared library libcassandra that it loads."},
-    {"timestamps", "server|client", "server", "Leaves the time of a write to the server, or sends one of the client's own."},
-    {"io-threads", "COUNT", "1", "Its I/O threads, which run the callbacks, too; each opens its own connections.", "2"},
-    {"routing", "token-aware|round-robin", "token-aware", "Whether statements go to a replica of their key, or to each node in turn."},
-    {"schema", "fetched|none", "fetched", "Whether it keeps the schema's metadata; without it there is no token-aware routing."},
-    {"queue", "COUNT", "8192, or as many as are in flight", "Requests that its queue holds; a statement that finds it full fails."},
-    {"nodelay", "on|off", "on", "Whether TCP_NODELAY is set on its connections, so that the kernel sends small requests at once."},
-    {"heartbeat", "SECONDS", "30", "Time without a request after which it sends OPTIONS."},
-    {"coalescing", "off|MICROSECONDS", "200", "How long it waits for further requests before it writes.", "50"},
-    {"new-requests", "PERCENT", "50", "The part of an I/O thread's time for new requests; the rest is for answers.", "90"},
-};
-inline std::string written(const Option& one) {
-    Object object;
-    object.put("name", one.name).put("values", one.values).put("default", one.by_default).put("about", one.about);
-    return written(*one.tried ? object.put("tried", one.tried) : object);
+// Each as `hello` has it, in the order of these names.
+inline Json options() {
+    const char* const names[] = {"name", "values", "default", "about", "tried"};
+    const std::vector<std::vector<const char*>> all = {
+        {"lib", "PATH", "the one it was linked with", "The shared library libcassandra that it loads."},
+        {"timestamps", "server|client", "server", "Leaves the time of a write to the server, or sends one of the client's own."},
+        {"io-threads", "COUNT", "1", "Its I/O threads, which run the callbacks, too; each opens its own connections.", "2"},
+        {"routing", "token-aware|round-robin", "token-aware", "Whether statements go to a replica of their key, or to each node in turn."},
+        {"schema", "fetched|none", "fetched", "Whether it keeps the schema's metadata; without it there is no token-aware routing."},
+        {"queue", "COUNT", "8192, or as many as are in flight", "Requests that its queue holds; a statement that finds it full fails."},
+        {"nodelay", "on|off", "on", "Whether TCP_NODELAY is set on its connections, so that the kernel sends small requests at once."},
+        {"heartbeat", "SECONDS", "30", "Time without a request after which it sends OPTIONS."},
+        {"coalescing", "off|MICROSECONDS", "200", "How long it waits for further requests before it writes.", "50"},
+        {"new-requests", "PERCENT", "50", "The part of an I/O thread's time for new requests; the rest is for answers.", "90"}};
+    Json options;
+    for (const auto& one : all) {
+        Json& option = options.emplace_back();
+        for (std::size_t i = 0; i < one.size(); ++i) option[names[i]] = one[i];
+    }
+    return options;
 }
-
-// An option that is a number; refused unless it is one from 1 on.
-inline unsigned option_number(const Json& job, const std::string& name, unsigned if_absent) {
-    const auto& value = job["options"][name].text;
-    if (value.empty() || value == "off") return value.empty() ? if_absent : 0;
-    if (value.size() > 9 || value.find_first_not_of("0123456789") != value.npos || std::stoul(value) == 0)
-        throw Failed{"job", "cpp's option `" + name + "` was set to `" + value + "`; it takes a whole number from 1 to 999999999."};
-    return static_cast<unsigned>(std::stoul(value));
+// What the contender's name sets; empty if it does not.
+inline std::string option(const Json& job, const char* name) { return job.value("options", Json::object()).value(name, ""); }
+// The same for a number, which the parent has checked.
+inline unsigned option_number(const Json& job, const char* name, unsigned if_absent) {
+    const auto value = option(job, name);
+    return value.empty() ? if_absent : value == "off" ? 0 : static_cast<unsigned>(std::stoul(value));
 }
 
 // An error by the protocol's name for its kind.
@@ -74,46 +73,55 @@ inline std::string kind_of(CassError error) {
 inline Failed outcome(CassFuture* future) {
     const auto error = cass_future_error_code(future);
     if (error == CASS_OK) return {};
-    const char* message = nullptr;
-    std::size_t size = 0;
-    cass_future_error_message(future, &message, &size);
-    return {kind_of(error), std::string(cass_error_desc(error)) + ": " + std::string(message, size)};
+    Text message;
+    cass_future_error_message(future, &message.data, &message.size);
+    return {kind_of(error), std::string(cass_error_desc(error)) + ": " + std::string(message.data, message.size)};
 }
 
 // The library that is loaded: it exports no version, but names itself in its STARTUP (native_protocol_v4.spec section 4.1.1). So it
-// is made to connect to a listener here, which refuses it.
+// is made to connect to a listener here, which hangs up then.
 struct Library {
     std::string path, name, version;
 
     static Library loaded() {
         const auto unknown = [](const std::string& why) { return Failed{"describe", "libcassandra's version is unknown: " + why + "."}; };
-        Library library;
         Dl_info found{};
-        if (dladdr(reinterpret_cast<void*>(cass_session_new), &found) != 0 && found.dli_fname) library.path = found.dli_fname;
+        dladdr(reinterpret_cast<void*>(cass_session_new), &found);
         const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        // Connections that it accepts have the limit, too.
+        constexpr timeval limit{2, 0};
+        setsockopt(listener, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
         sockaddr_in address{};
         socklen_t size = sizeof address;
         address.sin_family = AF_INET;
         address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
         auto* const bound = reinterpret_cast<sockaddr*>(&address);
-        if (listener < 0 || bind(listener, bound, size) != 0 || listen(listener, 8) != 0 || getsockname(listener, bound, &size) != 0)
+        if (bind(listener, bound, size) != 0 || listen(listener, 1) != 0 || getsockname(listener, bound, &size) != 0)
             throw unknown("no loopback socket can be opened (" + std::string(std::strerror(errno)) + ")");
         const Cluster cluster(cass_cluster_new());
         cass_cluster_set_contact_points(cluster.get(), "127.0.0.1");
         cass_cluster_set_port(cluster.get(), ntohs(address.sin_port));
         cass_cluster_set_protocol_version(cluster.get(), 4);
-        cass_cluster_set_connect_timeout(cluster.get(), 2000);
         const Session session(cass_session_new());
         const Future connecting(cass_session_connect(session.get(), cluster.get()));
-        pollfd waiting{listener, POLLIN, 0};
-        std::string said;
-        while (said.empty() && poll(&waiting, 1, 2000) == 1) said = startup(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
+        const int connection = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+        char said[4096] = {};
+        recv(connection, said, sizeof said, 0);
+        // To OPTIONS the answer is SUPPORTED, with none.
+        const char supported[] = {'\x84', 0, said[2], said[3], 6, 0, 0, 0, 2, 0, 0};
+        send(connection, supported, sizeof supported, MSG_NOSIGNAL);
+        const auto count = recv(connection, said, sizeof said, 0);
+        close(connection);
         close(listener);
         cass_future_wait(connecting.get());
-        library.name = option(said, "DRIVER_NAME");
-        library.version = option(said, "DRIVER_VERSION");
-        if (library.version.empty()) throw unknown(library.path + " sent no STARTUP with it to a loopback socket");
-        return library;
+        const std::string_view startup(said, static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+        const auto named = [&](const std::string& key) {
+            const auto at = startup.find(key);
+            if (at == startup.npos) throw unknown(found.dli_fname + std::string(" sent no STARTUP with it to a loopback socket"));
+            Cursor value{startup.substr(at + key.size())};
+            return std::string(value.take(value.number<std::uint16_t>()));
+        };
+        return {found.dli_fname, named("DRIVER_NAME"), named("DRIVER_VERSION")};
     }
     // `scylla` or `datastax`.
     std::string short_name() const {
@@ -135,86 +143,61 @@ struct Library {
         const auto found = "lib=" + asked.string() + " was asked for, and this process has loaded " + path;
         throw Failed{"job", found + "; name libcassandra.so or its folder."};
     }
-
-private:
-    // The body of the STARTUP of this connection; empty if it sends none.
-    static std::string startup(int connection) {
-        constexpr std::size_t longest = 65536;
-        constexpr timeval limit{2, 0};
-        setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-        std::string body;
-        for (cass_byte_t head[9]; body.empty() && recv(connection, head, sizeof head, MSG_WAITALL) == sizeof head;) {
-            body.resize(Cursor{Bytes(head).subspan(5)}.number<std::uint32_t>() % longest);
-            if (!body.empty() && recv(connection, body.data(), body.size(), MSG_WAITALL) != static_cast<ssize_t>(body.size())) body.clear();
-            // SUPPORTED, with no options.
-            if (const cass_byte_t supported[] = {0x84, 0, head[2], head[3], 6, 0, 0, 0, 2, 0, 0}; body.empty())
-                static_cast<void>(send(connection, supported, sizeof supported, MSG_NOSIGNAL));
-        }
-        close(connection);
-        return body;
-    }
-    static std::string option(const std::string& startup, const std::string& key) {
-        const auto at = startup.find(key) + key.size();
-        if (at < key.size() || at + 2 > startup.size()) return {};
-        const auto byte = [&](std::size_t place) { return static_cast<std::size_t>(static_cast<cass_byte_t>(startup[place])); };
-        return startup.substr(at + 2, byte(at) << 8 | byte(at + 1));
-    }
 };
 
 // What it makes of the settings of a job.
-inline std::vector<Object> settings_of(const Json& job) {
-    const auto own = [&](const char* name) { return job["options"][name].text; };
-    const bool by_default = job["settings"].text == "default";
-    const auto datacenter = job["datacenter"] ? " in " + job["datacenter"].text : "";
-    const auto threads = option_number(job, "io-threads", 1);
-    const auto each = by_default ? 1 : job["connections"].number(1);
-    const auto limit = job["request_timeout_ms"].number();
-    const bool in_turn = own("routing") == "round-robin" || own("schema") == "none";
-    std::vector<Object> all;
+inline Json settings_of(const Json& job) {
+    const bool by_default = job.value("settings", "") == "default";
+    const auto datacenter = job.contains("datacenter") ? " in " + job.value("datacenter", "") : "";
+    const auto threads = option_number(job, "io-threads", 1), each = by_default ? 1 : job.value("connections", 1U);
+    const auto limit = job.value("request_timeout_ms", 0U);
+    const auto schema = option(job, "schema"), timestamps = option(job, "timestamps");
+    const bool in_turn = option(job, "routing") == "round-robin" || schema == "none";
+    Json all;
     const auto set = [&](const char* name, const std::string& value, bool as_asked = true) {
-        all.push_back(Object().put("name", name).put("value", value).put("as_asked", as_asked));
+        all.push_back({{"name", name}, {"value", value}, {"as_asked", as_asked}});
     };
     set("protocol version", by_default ? "negotiated by libcassandra" : "v4");
-    set("consistency", by_default ? "LOCAL_ONE" : job["consistency"] ? job["consistency"].text : "LOCAL_ONE");
+    set("consistency", by_default ? "LOCAL_ONE" : job.value("consistency", "LOCAL_ONE"));
     set("compression", "none");
     set("retries", by_default ? "libcassandra's default policy" : "none");
     set("speculative execution", "none");
-    if (in_turn) set("routing", own("schema") == "none" ? "round robin, because it keeps no schema" : "round robin", datacenter.empty());
+    if (in_turn) set("routing", schema == "none" ? "round robin, because it keeps no schema" : "round robin", datacenter.empty());
     else set("routing", "token-aware" + datacenter);
     set("connections", std::to_string(each * threads) + " per node" +
         (threads > 1 ? ": " + std::to_string(each) + " for each of " + std::to_string(threads) + " I/O threads" : ""));
-    set("page size", by_default ? "no paging" : std::to_string(job["page_size"].number(5000)));
+    set("page size", by_default ? "no paging" : std::to_string(job.value("page_size", 5000)));
     const auto time = limit % 1000 == 0 ? std::to_string(limit / 1000) + "s" : std::to_string(limit) + "ms";
     set("request timeout", by_default ? "12s" : limit == 0 ? "none" : time);
-    set("timestamps", !own("timestamps").empty() ? own("timestamps") : by_default ? "client" : "server");
+    set("timestamps", !timestamps.empty() ? timestamps : by_default ? "client" : "server");
     set("serial consistency", "none");
-    return all;
-}
-
-inline std::string read_file(const std::string& path) {
-    std::ifstream file(path);
-    const std::string all(std::istreambuf_iterator<char>(file), {});
-    if (all.empty()) throw Failed{"connect", path + " cannot be read, or is empty; name a PEM file."};
     return all;
 }
 
 // TLS by OpenSSL; with a CA, certificate and address of a node are verified.
 inline void encrypt(CassCluster* cluster, const Json& tls) {
     const Owned<CassSsl, cass_ssl_free> ssl(cass_ssl_new());
-    const auto check = [](CassError error, const std::string& path) {
-        if (error != CASS_OK) throw Failed{"connect", "libcassandra did not take " + path + ": " + cass_error_desc(error) + "."};
+    // Hands over a PEM file.
+    const auto take = [](const std::string& path, auto into) {
+        std::ifstream file(path);
+        const std::string all(std::istreambuf_iterator<char>(file), {});
+        if (all.empty()) throw Failed{"connect", path + " cannot be read, or is empty; name a PEM file."};
+        if (const CassError error = into(all); error != CASS_OK)
+            throw Failed{"connect", "libcassandra did not take " + path + ": " + cass_error_desc(error) + "."};
     };
-    cass_ssl_set_verify_flags(ssl.get(), tls["ca"] ? CASS_SSL_VERIFY_PEER_CERT | CASS_SSL_VERIFY_PEER_IDENTITY : CASS_SSL_VERIFY_NONE);
-    if (tls["ca"]) {
+    const int verified = CASS_SSL_VERIFY_PEER_CERT | CASS_SSL_VERIFY_PEER_IDENTITY;
+    cass_ssl_set_verify_flags(ssl.get(), tls.contains("ca") ? verified : CASS_SSL_VERIFY_NONE);
+    if (tls.contains("ca")) take(tls.at("ca"), [&](const std::string& all) {
         // It takes one certificate at a time.
         static constexpr std::string_view last = "-----END CERTIFICATE-----";
-        const std::string all = read_file(tls["ca"].text);
-        for (std::size_t from = 0, end; (end = all.find(last, from)) != all.npos; from = end)
-            check(cass_ssl_add_trusted_cert_n(ssl.get(), all.data() + from, (end += last.size()) - from), tls["ca"].text);
-    }
-    if (const Json& client = tls["client"]) {
-        check(cass_ssl_set_cert(ssl.get(), read_file(client["certificate"].text).c_str()), client["certificate"].text);
-        check(cass_ssl_set_private_key(ssl.get(), read_file(client["key"].text).c_str(), ""), client["key"].text);
+        CassError error = CASS_OK;
+        for (std::size_t from = 0, end; error == CASS_OK && (end = all.find(last, from)) != all.npos; from = end)
+            error = cass_ssl_add_trusted_cert_n(ssl.get(), all.data() + from, (end += last.size()) - from);
+        return error;
+    });
+    if (tls.contains("client")) {
+        take(tls.at("client").at("certificate"), [&](const std::string& all) { return cass_ssl_set_cert(ssl.get(), all.c_str()); });
+        take(tls.at("client").at("key"), [&](const std::string& all) { return cass_ssl_set_private_key(ssl.get(), all.c_str(), ""); });
     }
     cass_cluster_set_ssl(cluster, ssl.get());
 }
@@ -226,37 +209,37 @@ inline Cluster cluster_of(const Json& job) {
         if (error != CASS_OK) throw Failed{"connect", "libcassandra refused the " + what + ": " + cass_error_desc(error) + "."};
     };
     std::string hosts, port;
-    for (const auto& node : job["target"].items) {
-        const auto colon = node.text.rfind(':');
-        if (!port.empty() && node.text.substr(colon + 1) != port)
-            throw Failed{"connect", "libcassandra takes one port for all nodes, and " + node.text + " has another."};
-        port = node.text.substr(colon + 1);
-        hosts += (hosts.empty() ? "" : ",") + (node.text[0] == '[' ? node.text.substr(1, colon - 2) : node.text.substr(0, colon));
+    for (const std::string node : job.at("target")) {
+        const auto colon = node.rfind(':');
+        if (!port.empty() && node.substr(colon + 1) != port)
+            throw Failed{"connect", "libcassandra takes one port for all nodes, and " + node + " has another."};
+        port = node.substr(colon + 1);
+        hosts += hosts.empty() ? "" : ",";
+        hosts += node[0] == '[' ? node.substr(1, colon - 2) : node.substr(0, colon);
     }
     check(cass_cluster_set_contact_points(cluster, hosts.c_str()), "addresses");
-    check(cass_cluster_set_port(cluster, std::atoi(port.c_str())), "port");
-    if (const Json& login = job["credentials"])
-        cass_cluster_set_credentials(cluster, login["user"].text.c_str(), login["password"].text.c_str());
-    if (job["tls"]) encrypt(cluster, job["tls"]);
-    auto timestamps = job["options"]["timestamps"].text;
-    if (job["settings"].text != "default") {
+    check(cass_cluster_set_port(cluster, std::stoi(port)), "port");
+    if (const auto login = job.value("credentials", Json::object()); !login.empty())
+        cass_cluster_set_credentials(cluster, login.value("user", "").c_str(), login.value("password", "").c_str());
+    if (job.contains("tls")) encrypt(cluster, job.at("tls"));
+    auto timestamps = option(job, "timestamps");
+    if (job.at("settings") != "default") {
         check(cass_cluster_set_protocol_version(cluster, 4), "protocol version");
         // It opens so many connections for each I/O thread.
         check(cass_cluster_set_num_threads_io(cluster, 1), "number of I/O threads");
-        const auto number = [&](const char* name) { return static_cast<unsigned>(job[name].number()); };
-        check(cass_cluster_set_core_connections_per_host(cluster, number("connections")), "number of connections");
-        check(cass_cluster_set_queue_size_io(cluster, std::max(number("concurrency"), queue_by_default)), "queue");
+        check(cass_cluster_set_core_connections_per_host(cluster, job.at("connections")), "number of connections");
+        check(cass_cluster_set_queue_size_io(cluster, std::max(job.at("concurrency").get<unsigned>(), queue_by_default)), "queue");
         const Owned<CassRetryPolicy, cass_retry_policy_free> no_retries(cass_retry_policy_fallthrough_new());
         cass_cluster_set_retry_policy(cluster, no_retries.get());
         cass_cluster_set_token_aware_routing(cluster, cass_true);
-        if (const Json& own = job["datacenter"])
-            check(cass_cluster_set_load_balance_dc_aware(cluster, own.text.c_str(), 0, cass_false), "datacenter");
+        if (const auto own = job.value("datacenter", ""); !own.empty())
+            check(cass_cluster_set_load_balance_dc_aware(cluster, own.c_str(), 0, cass_false), "datacenter");
         // 0 is no limit.
-        cass_cluster_set_request_timeout(cluster, number("request_timeout_ms"));
+        cass_cluster_set_request_timeout(cluster, job.value("request_timeout_ms", 0U));
         cass_cluster_set_tcp_keepalive(cluster, cass_false, 0);
         for (int one = CASS_CONSISTENCY_ANY; one <= CASS_CONSISTENCY_LOCAL_ONE; ++one) {
             const auto consistency = static_cast<CassConsistency>(one);
-            if (job["consistency"].text == cass_consistency_string(consistency))
+            if (job.at("consistency") == cass_consistency_string(consistency))
                 check(cass_cluster_set_consistency(cluster, consistency), "consistency");
         }
         if (timestamps.empty()) timestamps = "server";
@@ -266,16 +249,18 @@ inline Cluster cluster_of(const Json& job) {
         const Owned<CassTimestampGen, cass_timestamp_gen_free> made(make());
         cass_cluster_set_timestamp_gen(cluster, made.get());
     }
-    const Json& own = job["options"];
-    if (own["io-threads"]) check(cass_cluster_set_num_threads_io(cluster, option_number(job, "io-threads", 1)), "number of I/O threads");
-    if (own["queue"]) check(cass_cluster_set_queue_size_io(cluster, option_number(job, "queue", 1)), "queue");
-    if (own["heartbeat"]) cass_cluster_set_connection_heartbeat_interval(cluster, option_number(job, "heartbeat", 30));
-    if (own["coalescing"]) check(cass_cluster_set_coalesce_delay(cluster, option_number(job, "coalescing", 200)), "coalescing");
-    const auto ratio = static_cast<cass_int32_t>(option_number(job, "new-requests", 50));
-    if (own["new-requests"]) check(cass_cluster_set_new_request_ratio(cluster, ratio), "part for new requests");
-    if (own["nodelay"]) cass_cluster_set_tcp_nodelay(cluster, own["nodelay"].text == "on" ? cass_true : cass_false);
-    if (own["schema"]) cass_cluster_set_use_schema(cluster, own["schema"].text == "fetched" ? cass_true : cass_false);
-    if (own["routing"].text == "round-robin") {
+    // Calls `set` with the option's number if there is one.
+    const auto with = [&](const char* name, auto set) {
+        if (!option(job, name).empty()) check(set(option_number(job, name, 0)), std::string("option ") + name);
+    };
+    with("io-threads", [&](unsigned count) { return cass_cluster_set_num_threads_io(cluster, count); });
+    with("queue", [&](unsigned count) { return cass_cluster_set_queue_size_io(cluster, count); });
+    with("coalescing", [&](unsigned time) { return cass_cluster_set_coalesce_delay(cluster, time); });
+    with("new-requests", [&](unsigned ratio) { return cass_cluster_set_new_request_ratio(cluster, static_cast<cass_int32_t>(ratio)); });
+    if (const auto own = option_number(job, "heartbeat", 0)) cass_cluster_set_connection_heartbeat_interval(cluster, own);
+    if (option(job, "nodelay") == "off") cass_cluster_set_tcp_nodelay(cluster, cass_false);
+    if (option(job, "schema") == "none") cass_cluster_set_use_schema(cluster, cass_false);
+    if (option(job, "routing") == "round-robin") {
         cass_cluster_set_token_aware_routing(cluster, cass_false);
         cass_cluster_set_load_balance_round_robin(cluster);
     }

@@ -1,34 +1,22 @@
-// The statements of a job, and the session on which they are issued.
+// The job, and the session on which its statements are issued.
 #pragma once
 
-#include "counts.hpp"
 #include "driver.hpp"
+#include "tape.hpp"
 
 #include <errno.h>
-#include <functional>
-#include <set>
-
-// How a statement is issued, by the first letter of the protocol's word.
-enum class Operation : char { execute = 'e', batch = 'b', prepare = 'p', unprepared = 'u', connect = 'c' };
-
-// A statement of the scenario.
-struct Query {
-    std::string name, cql;
-    Operation operation;
-    bool is_logged;
-    Types types;
-
-    bool has_rows() const { return operation != Operation::batch && operation != Operation::prepare; }
-    bool binds_user_types() const {
-        return std::ranges::any_of(types.values, [](const Type& type) { return type.has(CASS_VALUE_TYPE_UDT); });
-    }
-};
 
 // A session with what was prepared on it; a statement without needs its text.
 struct Connected {
     Session session;
     std::vector<Prepared> prepared;
 };
+
+inline std::string joined(const Json& texts) {
+    std::string all;
+    for (const std::string text : texts) all += (all.empty() ? "" : ", ") + text;
+    return all;
+}
 
 struct Bench {
     Json job;
@@ -40,15 +28,14 @@ struct Bench {
     const bool is_offline = std::string_view(program_invocation_short_name).ends_with("-noop");
 
     // Connects, and prepares the statements that `is_wanted` names.
-    Connected connect(const std::function<bool(const Query&)>& is_wanted) const {
+    Connected connect(const auto& is_wanted) const {
         if (is_offline) return {};
         Connected made{Session(cass_session_new()), {}};
         const Cluster cluster = cluster_of(job);
         const Future connecting(cass_session_connect(made.session.get(), cluster.get()));
-        if (Failed wrong = outcome(connecting.get()); !wrong.kind.empty()) {
-            static const std::set<std::string> at_connect = {"connection_lost", "request_timeout", "other"};
-            throw Failed{at_connect.contains(wrong.kind) ? "connect" : wrong.kind, wrong.message};
-        }
+        if (const Failed wrong = outcome(connecting.get()); !wrong.kind.empty())
+            throw Failed{wrong.kind == "bad_credentials" ? wrong.kind : "connect",
+                         "cpp could not connect to " + joined(job.at("target")) + ": " + wrong.message};
         for (const Query& query : queries) {
             made.prepared.emplace_back();
             if (!is_wanted(query)) continue;
@@ -59,24 +46,15 @@ struct Bench {
         }
         return made;
     }
-    Statement bound(const Query& query, const CassPrepared* prepared, const Value* values) const {
-        const auto& types = query.types.values;
-        Statement statement(prepared ? cass_prepared_bind(prepared)
-                                     : cass_statement_new_n(query.cql.data(), query.cql.size(), types.size()));
-        if (page_size > 0 && !query.types.columns.empty()) cass_statement_set_paging_size(statement.get(), page_size);
-        for (std::size_t at = 0; at < types.size(); ++at)
-            if (const auto error = put(Marker{statement.get(), at}, types[at], values[at]); error != CASS_OK)
-                throw Failed{"codec", "the value of marker " + std::to_string(at) + " was refused: " + cass_error_desc(error)};
-        return statement;
-    }
     // Issues a statement, or asks for the page after one.
     Future issued(const Connected& on, const Ticket& ticket, std::uint64_t number, const CassResult* after) const {
         const Query& query = queries[ticket.statement];
+        const auto* const prepared = on.prepared[ticket.statement].get();
         if (query.operation == Operation::batch) {
             const auto kind = query.is_logged ? CASS_BATCH_TYPE_LOGGED : CASS_BATCH_TYPE_UNLOGGED;
             const Owned<CassBatch, cass_batch_free> batch(cass_batch_new(kind));
-            for (std::size_t at = 0; at < ticket.count; at += query.types.values.size())
-                cass_batch_add_statement(batch.get(), bound(query, on.prepared[ticket.statement].get(), ticket.values + at).get());
+            for (std::size_t at = 0; at < ticket.count; at += query.values.size())
+                cass_batch_add_statement(batch.get(), bound(query, prepared, ticket.values + at).get());
             return Future(cass_session_execute_batch(on.session.get(), batch.get()));
         }
         if (query.operation == Operation::prepare) {
@@ -84,9 +62,19 @@ struct Bench {
             const std::string text = query.cql + " /* " + unlike_others + " */";
             return Future(cass_session_prepare_n(on.session.get(), text.data(), text.size()));
         }
-        const Statement statement = bound(query, on.prepared[ticket.statement].get(), ticket.values);
+        const Statement statement = bound(query, prepared, ticket.values);
         if (after) cass_statement_set_paging_state(statement.get(), after);
         return Future(cass_session_execute(on.session.get(), statement.get()));
     }
-};
 
+private:
+    Statement bound(const Query& query, const CassPrepared* prepared, const Value* values) const {
+        Statement statement(prepared ? cass_prepared_bind(prepared)
+                                     : cass_statement_new_n(query.cql.data(), query.cql.size(), query.values.size()));
+        if (page_size > 0 && !query.columns.empty()) cass_statement_set_paging_size(statement.get(), page_size);
+        for (std::size_t at = 0; at < query.values.size(); ++at)
+            if (const auto error = put(statement.get(), at, query.values[at], values[at]); error != CASS_OK)
+                throw Failed{"codec", "the value of marker " + std::to_string(at) + " was refused: " + cass_error_desc(error)};
+        return statement;
+    }
+};

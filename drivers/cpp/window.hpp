@@ -1,14 +1,12 @@
 // The tickets of the warm-up or of a turn, issued by slots: chains of callbacks, each of which issues its slot's next statement.
 #pragma once
 
-#include "counts.hpp"
 #include "link.hpp"
 #include "session.hpp"
 
 #include <array>
 #include <atomic>
 #include <condition_variable>
-#include <deque>
 #include <mutex>
 #include <sys/prctl.h>
 #include <thread>
@@ -20,37 +18,30 @@ public:
 
     Window(Bench& bench, Link& link, Tape& tape, std::uint64_t first, std::uint64_t count, bool is_warm_up)
         : bench(bench), link(link), tickets(tape.next(count, memory)), first(first), is_warm_up(is_warm_up),
-          rate(is_warm_up ? 0 : bench.job["rate"].number()), connects(!is_warm_up && bench.job["mode"].text == "connect"),
-          slots(connects || bench.job["scenario"]["submit"].text == "sequential" ? 1 : bench.job["concurrency"].number()) {
-        const auto milliseconds = [&](const Json& json) { return static_cast<Nanoseconds>(json.number()) * 1'000'000; };
-        const auto progress = milliseconds(bench.job["progress_ms"]);
+          connects(!is_warm_up && bench.job.at("mode") == "connect"), rate(is_warm_up || connects ? 0 : bench.job.value("rate", 0UL)),
+          slots(connects || bench.job.at("scenario").value("submit", "") == "sequential" ? 1 : bench.job.at("concurrency").get<std::size_t>()) {
+        const Nanoseconds millisecond = second / 1000, progress = bench.job.value("progress_ms", 0L) * millisecond;
         interval = progress == 0 ? 3600 * second : std::max(progress, second / 2);
-        if (is_traced()) patience = milliseconds(bench.job["trace"]["patience_ms"]);
-        if (rate == 0 && !connects && count >= 8 * slots.size()) edges = {2 * slots.size(), count - 1};
+        if (is_traced()) patience = bench.job.at("trace").value("patience_ms", 0L) * millisecond;
+        const auto has_own = [](const Query& one) { return one.operation == Operation::connect; };
+        has_threads = !bench.is_offline && (connects || std::ranges::any_of(bench.queries, has_own));
+        if (rate == 0 && !has_threads && count >= 8 * slots.size()) edges = {2 * slots.size(), count - 1};
         for (Slot& slot : slots) slot.window = this;
         link.stopped = false;
     }
     // With a trace, answers may come after the window has ended.
-    bool is_traced() const { return !is_warm_up && bench.job["trace"]; }
+    bool is_traced() const { return !is_warm_up && bench.job.contains("trace"); }
 
     // Issues all tickets; the end is taken when the last answer comes, or when the patience ends.
     void run() {
         begin = Edge::current();
         told_at = begin.after;
-        std::vector<std::jthread> threads;
-        if (bench.is_offline) threads.emplace_back([&] { answer_each(); });
-        const auto has_own = [](const Query& one) { return one.operation == Operation::connect; };
         // At a rate the pacer is one that may leave.
         left = rate > 0 ? 1 : slots.size();
-        if (!bench.is_offline && (connects || std::ranges::any_of(bench.queries, has_own))) {
-            left = slots.size();
-            // A session can be neither made nor freed in a callback.
-            for (Slot& slot : slots) threads.emplace_back([&] { wait_for_each(slot); });
-        } else if (rate > 0) {
-            pace();
-        } else {
-            for (Slot& slot : slots) advance(slot, now());
-        }
+        std::vector<std::jthread> threads;
+        if (rate > 0) pace();
+        else if (!has_threads) for (Slot& slot : slots) advance(slot, now());
+        else for (Slot& slot : slots) threads.emplace_back([&] { connect_each(slot); });
         std::unique_lock lock(mutex);
         while (!is_over && is_patient()) {
             changed.wait_for(lock, std::chrono::nanoseconds(patience < 0 ? interval : std::min(interval, longest_sleep)));
@@ -58,47 +49,47 @@ public:
         }
         close();
     }
-    Object account() const {
-        Object told = end.since(begin), steady;
-        const auto cpu = steady_at[1].at == 0 ? -1 : steady_at[1].cpu_since(steady_at[0]);
-        steady.put("wall_ns", steady_at[1].at - steady_at[0].at).put("cpu_ns", cpu).put("statements", edges[1] - edges[0]);
-        return cpu < 0 ? told : told.put("steady", steady);
+    Json account() const {
+        Json told = end.since(begin);
+        const auto& [from, to] = steady_at;
+        if (to.at > 0) told["steady"] = {{"wall_ns", to.at - from.at}, {"cpu_ns", to.cpu - from.cpu}, {"statements", edges[1] - edges[0]}};
+        return told;
     }
-    std::uint64_t issued() const { return std::min<std::uint64_t>(next, tickets.size()); }
-    Object done(std::size_t threads) const {
+    Json done(std::size_t threads) const {
         std::vector<std::uint64_t> by_statement(bench.queries.size()), per_second, right;
-        std::vector<std::vector<std::uint64_t>> failed, unanswered;
+        Runs failed, unanswered;
         std::vector<Nanoseconds> latency, response, lateness;
-        std::uint64_t count = 0;
         Nanoseconds last = begin.after;
         for (std::uint64_t nth = 0; nth < issued(); ++nth) {
             const Ticket& one = tickets[nth];
             ++by_statement[one.statement];
             if (one.came == 0 || one.has_failed) add_to(one.came == 0 ? unanswered : failed, first + nth);
             if (one.came == 0) continue;
-            count += one.has_failed;
-            latency.push_back(one.came - one.issued);
-            add_one(per_second, (one.came - begin.after) / second);
             if (!one.has_failed) add_one(right, (one.came - begin.after) / (second / 100));
+            add_one(per_second, (one.came - begin.after) / second);
+            latency.push_back(one.came - one.issued);
             response.push_back(one.came - intended(nth));
             lateness.push_back(one.issued - intended(nth));
             last = std::max(last, one.came);
         }
-        Object told, by_name, by_kind, pace, trace;
-        for (std::size_t i = 0; i < bench.queries.size(); ++i) by_name.put(bench.queries[i].name, by_statement[i]);
-        for (const auto& [kind, of] : errors) by_kind.put(kind, Object().put("count", of.first).put("first", of.second));
-        told.put("type", "done").put("issued", issued()).put("answered", latency.size()).put("verified", latency.size() - count);
-        told.put("issued_by_statement", by_name).put("errors", by_kind).put("threads", threads).put("per_second", per_second);
-        told.put("histogram", histogram(latency));
+        std::uint64_t verified = latency.size();
+        Json by_name = Json::object(), by_kind = Json::object();
+        for (std::size_t i = 0; i < by_statement.size(); ++i) by_name[bench.queries[i].name] = by_statement[i];
+        for (const auto& [kind, of] : errors) {
+            by_kind[kind] = {{"count", of.first}, {"first", of.second}};
+            verified -= of.first;
+        }
+        Json told = {{"type", "done"}, {"issued", issued()}, {"answered", latency.size()}, {"verified", verified},
+                     {"issued_by_statement", by_name}, {"errors", by_kind}, {"threads", threads}, {"per_second", per_second},
+                     {"histogram", histogram(latency)}};
         if (rate > 0) {
             const auto late = std::ranges::count_if(lateness, [](Nanoseconds one) { return one > late_after; });
             const auto latest = lateness.empty() ? 0 : std::max<Nanoseconds>(*std::ranges::max_element(lateness), 0);
-            pace.put("rate", rate).put("lasted_ns", last - begin.after).put("late_after_ns", late_after).put("late", late);
-            pace.put("latest_ns", latest).put("response", histogram(response)).put("lateness", histogram(lateness));
-            told.put("pace", pace);
+            told["pace"] = {{"rate", rate}, {"lasted_ns", last - begin.after}, {"late_after_ns", late_after}, {"late", late},
+                            {"latest_ns", latest}, {"response", histogram(response)}, {"lateness", histogram(lateness)}};
         }
-        trace.put("failed", failed).put("unanswered", unanswered).put("answers_per_10ms", right);
-        return is_traced() ? told.put("trace", trace) : told;
+        if (is_traced()) told["trace"] = {{"failed", failed}, {"unanswered", unanswered}, {"answers_per_10ms", right}};
+        return told;
     }
 
 private:
@@ -107,20 +98,23 @@ private:
     struct Slot {
         Window* window = nullptr;
         Ticket* ticket = nullptr;
+        const Connected* on = nullptr;
         std::atomic<State> state = issuing;
         Rows rows;
     };
+    // Of consecutive tickets: the first one, and how many.
+    using Runs = std::vector<std::array<std::uint64_t, 2>>;
 
     static void add_one(std::vector<std::uint64_t>& series, Nanoseconds at) {
         const auto place = static_cast<std::size_t>(std::max<Nanoseconds>(at, 0));
         if (series.size() <= place) series.resize(place + 1);
         ++series[place];
     }
-    // Runs of consecutive tickets: the first one, and how many.
-    static void add_to(std::vector<std::vector<std::uint64_t>>& runs, std::uint64_t ticket) {
+    static void add_to(Runs& runs, std::uint64_t ticket) {
         if (!runs.empty() && runs.back()[0] + runs.back()[1] == ticket) ++runs.back()[1];
         else runs.push_back({ticket, 1});
     }
+    std::uint64_t issued() const { return std::min<std::uint64_t>(next, tickets.size()); }
     // When a ticket is to start at the rate, without more bits than 64.
     Nanoseconds intended(std::uint64_t nth) const {
         return rate == 0 ? 0 : begin.after + static_cast<Nanoseconds>(nth / rate * second + nth % rate * second / rate);
@@ -142,30 +136,27 @@ private:
         return true;
     }
     std::uint64_t number(const Slot& slot) const { return first + static_cast<std::uint64_t>(slot.ticket - tickets.data()); }
+    const Query& query(const Slot& slot) const { return bench.queries[slot.ticket->statement]; }
 
     // Issues a slot's tickets until one is on its way. An answer that comes at once is a turn of this loop, or the stack would grow.
     void advance(Slot& slot, Nanoseconds at) {
         while (take(slot, at)) {
-            slot.state = issuing;
-            issue(slot);
+            issue(slot, bench.session);
             if (slot.state.exchange(on_its_way) != answered) return;
             at = slot.ticket->came;
         }
         leave();
     }
-    void issue(Slot& slot) {
-        slot.rows.begin(bench.queries[slot.ticket->statement].types.columns, slot.ticket->due);
+    void issue(Slot& slot, const Connected& on) {
+        slot.state = issuing;
+        slot.on = &on;
+        slot.rows.begin(query(slot).columns, slot.ticket->due);
         ask(slot, nullptr);
     }
     void ask(Slot& slot, const CassResult* after) {
-        if (bench.is_offline) {
-            const std::lock_guard lock(mutex);
-            asked.push_back(&slot);
-            if (asked.size() == 1) is_asked.notify_one();
-            return;
-        }
+        if (bench.is_offline) return settle(slot, now(), {});
         try {
-            cass_future_set_callback(bench.issued(bench.session, *slot.ticket, number(slot), after).get(), on_answer, &slot);
+            cass_future_set_callback(bench.issued(*slot.on, *slot.ticket, number(slot), after).get(), on_answer, &slot);
         } catch (const Failed& wrong) {
             settle(slot, now(), wrong);
         }
@@ -181,13 +172,12 @@ private:
     }
     // What is wrong with an answer; `page` is set if another page follows.
     Failed wrong_in(Slot& slot, CassFuture* future, Result& page) {
-        const Query& query = bench.queries[slot.ticket->statement];
         const auto named = [&](const Failed& wrong) {
-            return Failed{wrong.kind, "ticket " + std::to_string(number(slot)) + ", " + query.name + ": " + wrong.message};
+            return Failed{wrong.kind, "ticket " + std::to_string(number(slot)) + ", " + query(slot).name + ": " + wrong.message};
         };
         if (const Failed wrong = outcome(future); !wrong.kind.empty()) return named(wrong);
-        const Prepared freed(query.operation == Operation::prepare ? cass_future_get_prepared(future) : nullptr);
-        if (!query.has_rows()) return {};
+        const Prepared freed(query(slot).operation == Operation::prepare ? cass_future_get_prepared(future) : nullptr);
+        if (!query(slot).has_rows()) return {};
         Result came(cass_future_get_result(future));
         std::string wrong = slot.rows.take(came.get());
         if (wrong.empty() && cass_result_has_more_pages(came.get())) page = std::move(came);
@@ -217,44 +207,23 @@ private:
         } else if (slot.state.exchange(answered) != issuing) {
             // The next statement starts when the answer came.
             advance(slot, came);
+        } else if (has_threads) {
+            slot.state.notify_one();
         }
     }
-    // Stands for the I/O thread.
-    void answer_each() {
-        for (std::vector<Slot*> answered;; answered.clear()) {
-            std::unique_lock lock(mutex);
-            is_asked.wait(lock, [&] { return is_over || !asked.empty(); });
-            answered.swap(asked);
-            lock.unlock();
-            if (answered.empty()) return;
-            for (Slot* const slot : answered) settle(*slot, now(), {});
-        }
-    }
-    // A slot that waits for each answer, on a thread of its own.
-    void wait_for_each(Slot& slot) {
+    // A slot on a thread of its own, because a session can be neither made nor freed in a callback.
+    void connect_each(Slot& slot) {
         while (take(slot, now())) {
-            const Query& query = bench.queries[slot.ticket->statement];
-            Nanoseconds came = 0;
-            Failed wrong;
+            const Query& own = query(slot);
+            const auto is_wanted = [&](const Query& one) { return connects ? one.operation != Operation::unprepared : &one == &own; };
             try {
-                Connected own;
-                const bool is_own = connects || query.operation == Operation::connect;
-                const auto is_wanted = [&](const Query& one) { return connects ? one.operation != Operation::unprepared : &one == &query; };
-                if (is_own) own = bench.connect(is_wanted);
-                slot.rows.begin(query.types.columns, slot.ticket->due);
-                Result page;
-                do {
-                    const Future future = bench.issued(is_own ? own : bench.session, *slot.ticket, number(slot), page.get());
-                    cass_future_wait(future.get());
-                    came = now();
-                    page.reset();
-                    wrong = wrong_in(slot, future.get(), page);
-                } while (page);
-            } catch (const Failed& failed) {
-                came = now();
-                wrong = failed;
+                const bool is_own = connects || own.operation == Operation::connect;
+                const Connected made = is_own ? bench.connect(is_wanted) : Connected();
+                issue(slot, is_own ? made : bench.session);
+                slot.state.wait(issuing);
+            } catch (const Failed& wrong) {
+                note(slot, now(), wrong);
             }
-            note(slot, came, wrong);
         }
         leave();
     }
@@ -276,7 +245,7 @@ private:
             lock.unlock();
             if (!take(slot, now())) break;
             ++left;
-            issue(slot);
+            issue(slot, bench.session);
         }
         leave();
     }
@@ -292,12 +261,11 @@ private:
         if (end.after == 0) end = Edge::current();
         is_over = true;
         changed.notify_all();
-        is_asked.notify_all();
     }
     void tell_progress() {
         if (is_over || now() - told_at < interval) return;
         told_at = now();
-        link.progress(issued());
+        link.say({{"type", "progress"}, {"issued", issued()}});
     }
 
     Bench& bench;
@@ -305,10 +273,10 @@ private:
     std::pmr::monotonic_buffer_resource memory;
     std::vector<Ticket> tickets;
     const std::uint64_t first;
-    const bool is_warm_up;
+    const bool is_warm_up, connects;
     const std::uint64_t rate;
-    const bool connects;
     std::vector<Slot> slots;
+    bool has_threads = false;
     Edge begin, end;
     Nanoseconds interval = 0, told_at = 0, stopped_at = 0, patience = -1;
     // The tickets between which all slots are at work, if there are enough, and when they were taken.
@@ -321,7 +289,4 @@ private:
     std::condition_variable changed;
     bool is_over = false;
     std::vector<Slot*> free;
-    // What is to be answered without the driver.
-    std::vector<Slot*> asked;
-    std::condition_variable is_asked;
 };
