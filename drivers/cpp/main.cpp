@@ -51,7 +51,6 @@ std::vector<Query> checked(const Json& job, const Library& library) {
     const Json own = job.value("options", Json::object());
     for (const auto& [name, value] : own.items()) require("option", name, names);
     if (const auto asked = option(job, "lib"); !asked.empty()) library.check_lies_at(asked);
-    if (!job.contains("tape")) throw Failed{"job", "The job has no tape, and cpp makes no keys and values itself; give it one."};
     const Json &told = job.at("tape").at("statements"), &statements = scenario.at("statement");
     if (told.size() != statements.size()) throw Failed{"job", "The tape has other statements than the scenario; write it again."};
     std::vector<Query> queries;
@@ -60,24 +59,14 @@ std::vector<Query> checked(const Json& job, const Library& library) {
         const auto operation = of.value("operation", "execute");
         require("operation", operation, {"execute", "batch", "prepare", "unprepared", "connect"});
         Query& one = queries.emplace_back(Query{of.at("name"), of.at("cql"), Operation(operation[0]), of.value("logged", false), {}, {}});
-        for (const Json& name : told[nth].at("values")) one.values.push_back(Type::read(name.get<std::string>()));
-        for (const Json& name : told[nth].at("columns")) one.columns.push_back(Type::read(name.get<std::string>()));
-        if (one.operation == Operation::unprepared && one.binds_user_types())
+        for (const std::string name : told[nth].at("values")) one.values.push_back(Type::read(std::string_view(name)));
+        for (const std::string name : told[nth].at("columns")) one.columns.push_back(Type::read(std::string_view(name)));
+        if (one.operation == Operation::unprepared && std::ranges::any_of(one.values, &Type::has_user_type))
             throw Failed{"job", "The statement " + one.name + " binds a user-defined type, which libcassandra takes from what is prepared; prepare it."};
         if (one.operation == Operation::connect && job.contains("rate"))
             throw Failed{"job", "The statement " + one.name + " connects, for which cpp waits on a thread per slot; leave the rate out."};
     }
     return queries;
-}
-
-// Connects and prepares, and takes the descriptions of types from what was prepared.
-void connect(Bench& bench) {
-    bench.session = bench.connect([](const Query& one) {
-        return one.operation == Operation::execute || one.operation == Operation::batch || one.binds_user_types();
-    });
-    for (std::size_t i = 0; i < bench.session.prepared.size(); ++i)
-        for (std::size_t at = 0; bench.session.prepared[i] && at < bench.queries[i].values.size(); ++at)
-            bench.queries[i].values[at].describe(cass_prepared_parameter_data_type(bench.session.prepared[i].get(), at));
 }
 
 void carry_out(Link& link, Bench& bench, const Library& library) {
@@ -87,7 +76,10 @@ void carry_out(Link& link, Bench& bench, const Library& library) {
     bench.queries = checked(job, library);
     if (job.value("settings", "") != "default") bench.page_size = job.value("page_size", 0);
     Tape tape(job.at("tape").at("path"), bench.queries);
-    connect(bench);
+    bench.session = bench.connect();
+    for (std::size_t i = 0; i < bench.session.prepared.size(); ++i)
+        for (std::size_t at = 0; bench.session.prepared[i] && at < bench.queries[i].values.size(); ++at)
+            bench.queries[i].values[at].describe(cass_prepared_parameter_data_type(bench.session.prepared[i].get(), at));
     const auto warmup = job.value("warmup", 0UL), turns = job.value("turns", 1UL), count = job.value("count", 0UL);
     Window& warming = windows.emplace_back(bench, link, tape, 0, warmup, true);
     if (warmup > 0) warming.run();

@@ -27,8 +27,8 @@ struct Bench {
     // Without the driver: nothing is connected or sent, and each answer comes at once.
     const bool is_offline = std::string_view(program_invocation_short_name).ends_with("-noop");
 
-    // Connects, and prepares the statements that `is_wanted` names.
-    Connected connect(const auto& is_wanted) const {
+    // Connects, and prepares one statement, or all that are to be prepared.
+    Connected connect(const Query* only = nullptr) const {
         if (is_offline) return {};
         Connected made{Session(cass_session_new()), {}};
         const Cluster cluster = cluster_of(job);
@@ -38,7 +38,7 @@ struct Bench {
                          "cpp could not connect to " + joined(job.at("target")) + ": " + wrong.message};
         for (const Query& query : queries) {
             made.prepared.emplace_back();
-            if (!is_wanted(query)) continue;
+            if (only ? only != &query : query.operation == Operation::unprepared) continue;
             const Future preparing(cass_session_prepare_n(made.session.get(), query.cql.data(), query.cql.size()));
             if (const Failed wrong = outcome(preparing.get()); !wrong.kind.empty())
                 throw Failed{"prepare", "The statement " + query.name + " (" + query.cql + ") could not be prepared: " + wrong.message};

@@ -15,9 +15,6 @@ struct Query {
     Operation operation;
     bool is_logged;
     std::vector<Type> values, columns;
-
-    bool has_rows() const { return operation != Operation::batch && operation != Operation::prepare; }
-    bool binds_user_types() const { return std::ranges::any_of(values, &Type::has_user_type); }
 };
 
 using Places = std::pmr::unordered_multimap<std::string_view, std::uint32_t>;
@@ -133,35 +130,31 @@ public:
     }
     // What is wrong with a page; empty if nothing is.
     std::string take(const CassResult* page) {
-        const auto width = due ? columns->size() : 0;
-        if (!due) came += static_cast<std::uint32_t>(cass_result_row_count(page));
-        else if (const auto found = cass_result_column_count(page); found != width)
-            return std::to_string(width) + " columns were due, and " + std::to_string(found) + " came";
+        const auto is_due = [](std::size_t due, const std::string& of, std::size_t came) {
+            return std::to_string(due) + " " + of + " were due, and " + std::to_string(came) + " came";
+        };
+        const std::size_t width = due ? columns->size() : 0, count = due ? due->rows : 0;
+        const auto found = cass_result_column_count(page);
+        if (due && found != width) return is_due(width, "columns", found);
         const Iterator rows(due ? cass_iterator_from_result(page) : nullptr);
-        for (; rows && cass_iterator_next(rows.get()); ++came) {
+        for (std::size_t nth = came; rows && cass_iterator_next(rows.get()) && nth < count; ++nth) {
             const CassRow* const row = cass_iterator_get_row(rows.get());
-            const auto value = [&](std::size_t at) { return cass_row_get_column(row, at); };
-            const auto shown_at = [&](std::size_t at) { return shown((*columns)[at], bytes_of(value(at))); };
+            const auto shown_at = [&](std::size_t at) { return shown((*columns)[at], bytes_of(cass_row_get_column(row, at))); };
             if (due->check == Answer::count_alone) {
                 // It is read as the others are, whatever it is.
-                for (std::size_t at = 0; at < width; ++at) static_cast<void>(matches((*columns)[at], value(at), (*columns)[at].like));
-            } else if (came >= due->rows) {
-                continue;
+                for (std::size_t at = 0; at < width; ++at)
+                    static_cast<void>(matches((*columns)[at], cass_row_get_column(row, at), (*columns)[at].like));
             } else if (due->check == Answer::in_any_order) {
-                if (place(row)) continue;
-                return "no row was due that begins with " + shown_at(0) + " and goes on as row " + std::to_string(came);
-            } else if (const auto at = first_other(row, came); at < width) {
+                if (!place(row)) return "no row was due that begins with " + shown_at(0) + " and goes on as row " + std::to_string(nth);
+            } else if (const auto at = first_other(row, nth); at < width) {
                 Cursor bytes = due->bytes;
-                for (std::size_t i = 0; i < came * width + at; ++i) bytes.cell();
-                return "in row " + std::to_string(came) + ", column " + std::to_string(at) + ", " +
+                for (std::size_t i = 0; i < nth * width + at; ++i) bytes.cell();
+                return "in row " + std::to_string(nth) + ", column " + std::to_string(at) + ", " +
                        shown((*columns)[at], bytes.cell().second) + " was due, and " + shown_at(at) + " came";
             }
         }
-        return {};
-    }
-    std::string finish() const {
-        const auto rows = due ? due->rows : 0;
-        return came == rows ? "" : std::to_string(rows) + " rows were due, and " + std::to_string(came) + " came";
+        came += cass_result_row_count(page);
+        return came == count || cass_result_has_more_pages(page) ? "" : is_due(count, "rows", came);
     }
 
 private:
@@ -189,6 +182,6 @@ private:
 
     const std::vector<Type>* columns = nullptr;
     const Answer* due = nullptr;
-    std::uint32_t came = 0;
+    std::size_t came = 0;
     std::vector<bool> used;
 };

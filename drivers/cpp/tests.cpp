@@ -38,7 +38,7 @@ std::string number(std::uint64_t value, int bytes) {
     return text;
 }
 std::string sized(const std::string& bytes) { return number(bytes.size(), 4) + bytes; }
-Type type(const std::string& name) { return Type::read(name); }
+Type type(std::string_view name) { return Type::read(name); }
 Value decoded(const std::string& name, const std::string& bytes) {
     static std::pmr::monotonic_buffer_resource memory;
     static std::deque<std::string> kept;

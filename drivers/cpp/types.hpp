@@ -89,7 +89,9 @@ struct Type {
     // That of the n-th item; keys and values of a map take turns.
     const Type& item(std::size_t nth) const { return of[is_fields() ? nth : nth % of.size()]; }
 
-    // The type at the beginning of what the parent says; that is removed.
+    // The type that the parent names so.
+    static Type read(std::string_view&& all) { return read(all); }
+    // The one at the beginning of a name, from which that is taken.
     static Type read(std::string_view& left) {
         static const std::map<std::string_view, Type> known = {
             {"ascii", {Text()}}, {"bigint", {cass_int64_t()}}, {"blob", {Blob()}}, {"boolean", {cass_false}}, {"counter", {cass_int64_t()}},
@@ -100,23 +102,19 @@ struct Type {
             {"set", {Items(), CASS_VALUE_TYPE_SET}}, {"map", {Items(), CASS_VALUE_TYPE_MAP}}, {"tuple", {Items(), CASS_VALUE_TYPE_TUPLE}},
             // A column that the scenario leaves null has no other type.
             {"udt", {Items(), CASS_VALUE_TYPE_UDT}}, {"null", {Blob()}}};
-        const std::string name(left.substr(0, left.find_first_of("<>,")));
+        const auto name = left.substr(0, left.find_first_of("<>,"));
         const auto found = known.find(name);
+        const Failed unknown{"job", "The tape has the type `" + std::string(name) + "`, which this worker does not know; leave it out."};
+        if (found == known.end()) throw unknown;
+        Type type = found->second;
         left.remove_prefix(name.size());
-        Type type = found == known.end() ? Type() : found->second;
         while (left.starts_with(type.of.empty() ? '<' : ',')) {
             left.remove_prefix(std::min(left.find_first_not_of("<, "), left.size()));
             type.of.push_back(read(left));
         }
-        // What has items has types of these.
-        if (found == known.end() || std::holds_alternative<Items>(type.like) == type.of.empty())
-            throw Failed{"job", "The tape has the type `" + name + "`, which this worker does not know; leave it out."};
+        if (std::holds_alternative<Items>(type.like) == type.of.empty()) throw unknown;
         left.remove_prefix(type.of.empty() || left.empty() ? 0 : 1);
         return type;
-    }
-    static Type read(const std::string& all) {
-        std::string_view left = all;
-        return read(left);
     }
     // Takes over libcassandra's description, with those of the types below. They are copied, because they outlive what was prepared.
     void describe(const CassDataType* found) {
@@ -237,24 +235,22 @@ inline CassError bind(CassCollection*, std::size_t, Null) { return CASS_ERROR_LI
 // libcassandra sends a marker without a value as not set.
 template <class Into> CassError bind(Into*, std::size_t, Unset) { return CASS_OK; }
 
-template <class Into> CassError put(Into* into, std::size_t at, const Type& type, const Value& value);
-// Binds what holds the items.
-template <class Into, class All> CassError put_all(Into* into, std::size_t at, const Type& type, const Items& items, const All& all) {
-    if (!all) return CASS_ERROR_LIB_INVALID_VALUE_TYPE;
-    for (std::size_t i = 0; i < items.count; ++i)
-        if (const auto error = put(all.get(), i, type.item(i), items.first[i]); error != CASS_OK) return error;
-    return bind(into, at, all.get());
-}
 template <class Into> CassError put(Into* into, std::size_t at, const Type& type, const Value& value) {
-    const auto* const data = type.data;
     return std::visit([&]<class T>(const T& one) {
-        if constexpr (!std::is_same_v<T, Items>) return bind(into, at, one);
-        else if (type.kind == CASS_VALUE_TYPE_UDT) return put_all(into, at, type, one, UserType(cass_user_type_new_from_data_type(data)));
-        else if (type.kind == CASS_VALUE_TYPE_TUPLE)
-            return put_all(into, at, type, one, Tuple(data ? cass_tuple_new_from_data_type(data) : cass_tuple_new(one.count)));
-        else
-            return put_all(into, at, type, one, Collection(data ? cass_collection_new_from_data_type(data, one.count)
-                                                                : cass_collection_new(static_cast<CassCollectionType>(type.kind), one.count)));
+        if constexpr (!std::is_same_v<T, Items>) {
+            return bind(into, at, one);
+        } else {
+            const auto filled = [&](const auto& all) {
+                CassError error = all ? CASS_OK : CASS_ERROR_LIB_INVALID_VALUE_TYPE;
+                for (std::size_t i = 0; i < one.count && error == CASS_OK; ++i) error = put(all.get(), i, type.item(i), one.first[i]);
+                return error == CASS_OK ? bind(into, at, all.get()) : error;
+            };
+            const auto* const data = type.data;
+            const auto kind = static_cast<CassCollectionType>(type.kind);
+            if (type.kind == CASS_VALUE_TYPE_UDT) return filled(UserType(cass_user_type_new_from_data_type(data)));
+            if (type.is_fields()) return filled(Tuple(data ? cass_tuple_new_from_data_type(data) : cass_tuple_new(one.count)));
+            return filled(Collection(data ? cass_collection_new_from_data_type(data, one.count) : cass_collection_new(kind, one.count)));
+        }
     }, value);
 }
 
@@ -286,19 +282,15 @@ inline bool items_match(const Type& type, const CassValue* came, const Items& du
         const auto* const one = is_map ? cass_iterator_get_map_key(items.get())
                                 : is_udt ? cass_iterator_get_user_type_field_value(items.get()) : cass_iterator_get_value(items.get());
         const auto is = [&](std::size_t at) {
-            return matches(type.item(at * width), one, due.first[at * width]) &&
+            return at < count && matches(type.item(at * width), one, due.first[at * width]) &&
                    (!is_map || matches(type.item(1), cass_iterator_get_map_value(items.get()), due.first[at * width + 1]));
         };
-        if (nth == count) return false;
         if (used.empty() && is(nth)) continue;
-        if (!type.is_unordered()) return false;
-        if (used.empty()) {
-            used.resize(nth, true);
-            used.resize(count, false);
-        }
+        if (used.empty()) used.resize(nth, true);
+        used.resize(count, false);
         std::size_t at = 0;
         while (at < count && (used[at] || !is(at))) ++at;
-        if (at == count) return false;
+        if (at == count || !type.is_unordered()) return false;
         used[at] = true;
     }
     return nth == count;

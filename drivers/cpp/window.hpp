@@ -5,9 +5,6 @@
 #include "session.hpp"
 
 #include <array>
-#include <atomic>
-#include <condition_variable>
-#include <mutex>
 #include <sys/prctl.h>
 #include <thread>
 
@@ -141,6 +138,7 @@ private:
     // Issues a slot's tickets until one is on its way. An answer that comes at once is a turn of this loop, or the stack would grow.
     void advance(Slot& slot, Nanoseconds at) {
         while (take(slot, at)) {
+            slot.state = issuing;
             issue(slot, bench.session);
             if (slot.state.exchange(on_its_way) != answered) return;
             at = slot.ticket->came;
@@ -148,7 +146,6 @@ private:
         leave();
     }
     void issue(Slot& slot, const Connected& on) {
-        slot.state = issuing;
         slot.on = &on;
         slot.rows.begin(query(slot).columns, slot.ticket->due);
         ask(slot, nullptr);
@@ -163,66 +160,55 @@ private:
     }
     // Runs on the I/O thread of libcassandra, or at once on that of the caller if the answer is there already.
     static void on_answer(CassFuture* future, void* data) {
-        Slot& slot = *static_cast<Slot*>(data);
         const auto came = now();
-        Result page;
-        const Failed wrong = slot.window->wrong_in(slot, future, page);
-        if (page) slot.window->ask(slot, page.get());
-        else slot.window->settle(slot, came, wrong);
+        Slot& slot = *static_cast<Slot*>(data);
+        Window& window = *slot.window;
+        const Query& query = window.query(slot);
+        Failed wrong = outcome(future);
+        if (wrong.kind.empty() && query.operation == Operation::prepare) {
+            const Prepared freed(cass_future_get_prepared(future));
+        } else if (wrong.kind.empty()) {
+            const Result page(cass_future_get_result(future));
+            wrong.message = slot.rows.take(page.get());
+            if (wrong.message.empty() && cass_result_has_more_pages(page.get())) return window.ask(slot, page.get());
+            wrong.kind = wrong.message.empty() ? "" : "wrong_row";
+        }
+        if (!wrong.kind.empty()) wrong.message = "ticket " + std::to_string(window.number(slot)) + ", " + query.name + ": " + wrong.message;
+        window.settle(slot, came, wrong);
     }
-    // What is wrong with an answer; `page` is set if another page follows.
-    Failed wrong_in(Slot& slot, CassFuture* future, Result& page) {
-        const auto named = [&](const Failed& wrong) {
-            return Failed{wrong.kind, "ticket " + std::to_string(number(slot)) + ", " + query(slot).name + ": " + wrong.message};
-        };
-        if (const Failed wrong = outcome(future); !wrong.kind.empty()) return named(wrong);
-        const Prepared freed(query(slot).operation == Operation::prepare ? cass_future_get_prepared(future) : nullptr);
-        if (!query(slot).has_rows()) return {};
-        Result came(cass_future_get_result(future));
-        std::string wrong = slot.rows.take(came.get());
-        if (wrong.empty() && cass_result_has_more_pages(came.get())) page = std::move(came);
-        else if (wrong.empty()) wrong = slot.rows.finish();
-        return wrong.empty() ? Failed{} : named({"wrong_row", wrong});
-    }
-    // Notes an answer; false if it came after the patience.
-    bool note(const Slot& slot, Nanoseconds came, const Failed& wrong) {
+    // Notes an answer, unless it came after the patience, and lets the slot go on.
+    void settle(Slot& slot, Nanoseconds came, const Failed& wrong) {
         std::unique_lock lock(mutex, std::defer_lock);
         const bool has_failed = !wrong.kind.empty();
-        if (has_failed || patience >= 0) lock.lock();
-        if (lock && is_over) return false;
+        if (has_failed || patience >= 0 || rate > 0) lock.lock();
+        if (lock && is_over) return;
         slot.ticket->came = came;
         slot.ticket->has_failed = has_failed;
         if (has_failed) ++errors.try_emplace(wrong.kind, 0, wrong.message).first->second.first;
         if (has_failed && is_warm_up) link.stopped = true;
-        return true;
-    }
-    void settle(Slot& slot, Nanoseconds came, const Failed& wrong) {
-        if (!note(slot, came, wrong)) return;
         if (rate > 0) {
-            std::unique_lock lock(mutex);
             free.push_back(&slot);
             changed.notify_all();
             lock.unlock();
-            leave();
-        } else if (slot.state.exchange(answered) != issuing) {
-            // The next statement starts when the answer came.
-            advance(slot, came);
-        } else if (has_threads) {
-            slot.state.notify_one();
+            return leave();
         }
+        if (lock) lock.unlock();
+        // The next statement starts when the answer came.
+        if (slot.state.exchange(answered) != issuing) advance(slot, came);
+        else if (has_threads) slot.state.notify_one();
     }
     // A slot on a thread of its own, because a session can be neither made nor freed in a callback.
     void connect_each(Slot& slot) {
         while (take(slot, now())) {
+            slot.state = issuing;
             const Query& own = query(slot);
-            const auto is_wanted = [&](const Query& one) { return connects ? one.operation != Operation::unprepared : &one == &own; };
+            const bool is_own = connects || own.operation == Operation::connect;
             try {
-                const bool is_own = connects || own.operation == Operation::connect;
-                const Connected made = is_own ? bench.connect(is_wanted) : Connected();
+                const Connected made = is_own ? bench.connect(connects ? nullptr : &own) : Connected();
                 issue(slot, is_own ? made : bench.session);
                 slot.state.wait(issuing);
             } catch (const Failed& wrong) {
-                note(slot, now(), wrong);
+                settle(slot, now(), wrong);
             }
         }
         leave();
