@@ -63,11 +63,12 @@ void values() {
     cass_uuid_string(as<CassUuid>("uuid", number(0x0011223344556677, 8) + number(0x8899aabbccddeeff, 8)), text);
     equal(text, "00112233-4455-6677-8899-aabbccddeeff");
     check(as<Duration>("duration", "\x01\x04\xbf\xff") == Duration{-1, 2, -8192}, "a duration has vints");
-    const auto decimal = as<Decimal>("decimal", number(3, 4) + "\x01\x02");
+    const auto decimal = *as<const Decimal*>("decimal", number(3, 4) + "\x01\x02");
     check(decimal.scale == 3 && decimal.varint.size == 2, "a decimal has its scale first");
-    check(as<CassInet>("inet", "\x7f\x01\x02\x03").address_length == 4, "an address of IPv4 has four bytes");
+    check(as<const CassInet*>("inet", "\x7f\x01\x02\x03")->address_length == 4, "an address of IPv4 has four bytes");
     const auto tuple = as<Items>("tuple<int, text>", sized(number(7, 4)));
     check(tuple.count == 2 && std::holds_alternative<Null>(tuple.first[1]), "a tuple may be shorter");
+    check(sizeof(Value) == 24, "a value is small");
     check(as<Items>("tuple<int>", "").count == 1 && as<Items>("map<int, int>", number(0, 4)).count == 0, "there may be no items");
     refuses([] { decoded("inet", "\x7f"); }, "The tape is broken: a record ends within a value; write it again.");
     refuses([] { decoded("int", "\x01\x02\x03\x04\x05"); }, "a value has more bytes than its type");

@@ -63,10 +63,14 @@ struct Items {
     const Value* first = nullptr;
     std::size_t count = 0;
 };
+// Those of 16 bytes or fewer are there themselves, because many of them are kept.
 struct Value : std::variant<Null, Unset, cass_bool_t, cass_int8_t, cass_int16_t, cass_int32_t, cass_uint32_t, cass_int64_t, cass_float_t,
-                            cass_double_t, Text, Blob, Decimal, Duration, CassUuid, CassInet, Items> {
+                            cass_double_t, Text, Blob, Duration, CassUuid, const CassInet*, const Decimal*, Items> {
     using variant::variant;
 };
+template <class T> const T& plain(const T& one) { return one; }
+template <class T> const T& plain(const T* one) { return *one; }
+template <class T> constexpr T nothing{};
 inline bool operator==(const CassUuid& one, const CassUuid& other) {
     return one.time_and_version == other.time_and_version && one.clock_seq_and_node == other.clock_seq_and_node;
 }
@@ -95,8 +99,8 @@ struct Type {
     static Type read(std::string_view& left) {
         static const std::map<std::string_view, Type> known = {
             {"ascii", {Text()}}, {"bigint", {cass_int64_t()}}, {"blob", {Blob()}}, {"boolean", {cass_false}}, {"counter", {cass_int64_t()}},
-            {"date", {cass_uint32_t()}}, {"decimal", {Decimal()}}, {"double", {cass_double_t()}}, {"duration", {Duration()}},
-            {"float", {cass_float_t()}}, {"inet", {CassInet()}}, {"int", {cass_int32_t()}}, {"smallint", {cass_int16_t()}}, {"text", {Text()}},
+            {"date", {cass_uint32_t()}}, {"decimal", {&nothing<Decimal>}}, {"double", {cass_double_t()}}, {"duration", {Duration()}},
+            {"float", {cass_float_t()}}, {"inet", {&nothing<CassInet>}}, {"int", {cass_int32_t()}}, {"smallint", {cass_int16_t()}}, {"text", {Text()}},
             {"time", {cass_int64_t()}}, {"timestamp", {cass_int64_t()}}, {"timeuuid", {CassUuid()}}, {"tinyint", {cass_int8_t()}},
             {"uuid", {CassUuid()}}, {"varchar", {Text()}}, {"varint", {Blob()}}, {"list", {Items(), CASS_VALUE_TYPE_LIST}},
             {"set", {Items(), CASS_VALUE_TYPE_SET}}, {"map", {Items(), CASS_VALUE_TYPE_MAP}}, {"tuple", {Items(), CASS_VALUE_TYPE_TUPLE}},
@@ -171,11 +175,11 @@ private:
     template <class T> void decode(T& one, const Type& type, Memory& memory) {
         if constexpr (std::is_arithmetic_v<T>) one = number<T>();
         else if constexpr (std::is_same_v<T, cass_bool_t>) one = number<cass_uint8_t>() ? cass_true : cass_false;
-        else if constexpr (std::is_same_v<T, Text>) one = rest<char>();
-        else if constexpr (std::is_same_v<T, Blob>) one = rest<cass_byte_t>();
-        else if constexpr (std::is_same_v<T, Decimal>) {
-            one.scale = number<cass_int32_t>();
-            one.varint = rest<cass_byte_t>();
+        else if constexpr (std::is_same_v<T, Text>) one = run<char>(left.size());
+        else if constexpr (std::is_same_v<T, Blob>) one = run<cass_byte_t>(left.size());
+        else if constexpr (std::is_same_v<T, const Decimal*>) {
+            const auto scale = number<cass_int32_t>();
+            one = new (room<Decimal>(memory, 1)) Decimal{run<cass_byte_t>(left.size()), scale};
         } else if constexpr (std::is_same_v<T, Duration>) {
             one.months = static_cast<cass_int32_t>(vint());
             one.days = static_cast<cass_int32_t>(vint());
@@ -184,9 +188,9 @@ private:
             // libcassandra has the parts of the time in another order (RFC 4122 section 4.1.2).
             const cass_uint64_t low = number<std::uint32_t>(), middle = number<std::uint16_t>(), high = number<std::uint16_t>();
             one = {high << 48 | middle << 32 | low, number<cass_uint64_t>()};
-        } else if constexpr (std::is_same_v<T, CassInet>) {
-            one.address_length = left.size() == 4 ? 4 : 16;
-            std::ranges::copy(take(one.address_length), one.address);
+        } else if constexpr (std::is_same_v<T, const CassInet*>) {
+            const auto address = run<cass_byte_t>(left.size() == 4 ? 4 : 16);
+            one = new (room<CassInet>(memory, 1)) CassInet(address.size == 4 ? cass_inet_init_v4(address.data) : cass_inet_init_v6(address.data));
         } else if constexpr (std::is_same_v<T, Items>) {
             one.count = type.of.size() * (type.is_fields() ? 1 : number<std::uint32_t>());
             if (one.count > left.size() + type.of.size()) broken("a collection has fewer elements than it says");
@@ -197,8 +201,8 @@ private:
             one.first = all;
         }
     }
-    template <class Byte> Run<Byte> rest() {
-        const auto all = take(left.size());
+    template <class Byte> Run<Byte> run(std::size_t count) {
+        const auto all = take(count);
         return {reinterpret_cast<const Byte*>(all.data()), all.size()};
     }
 };
@@ -238,7 +242,7 @@ template <class Into> CassError bind(Into*, std::size_t, Unset) { return CASS_OK
 template <class Into> CassError put(Into* into, std::size_t at, const Type& type, const Value& value) {
     return std::visit([&]<class T>(const T& one) {
         if constexpr (!std::is_same_v<T, Items>) {
-            return bind(into, at, one);
+            return bind(into, at, plain(one));
         } else {
             const auto filled = [&](const auto& all) {
                 CassError error = all ? CASS_OK : CASS_ERROR_LIB_INVALID_VALUE_TYPE;
@@ -263,8 +267,8 @@ inline bool matches(const Type& type, const CassValue* came, const Value& due) {
         } else if constexpr (std::is_same_v<T, Items>) {
             return items_match(type, came, one);
         } else {
-            T value{};
-            return read(came, value) == CASS_OK && value == one;
+            std::remove_cvref_t<decltype(plain(one))> value{};
+            return read(came, value) == CASS_OK && value == plain(one);
         }
     }, due);
 }
