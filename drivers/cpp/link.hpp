@@ -39,9 +39,10 @@ public:
     void listen() {
         for (std::string line; std::getline(std::cin, line);) {
             Json message = Json::parse(line, nullptr, false);
-            if (!message.is_object()) fail("protocol", "A message of the worker protocol was expected, and `" + line.substr(0, 80) + "` was found.");
+            if (!message.is_object() || !message["type"].is_string())
+                fail("protocol", "A message of the worker protocol was expected, and `" + line.substr(0, 80) + "` was found.");
             std::unique_lock lock(mutex);
-            const std::string type = message.value("type", ""), was = due;
+            const std::string type = message["type"], was = due;
             if (type == "stop" && (due == "end" || due == "ack")) {
                 // One that crosses `end` changes nothing.
                 if (due == "end") stopped = true;

@@ -36,9 +36,14 @@ public:
         // At a rate the pacer is one that may leave.
         left = rate > 0 ? 1 : slots.size();
         std::vector<std::jthread> threads;
-        if (rate > 0) pace();
-        else if (!has_threads) for (Slot& slot : slots) advance(slot, now());
-        else for (Slot& slot : slots) threads.emplace_back([&] { connect_each(slot); });
+        if (rate > 0) {
+            pace();
+        } else {
+            for (Slot& slot : slots) {
+                if (has_threads) threads.emplace_back([&] { connect_each(slot); });
+                else advance(slot, now());
+            }
+        }
         std::unique_lock lock(mutex);
         while (!is_over && is_patient()) {
             changed.wait_for(lock, std::chrono::nanoseconds(patience < 0 ? interval : std::min(interval, longest_sleep)));
