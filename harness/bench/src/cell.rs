@@ -307,7 +307,8 @@ impl CellBench<'_> {
             for (nth, at) in takers.iter().enumerate() {
                 let between = watch.as_mut().map_or(Ok(()), |watch| watch.between());
                 let Some(mut waiting) = alive[*at].take() else { continue };
-                let ended = between.and_then(|()| waiting.turn(stage));
+                let mut before_ack = || watch.as_mut().map_or(Ok(()), |watch| watch.before_ack());
+                let ended = between.and_then(|()| waiting.turn(stage, &mut before_ack));
                 let mut cell = waiting.setup.cell_of(number);
                 if let Some(watch) = watch.as_mut().filter(|_| nth + 1 == takers.len()) {
                     let cores = watch.round();

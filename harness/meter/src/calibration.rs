@@ -53,7 +53,7 @@ pub fn crowding(cores: &[usize]) -> Result<f64, String> {
     if cores.len() < 2 {
         return Err("There is only one core.".to_owned());
     }
-    let watch = Others::watch(cores, &[])?;
+    let mut watch = Others::watch(cores, &[], &[])?;
     let (mut alone, mut together) = (vec![0.0; cores.len()], vec![0.0; cores.len()]);
     let faster = |best: &mut [f64], found: Vec<f64>| {
         best.iter_mut().zip(found).for_each(|(best, found)| *best = best.max(found));

@@ -68,6 +68,8 @@ fn seconds_of(processes: &[i32]) -> f64 {
 pub struct Others {
     cores: Vec<usize>,
     ours: Vec<i32>,
+    /// Processes of ours that others started, with their CPU time when it was last read, in nanoseconds.
+    started_by_others: BTreeMap<i32, u64>,
     began: Instant,
     at: CoreTime,
 }
@@ -84,34 +86,43 @@ pub struct Had {
 }
 
 impl Others {
-    /// Watches `cores` from now on. The children `ours` are none of the others, too, whether they end meanwhile or not.
+    /// Watches `cores` from now on. The children `ours` are none of the others, too, whether they end meanwhile or not. Nor are those that
+    /// were `started_by_others`; what one of them uses after the last look at it counts as the others'.
     ///
     /// # Errors
     /// A sentence if the kernel's account cannot be read.
-    pub fn watch(cores: &[usize], ours: &[i32]) -> Result<Others, String> {
-        let (cores, ours) = (cores.to_vec(), ours.to_vec());
-        let at = Others::look(&cores, &ours)?;
-        Ok(Others { cores, ours, began: Instant::now(), at })
+    pub fn watch(cores: &[usize], ours: &[i32], started_by_others: &[i32]) -> Result<Others, String> {
+        let started_by_others = started_by_others.iter().map(|pid| (*pid, 0)).collect();
+        let (cores, ours, at) = (cores.to_vec(), ours.to_vec(), CoreTime::default());
+        let mut others = Others { cores, ours, started_by_others, began: Instant::now(), at };
+        others.at = others.look()?;
+        Ok(others)
     }
 
     /// What others had since then.
     ///
     /// # Errors
     /// As above.
-    pub fn had(&self) -> Result<Had, String> {
-        let now = Others::look(&self.cores, &self.ours)?;
-        let (others_s, steal_s) = now.since(&self.at);
+    pub fn had(&mut self) -> Result<Had, String> {
+        let (others_s, steal_s) = self.look()?.since(&self.at);
         Ok(Had { wall_s: self.began.elapsed().as_secs_f64(), others_s, steal_s })
     }
 
     /// Without our own CPU time. A child that ends moves from the first sum of it to the second one.
-    fn look(cores: &[usize], ours: &[i32]) -> Result<CoreTime, String> {
-        let living = seconds_of(ours) + seconds_of(&[std::process::id().cast_signed()]);
+    fn look(&mut self) -> Result<CoreTime, String> {
+        let living = seconds_of(&self.ours) + seconds_of(&[std::process::id().cast_signed()]);
         let ended = getrusage(UsageWho::RUSAGE_CHILDREN).map_err(unreadable)?;
         let ended = (ended.user_time() + ended.system_time()).num_microseconds() as f64 / 1e6;
-        let all = CoreTime::now(cores).map_err(unreadable)?;
-        Ok(CoreTime { busy: all.busy - living - ended, ..all })
+        let elsewhere = read_last(&mut self.started_by_others, |pid| process_cpu_ns(pid).ok());
+        let all = CoreTime::now(&self.cores).map_err(unreadable)?;
+        Ok(CoreTime { busy: all.busy - living - ended - elsewhere, ..all })
     }
+}
+
+/// CPU time of processes in seconds, of each when it was last `read`: one that is gone keeps what it had.
+fn read_last(processes: &mut BTreeMap<i32, u64>, read: impl Fn(i32) -> Option<u64>) -> f64 {
+    processes.iter_mut().for_each(|(pid, last)| *last = read(*pid).unwrap_or(*last));
+    processes.values().sum::<u64>() as f64 / 1e9
 }
 
 /// `both` is without the CPU time of the cell's own processes.
@@ -237,7 +248,7 @@ mod tests {
         let mut child = std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
         let pid = child.id().cast_signed();
         while process_cpu_ns(pid).unwrap() < 200_000_000 {}
-        let watch = Others::watch(&cores(), &[pid]).unwrap();
+        let mut watch = Others::watch(&cores(), &[pid], &[]).unwrap();
         child.kill().unwrap();
         child.wait().unwrap();
         let had = watch.had().unwrap();
@@ -248,7 +259,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_said() {
-        let missing = Others::watch(&[1 << 20], &[]).err().unwrap();
+        let missing = Others::watch(&[1 << 20], &[], &[]).err().unwrap();
         assert!(missing.starts_with("The load of other processes cannot be read: /proc/stat has no line"), "{missing}");
     }
 
@@ -276,6 +287,13 @@ mod tests {
         while seconds_of(&[me]) < before + 0.3 {}
         let others = both.each_mut().map(|attached| attached.at_end()(&window()).readings[1].value.clone().unwrap());
         assert!(others[1] - others[0] > 0.15, "{others:?}");
+    }
+
+    #[test]
+    fn a_process_that_others_started_keeps_its_time_when_it_is_gone() {
+        let mut processes = BTreeMap::from([(1, 0), (2, 0)]);
+        assert_eq!(read_last(&mut processes, |pid| Some(1_000_000_000 * pid.unsigned_abs() as u64)), 3.0);
+        assert_eq!(read_last(&mut processes, |pid| (pid == 1).then_some(5_000_000_000)), 7.0);
     }
 
     #[test]

@@ -192,12 +192,20 @@ struct Closing {
 }
 
 impl Waiting<'_> {
-    pub(super) fn turn(&mut self, stage: &mut dyn FnMut(Stage)) -> Result<Turn, CellFailure> {
-        self.take_turn(stage).map_err(|failure| self.served.blame(failure, self.setup.bench.context.cancel))
+    pub(super) fn turn(
+        &mut self,
+        stage: &mut dyn FnMut(Stage),
+        before_ack: &mut dyn FnMut() -> Result<(), CellFailure>,
+    ) -> Result<Turn, CellFailure> {
+        self.take_turn(stage, before_ack).map_err(|failure| self.served.blame(failure, self.setup.bench.context.cancel))
     }
 
     /// `go`, the window, `end`. The meters are read at its edges; the last one at `go` is the first one at `end`.
-    fn take_turn(&mut self, stage: &mut dyn FnMut(Stage)) -> Result<Turn, CellFailure> {
+    fn take_turn(
+        &mut self,
+        stage: &mut dyn FnMut(Stage),
+        before_ack: &mut dyn FnMut() -> Result<(), CellFailure>,
+    ) -> Result<Turn, CellFailure> {
         let (cancel, pid) = (self.setup.bench.context.cancel, self.worker.pid());
         let tickets = self.setup.tickets(self.whole.turns);
         let of = tickets.end - tickets.start;
@@ -243,6 +251,7 @@ impl Waiting<'_> {
             (played, told) = self.served.end_script(&self.setup.scenario, cancel)?;
         }
         self.exits.extend(told);
+        before_ack()?;
         let (done, parts) = self.worker.ack()?;
         // A loader may have ended with its last turn.
         let is_last = self.whole.turns + 1 == self.setup.planned.turns();

@@ -34,6 +34,7 @@ enum ToWatch {
     /// These processes of its host are alive now.
     Begin(Vec<i32>),
     Between,
+    BeforeAck,
     Round,
 }
 
@@ -88,7 +89,7 @@ impl<'a> Watch<'a> {
     /// When the run is to end.
     pub(super) fn begin(&mut self, ours: &[i32], elsewhere: &[(String, i32)]) -> Result<(), CellFailure> {
         match self {
-            Watch::Here(watch) => watch.begin(ours),
+            Watch::Here(watch) => watch.begin(ours, Vec::new()),
             Watch::Loaders { .. } => {
                 self.ask(&|loader| {
                     let there = elsewhere.iter().filter(|(boot, _)| *boot == loader.at.boot).map(|(_, pid)| *pid);
@@ -109,6 +110,14 @@ impl<'a> Watch<'a> {
             Watch::Here(watch) => watch.between(),
             Watch::Loaders { .. } => self.ask(&|_| ToWatch::Between).map(drop),
         }
+    }
+
+    /// A contender that loaders started ends soon after `ack`, and what it used must be read before.
+    ///
+    /// # Errors
+    /// When the run is to end.
+    pub(super) fn before_ack(&mut self) -> Result<(), CellFailure> {
+        self.ask(&|_| ToWatch::BeforeAck).map(drop)
     }
 
     /// Why nothing tells how fast the machine is, as a full sentence, if so.
@@ -167,6 +176,8 @@ impl<'a> Watch<'a> {
 pub(super) struct WatchHere<'a> {
     cores: Vec<usize>,
     ours: Vec<i32>,
+    /// Those of ours that this process did not start.
+    started_by_others: Vec<i32>,
     others: Result<Others, String>,
     had: Had,
     /// What tells how fast the machine is, or why nothing does.
@@ -183,13 +194,19 @@ impl<'a> WatchHere<'a> {
             begun => Ok(begun.map_err(|failure| launch.redaction.apply(&failure.to_string()))),
         };
         let witness = order.witness.as_ref().map_or_else(|why| Ok(Err(why.clone())), begin)?;
-        let others = Others::watch(&cores, &[]);
-        Ok(WatchHere { others, cores, ours: Vec::new(), had: Had::default(), witness, apart: order.apart })
+        let others = Others::watch(&cores, &[], &[]);
+        let (ours, started_by_others) = (Vec::new(), Vec::new());
+        Ok(WatchHere { others, cores, ours, started_by_others, had: Had::default(), witness, apart: order.apart })
     }
 
-    fn begin(&mut self, ours: &[i32]) {
+    fn begin(&mut self, ours: &[i32], started_by_others: Vec<i32>) {
         self.ours = self.witness.iter().flat_map(Witness::processes).chain(ours.iter().copied()).collect();
-        self.others = Others::watch(&self.cores, &self.ours);
+        self.started_by_others = started_by_others;
+        self.watch();
+    }
+
+    fn watch(&mut self) {
+        self.others = Others::watch(&self.cores, &self.ours, &self.started_by_others);
     }
 
     fn between(&mut self) -> Result<(), CellFailure> {
@@ -205,8 +222,8 @@ impl<'a> WatchHere<'a> {
     }
 
     fn round(&mut self) -> RoundCores {
-        let read = self.others.as_ref().map_err(Clone::clone).and_then(Others::had);
-        self.others = Others::watch(&self.cores, &self.ours);
+        let read = self.others.as_mut().map_err(|why| why.clone()).and_then(Others::had);
+        self.watch();
         let witness_us = self.witness.as_mut().ok().and_then(|witness| witness.look(!self.apart));
         match read {
             Ok(read) => {
@@ -245,7 +262,12 @@ pub fn main() -> i32 {
             round = match asked {
                 ToWatch::Round => Some(watch.round()),
                 ToWatch::Begin(ours) => {
-                    watch.begin(&ours);
+                    watch.begin(&[], ours);
+                    None
+                }
+                ToWatch::BeforeAck => {
+                    // What cannot be read the round says.
+                    let _ = watch.others.as_mut().map(Others::had);
                     None
                 }
                 ToWatch::Between => {

@@ -302,7 +302,7 @@ fn every_host_is_watched_and_has_a_witness_and_the_reason_names_the_one_that_was
         });
         (cell, told, words(&stderr(&output)))
     };
-    let each = ["start", "begin", "between", "round"];
+    let each = ["start", "begin", "between", "before_ack", "round"];
     let (cell, told, _) = compared("quiet");
     assert_eq!(told, [each, each]);
     assert!(cell["cores"]["witness_us"].as_f64().unwrap() > 0.0 && cell["cores"]["others_s"] == 0.0, "{cell}");
@@ -323,6 +323,20 @@ fn every_host_is_watched_and_has_a_witness_and_the_reason_names_the_one_that_was
     let unwatched = "The cores of the loaders' hosts are not watched: The worker loader on b ";
     assert!(cell["cores"]["unavailable"].as_str().unwrap().starts_with(unwatched), "{cell}");
     assert!(said.contains("loader on b"), "{said}");
+}
+
+#[test]
+fn what_loaders_use_themselves_is_none_of_the_load_of_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let asked = ["--loaders", "2", "--launch", "env", "--scenario", "writes", "--blocks", "1", "--pass", "none"];
+    let size = ["compare", "floor", "--count", "2M", "--format", "json"];
+    let output = cqldyno(folder.path(), &[&size[..], &asked].concat()).output().unwrap();
+    let cell = &json(&output)["cells"][0];
+    let had = |what: &str| cell["cores"][what].as_f64().unwrap();
+    let ours_s =
+        (figure(cell, "cpu_per_statement") + figure(cell, "server_cpu_per_statement")) * figure(cell, "verified") / 1e6;
+    // Whatever others do: if it were counted twice, there would be more than the cores have.
+    assert!(ours_s > 0.0 && had("others_s") + ours_s < 1.1 * had("cores") * had("wall_s"), "{ours_s}: {cell}");
 }
 
 /// A comparison whose window does not end by itself.
