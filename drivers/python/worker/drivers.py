@@ -54,6 +54,9 @@ class Driver:
     def settings(self, job):
         """The settings that are not the equal ones."""
         return {}
+    def told(self, job):
+        """What `ready` says besides."""
+        return {}
     def begin(self, job):
         """Imports the package, and finds its codecs: `scalars`, and `unset`, which leaves a marker unset."""
     def runner(self):

@@ -123,7 +123,7 @@ def carry_out(link, driver, job, collected):
         player.play(link, turn)
     for kind, error in turn.errors.items():
         raise Failure("warm_up", f"The warm-up broke off with {error['count']} errors of kind {kind}, the first: {error['first']}.")
-    message, fields = "ready", {"settings": settings(driver, job)}
+    message, fields = "ready", {"settings": settings(driver, job)} | driver.told(job)
     for nth in range(turns):
         first, end = (job["count"] * edge // turns for edge in (nth, nth + 1))
         link.turn = turn = Turn(tape.tickets(end - first), first, player.slots, driver.kind_of, job.get("rate"),

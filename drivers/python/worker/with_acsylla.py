@@ -24,6 +24,9 @@ class Driver(drivers.Driver):
         option("io-threads", "COUNT", "1", "I/O threads of libcassandra; each opens its own connections.", "2"),
         option("coalescing", "MICROSECONDS", "200", "How long an I/O thread waits for further requests before it writes.", "50"), ROUTING,
     ]
+    def told(self, job):
+        threads = int(job["options"].get("io-threads", 1))
+        return {"connections": threads * job["connections"]} if threads > 1 else {}
     def settings(self, job):
         threads, each = int(job["options"].get("io-threads", 1)), job["connections"] if job["settings"] == "equal" else 1
         own = {"timestamps": "client", "runtime": f"one thread of Python, and {threads} of libcassandra"}
