@@ -1,6 +1,7 @@
 # make compare   sets up what is missing, builds, and compares the drivers on the embedded cluster
-# make test      sets up what is missing, and runs every check that a change must pass
-# make test-all  runs these and what is slow and rarely breaks: old releases, clients in other languages, a real Cassandra, the adapters
+# make test      sets up what is missing, and runs the tests
+# make lint      checks format and lints
+# make test-all  runs the tests and what is slow and rarely breaks: old releases, other languages, a real Cassandra, the adapters
 # make build     sets up what is missing, and builds `cqldyno` and the workers that are not built on demand into target/release
 # make build DRIVERS="scylla java"   workers of these drivers alone, also of one that is otherwise built on demand
 #
@@ -153,14 +154,20 @@ readme: rust
 
 # The page is tried in a browser where there is one, and `make test` says where there is none. CQLDYNO_BROWSER=required insists on one.
 # Workers are built with the tests: without them dependencies have fewer features, and many would be compiled twice.
-test: lint browser
+# What cargo does not build has an executable `check` in its folder, which says so where it lacks what it needs. Tests wait for processes, so
+# there are two for each core.
+test: rust native browser
+	for check in drivers/*/check; do \
+	    driver=$$(basename $$(dirname $$check)); \
+	    [[ -f $(NATIVE)/$$driver.reason ]] || CARGO_TARGET_DIR=$(abspath $(TARGET)) $$check; \
+	done
 	$(export_native); \
 	browser=$$([[ -f $(NO_BROWSER) ]] && echo absent || echo required); \
 	absent=$(absent); \
 	cargo build --locked --workspace --bins --tests $(without); \
 	$(call copy_built,workers,$(TESTED)); $(call copy_built,programs,$(TESTED)); $(call copy_reasons,$(TESTED)); \
 	CQLDYNO_WORKERS=$(abspath $(TESTED)) CQLDYNO_ABSENT_WORKERS=$${absent//$$'\n'/,} CQLDYNO_BROWSER=$$browser \
-	    cargo test --locked --workspace --no-fail-fast $(without)
+	    RUST_TEST_THREADS=$${RUST_TEST_THREADS-$$((2 * $$(nproc)))} cargo test --locked --workspace --no-fail-fast $(without)
 	@if [[ -f $(NO_BROWSER) ]]; then cat $(NO_BROWSER) >&2; fi
 
 # Clients in other languages are fetched and tried where their runtimes are, unless CQLDYNO_OFFLINE is set. Three nodes of Cassandra need
@@ -169,8 +176,8 @@ test-all: test
 	$(export_native); CQLDYNO_FOREIGN=$${CQLDYNO_FOREIGN-1} cargo test --locked --workspace $(without) --test foreign
 	$(export_native); absent=$(absent); \
 	CQLDYNO_WORKERS=$(abspath $(TESTED)) CQLDYNO_ABSENT_WORKERS=$${absent//$$'\n'/,} CQLDYNO_CASSANDRA=required \
-	    CQLDYNO_POSTGRES=$${CQLDYNO_POSTGRES-1} CQLDYNO_SLURM=$${CQLDYNO_SLURM-1} \
-	    cargo test --locked --workspace $(without) --test cli -- --test-threads 1 cassandra:: secure:: durable:: loaders::on_slurm
+	    CQLDYNO_POSTGRES=$${CQLDYNO_POSTGRES-1} CQLDYNO_SLURM=$${CQLDYNO_SLURM-1} CQLDYNO_LANGUAGES=$${CQLDYNO_LANGUAGES-1} \
+	    cargo test --locked --workspace $(without) --test cli -- --test-threads 1 cassandra:: secure:: durable:: loaders::on_slurm languages::
 	runs=$$(mktemp -d); trap 'rm -r "$$runs"' EXIT; \
 	    $(call compare_adapters,$(TESTED),--count 20000 --blocks 1 --out $$runs/$$driver)
 	runs=$$(mktemp -d); trap 'rm -r "$$runs"' EXIT; \
@@ -187,13 +194,8 @@ browser:
 	    [[ "$${CQLDYNO_BROWSER:-}" != required ]]; \
 	fi
 
-# What cargo does not check has an executable `check` in its folder, which says so where it lacks what it needs.
 lint: rust native
 	cargo fmt --all --check
-	for check in drivers/*/check; do \
-	    driver=$$(basename $$(dirname $$check)); \
-	    [[ -f $(NATIVE)/$$driver.reason ]] || CARGO_TARGET_DIR=$(abspath $(TARGET)) $$check; \
-	done
 	$(export_native); cargo clippy --locked --workspace --all-targets -- -D warnings
 
 rust:
