@@ -97,7 +97,7 @@ dist: build
 	$$out/bin/cqldyno completions bash >$$share/bash-completion/completions/cqldyno; \
 	$$out/bin/cqldyno completions zsh >$$share/zsh/site-functions/_cqldyno; \
 	$$out/bin/cqldyno completions fish >$$share/fish/vendor_completions.d/cqldyno.fish; \
-	cp scenarios/scenario.schema.json $$share/cqldyno; cp LICENSE $$out; cp harness/cli/DIST.md $$out/README.md; \
+	cp scenarios/scenario.schema.json harness/LOADERS.md harness/METHOD.md $$share/cqldyno; cp LICENSE $$out; cp harness/cli/DIST.md $$out/README.md; \
 	tar --sort=name --owner=0 --group=0 -C $(DIST) -czf $$out.tar.gz $$name; echo $$out.tar.gz
 
 compare: build
@@ -126,6 +126,7 @@ prices: build
 	    '`cqldyno compare` runs it; every other row is what a change costs (+) or saves (-) per statement.' \
 	    'CPU time has a 95 % interval. Counts are per statement; system calls of two threads vary by some hundredths,' \
 	    'gocql'\''s instructions by some percent. Below 1 % a change of CPU time may be the memory layout'\''s.' \
+	    'A runtime that compiles has wide intervals, because its processes differ.' \
 	    '`make prices` writes this page; `cqldyno prices DRIVER` shows one driver. Compare figures only within a table:' \
 	    'other pages were measured on other machines. The runs are below [reports/published](../reports/published).' '' >$(TARGET)/PRICES.md
 	for driver in $$(sed '/^\#/d; s/ .*//; /^floor$$/d; /^noop$$/d' drivers/LIST); do \
@@ -155,7 +156,7 @@ readme: rust
 # The page is tried in a browser where there is one, and `make test` says where there is none. CQLDYNO_BROWSER=required insists on one.
 # Workers are built with the tests: without them dependencies have fewer features, and many would be compiled twice.
 # What cargo does not build has an executable `check` in its folder, which says so where it lacks what it needs. Tests wait for processes, so
-# there are two for each core.
+# there are two test threads per core.
 test: rust native browser
 	for check in drivers/*/check; do \
 	    driver=$$(basename $$(dirname $$check)); \

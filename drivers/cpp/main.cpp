@@ -75,6 +75,8 @@ void carry_out(Link& link, Bench& bench, const Library& library) {
     const Json& job = bench.job = link.hear();
     bench.queries = checked(job, library);
     if (job.value("settings", "") != "default") bench.page_size = job.value("page_size", 0);
+    if (!job.contains("tape"))
+        throw Failed{"job", "The job has no tape, and cpp makes no keys and values itself; give it one."};
     Tape tape(job.at("tape").at("path"), bench.queries);
     bench.session = bench.connect();
     for (std::size_t i = 0; i < bench.session.prepared.size(); ++i)
@@ -87,7 +89,7 @@ void carry_out(Link& link, Bench& bench, const Library& library) {
         throw Failed{"warm_up", "The warm-up of " + std::to_string(warmup) + " statements ended with " + std::to_string(of.first) +
                                 " errors of kind " + kind + ", the first: " + of.second};
     Json last = {{"type", "ready"}, {"settings", settings_of(job)}, {"threads", threads()}};
-    if (const auto io = option_number(job, "io-threads", 1); io > 1) last["connections"] = io * job.value("connections", 1U);
+    if (const auto io = option_number(job, "io-threads", 1); io > 1) last["connections"] = io * (job.at("settings") == "default" ? 1 : job.value("connections", 1U));
     for (std::uint64_t turn = 0; turn < turns; ++turn) {
         if (!windows.back().is_traced()) windows.pop_back();
         const auto first = count * turn / turns, next = count * (turn + 1) / turns;

@@ -55,7 +55,7 @@ public:
             Cursor record = this->record(memory);
             if (record.number<std::uint8_t>() == 0) {
                 // It is decoded when a ticket names it, because the types are those of the ticket's statement.
-                pooled.push_back({record, nullptr});
+                pooled.push_back({record, nullptr, 0});
                 continue;
             }
             Ticket ticket{.statement = record.number<std::uint16_t>(), .count = record.number<std::uint32_t>()};
@@ -67,8 +67,12 @@ public:
             if (due == 2) {
                 const auto index = record.number<std::uint32_t>();
                 if (index >= pooled.size()) broken("it names an answer that did not come before");
-                auto& [bytes, decoded] = pooled[index];
-                if (decoded == nullptr) decoded = answer(bytes, query.columns, kept);
+                auto& [bytes, decoded, statement] = pooled[index];
+                if (decoded == nullptr) {
+                    decoded = answer(bytes, query.columns, kept);
+                    statement = ticket.statement;
+                }
+                if (statement != ticket.statement) broken("two statements have one answer");
                 ticket.due = decoded;
             }
             tickets.push_back(ticket);
@@ -115,8 +119,13 @@ private:
     std::ifstream file;
     std::pmr::monotonic_buffer_resource kept;
     std::string_view pool;
-    // Of each pooled answer its record, and what it says.
-    std::vector<std::pair<Cursor, const Answer*>> pooled;
+    // Of each pooled answer its record, what it says, and whose it is.
+    struct Pooled {
+        Cursor record;
+        const Answer* answer;
+        std::uint16_t statement;
+    };
+    std::vector<Pooled> pooled;
 };
 
 // The rows of one answer, as they come page by page.

@@ -117,7 +117,11 @@ struct Type {
             type.of.push_back(read(left));
         }
         if (std::holds_alternative<Items>(type.like) == type.of.empty()) throw unknown;
-        left.remove_prefix(type.of.empty() || left.empty() ? 0 : 1);
+        if (type.of.size() != (type.kind == CASS_VALUE_TYPE_MAP ? 2 : 1) && !type.of.empty() && !type.is_fields()) throw unknown;
+        if (!type.of.empty()) {
+            if (!left.starts_with('>')) throw unknown;
+            left.remove_prefix(1);
+        }
         return type;
     }
     // Takes over libcassandra's description, with those of the types below. They are copied, because they outlive what was prepared.

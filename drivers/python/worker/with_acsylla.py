@@ -24,11 +24,14 @@ class Driver(drivers.Driver):
         option("io-threads", "COUNT", "1", "I/O threads of libcassandra; each opens its own connections.", "2"),
         option("coalescing", "MICROSECONDS", "200", "How long an I/O thread waits for further requests before it writes.", "50"), ROUTING,
     ]
+    def threads(self, job):
+        """I/O threads, and the connections that each of them opens to a node."""
+        return int(job["options"].get("io-threads", 1)), job["connections"] if job["settings"] == "equal" else 1
     def told(self, job):
-        threads = int(job["options"].get("io-threads", 1))
-        return {"connections": threads * job["connections"]} if threads > 1 else {}
+        threads, each = self.threads(job)
+        return {"connections": threads * each} if threads > 1 else {}
     def settings(self, job):
-        threads, each = int(job["options"].get("io-threads", 1)), job["connections"] if job["settings"] == "equal" else 1
+        threads, each = self.threads(job)
         own = {"timestamps": "client", "runtime": f"one thread of Python, and {threads} of libcassandra"}
         if job["settings"] == "default":
             own |= {"consistency": "LOCAL_ONE", "retries": "libcassandra's", "page size": "none", "request timeout": "12 s"}

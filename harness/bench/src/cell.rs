@@ -310,14 +310,17 @@ impl CellBench<'_> {
                 let mut before_ack = || watch.as_mut().map_or(Ok(()), |watch| watch.before_ack());
                 let ended = between.and_then(|()| waiting.turn(stage, &mut before_ack));
                 let mut cell = waiting.setup.cell_of(number);
-                if let Some(watch) = watch.as_mut().filter(|_| nth + 1 == takers.len()) {
-                    let cores = watch.round();
+                let had = watch.as_mut().filter(|_| nth + 1 == takers.len()).map(|watch| {
+                    let had = watch.round();
                     cell.findings.extend(watch.without_witness());
-                    cell.cores = self.taken(&cell, cores, take)?;
-                }
+                    had
+                });
                 cell.findings.extend(restless.clone());
                 if let Some(before) = unsettled.take() {
                     self.settle(before, cells, &mut alive, take)?;
+                }
+                if let Some(had) = had {
+                    cell.cores = self.taken(&cell, had, take)?;
                 }
                 let turn = self.taken(&cell, ended, take)?;
                 unsettled = turn.map(|turn| Unsettled { at: *at, waiting, cell, turn });

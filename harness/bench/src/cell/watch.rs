@@ -1,7 +1,11 @@
 //! What the rounds of a generation have of their cores: what the witness costs, and what others use meanwhile. Loaders have watches of
 //! their own, one on each host.
 
-use cqldyno_meter::{Had, Others, cores};
+use std::collections::BTreeSet;
+use std::sync::mpsc::channel;
+use std::thread::Builder;
+
+use cqldyno_meter::{Had, Others, cores, local_servers};
 use cqldyno_reports::RoundCores;
 use serde::{Deserialize, Serialize};
 
@@ -12,14 +16,12 @@ use crate::judge::merged;
 use crate::process::cancel::Cancel;
 use crate::process::child::Launch;
 use crate::process::failure::CellFailure;
-use crate::process::loader::{heard, introduced, say};
+use crate::process::loader::{Whereabouts, heard, introduced, say};
 use crate::process::loaders::{Loader, ask_all};
 
 /// What a watch is started with.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct WatchOrder {
-    /// What it watches; absent for all cores that it may use.
-    cores: Option<Vec<usize>>,
     /// Why nothing tells how fast the machine is, else what does.
     witness: Result<WitnessOrder, String>,
     /// Whether contenders live one after the other, so that the only round goes on from one to the next.
@@ -31,10 +33,15 @@ struct WatchOrder {
 #[serde(rename_all = "snake_case")]
 enum ToWatch {
     Start(Box<WatchOrder>),
-    /// These processes of its host are alive now.
-    Begin(Vec<i32>),
+    /// These processes of its host are alive now, and may use these cores.
+    Begin {
+        processes: Vec<i32>,
+        cores: Vec<usize>,
+    },
+    /// A turn is to begin.
     Between,
-    BeforeAck,
+    /// It has ended. Contenders that end now, and what reads their rows back, belong to no turn.
+    Ended,
     Round,
 }
 
@@ -53,6 +60,8 @@ pub(super) enum Watch<'a> {
     Loaders {
         /// One on each host, or why they are not all there.
         loaders: Result<Vec<Loader<'a>>, String>,
+        /// The cores that contenders have; absent for all that they may use.
+        pinned: Option<Vec<usize>>,
         without_witness: Option<String>,
     },
 }
@@ -67,38 +76,51 @@ impl<'a> Watch<'a> {
         let witness = WitnessOrder::of(setup, turns).map_err(said);
         let CellContext { programs, cancel, .. } = setup.bench.context;
         let (launch, bounds) = setup.launch(&programs.cqldyno, "-witness");
-        let is_pinned = setup.placement.worker_cores().is_some();
-        let here = WatchOrder { cores: Some(setup.cores()), witness, apart: setup.planned.apart };
+        let order = WatchOrder { witness, apart: setup.planned.apart };
         let Some((launcher, _)) = setup.launcher(&[]) else {
-            return Ok(Watch::Here(Box::new(WatchHere::start(&here, &launch, cancel)?)));
+            return Ok(Watch::Here(Box::new(WatchHere::start(&order, setup.cores(), &launch, cancel)?)));
         };
-        let order = WatchOrder { cores: here.cores.filter(|_| is_pinned), ..here };
         let started = launcher.watches(&Launch { cores: None, ..launch }, bounds).and_then(|mut loaders| {
             ask_all::<_, Told>(&mut loaders, &|_| ToWatch::Start(Box::new(order.clone())))?;
             Ok(loaders)
         });
         match started {
             Err(CellFailure::Cancelled) => Err(CellFailure::Cancelled),
-            started => Ok(Watch::Loaders { loaders: started.map_err(said), without_witness: None }),
+            started => Ok(Watch::Loaders {
+                loaders: started.map_err(said),
+                pinned: setup.placement.worker_cores().map(|_| setup.cores()),
+                without_witness: None,
+            }),
         }
     }
 
-    /// The processes `ours` are alive now, and those `elsewhere`, each with the boot of its machine.
+    /// The processes `ours` are alive now, and those of loaders `elsewhere`.
     ///
     /// # Errors
     /// When the run is to end.
-    pub(super) fn begin(&mut self, ours: &[i32], elsewhere: &[(String, i32)]) -> Result<(), CellFailure> {
-        match self {
-            Watch::Here(watch) => watch.begin(ours, Vec::new()),
-            Watch::Loaders { .. } => {
-                self.ask(&|loader| {
-                    let there = elsewhere.iter().filter(|(boot, _)| *boot == loader.at.boot).map(|(_, pid)| *pid);
-                    let here = ours.iter().copied().chain([std::process::id().cast_signed()]);
-                    ToWatch::Begin(there.chain(here.filter(|_| loader.is_here())).collect())
-                })?;
+    pub(super) fn begin(&mut self, ours: &[i32], elsewhere: &[(Whereabouts, [i32; 2])]) -> Result<(), CellFailure> {
+        let (loaders, pinned) = match self {
+            Watch::Here(watch) => {
+                watch.begin(ours, Vec::new());
+                return Ok(());
             }
+            Watch::Loaders { loaders, pinned, .. } => (loaders, pinned.clone()),
+        };
+        let is_watched = |at: &Whereabouts| loaders.iter().flatten().any(|watch| watch.at.boot == at.boot);
+        if let Some((at, _)) = elsewhere.iter().find(|(at, _)| loaders.is_ok() && !is_watched(at)) {
+            *loaders = Err(format!("none of them is {}, where a worker is; name the hosts in --loaders", at.host));
         }
-        Ok(())
+        self.ask(&|loader| {
+            let there = || elsewhere.iter().filter(|(at, _)| at.boot == loader.at.boot);
+            let here = ours.iter().copied().chain([std::process::id().cast_signed()]);
+            let processes = there().flat_map(|(_, processes)| *processes);
+            let all: BTreeSet<usize> = there().flat_map(|(at, _)| at.cores.iter().copied()).collect();
+            ToWatch::Begin {
+                processes: processes.chain(here.filter(|_| loader.is_here())).collect(),
+                cores: pinned.clone().unwrap_or_else(|| all.into_iter().collect()),
+            }
+        })
+        .map(drop)
     }
 
     /// Between two turns: the witness has one of its own.
@@ -112,12 +134,12 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// A contender that loaders started ends soon after `ack`, and what it used must be read before.
+    /// After a turn and before its `ack`: a contender that loaders started may end after it, and nobody would know what it used.
     ///
     /// # Errors
     /// When the run is to end.
     pub(super) fn before_ack(&mut self) -> Result<(), CellFailure> {
-        self.ask(&|_| ToWatch::BeforeAck).map(drop)
+        self.ask(&|_| ToWatch::Ended).map(drop)
     }
 
     /// Why nothing tells how fast the machine is, as a full sentence, if so.
@@ -153,7 +175,7 @@ impl<'a> Watch<'a> {
 
     /// What the watches of all hosts say; nothing without them.
     fn ask(&mut self, message: &(dyn Fn(&Loader<'_>) -> ToWatch + Sync)) -> Result<Vec<Told>, CellFailure> {
-        let Watch::Loaders { loaders, without_witness } = self else { return Ok(Vec::new()) };
+        let Watch::Loaders { loaders, without_witness, .. } = self else { return Ok(Vec::new()) };
         let Ok(watches) = loaders else { return Ok(Vec::new()) };
         match ask_all::<_, Told>(watches, message) {
             Ok(told) => {
@@ -179,7 +201,9 @@ pub(super) struct WatchHere<'a> {
     /// Those of ours that this process did not start.
     started_by_others: Vec<i32>,
     others: Result<Others, String>,
+    /// In the turns of this round that have ended, if it pauses between them.
     had: Had,
+    is_paused: bool,
     /// What tells how fast the machine is, or why nothing does.
     witness: Result<Witness<'a>, String>,
     apart: bool,
@@ -187,16 +211,20 @@ pub(super) struct WatchHere<'a> {
 
 impl<'a> WatchHere<'a> {
     /// The witness starts as `launch` says.
-    fn start(order: &WatchOrder, launch: &Launch<'_>, cancel: &'a Cancel) -> Result<WatchHere<'a>, CellFailure> {
-        let cores = order.cores.clone().unwrap_or_else(cores);
+    fn start(
+        order: &WatchOrder,
+        cores: Vec<usize>,
+        launch: &Launch<'_>,
+        cancel: &'a Cancel,
+    ) -> Result<WatchHere<'a>, CellFailure> {
         let begin = |order: &WitnessOrder| match Witness::begin(order, launch, cancel) {
             Err(CellFailure::Cancelled) => Err(CellFailure::Cancelled),
             begun => Ok(begun.map_err(|failure| launch.redaction.apply(&failure.to_string()))),
         };
         let witness = order.witness.as_ref().map_or_else(|why| Ok(Err(why.clone())), begin)?;
         let others = Others::watch(&cores, &[], &[]);
-        let (ours, started_by_others) = (Vec::new(), Vec::new());
-        Ok(WatchHere { others, cores, ours, started_by_others, had: Had::default(), witness, apart: order.apart })
+        let (ours, started_by_others, had) = (Vec::new(), Vec::new(), Had::default());
+        Ok(WatchHere { others, cores, ours, started_by_others, had, is_paused: false, witness, apart: order.apart })
     }
 
     fn begin(&mut self, ours: &[i32], started_by_others: Vec<i32>) {
@@ -206,7 +234,21 @@ impl<'a> WatchHere<'a> {
     }
 
     fn watch(&mut self) {
+        self.is_paused = false;
         self.others = Others::watch(&self.cores, &self.ours, &self.started_by_others);
+    }
+
+    /// What others do from now on until it watches again is no matter.
+    fn pause(&mut self) {
+        match self.others.as_mut().map_err(|why| why.clone()).and_then(Others::had) {
+            Ok(read) => {
+                self.had.wall_s += read.wall_s;
+                self.had.others_s += read.others_s;
+                self.had.steal_s += read.steal_s;
+            }
+            Err(why) => self.others = Err(why),
+        }
+        self.is_paused = true;
     }
 
     fn between(&mut self) -> Result<(), CellFailure> {
@@ -222,17 +264,18 @@ impl<'a> WatchHere<'a> {
     }
 
     fn round(&mut self) -> RoundCores {
-        let read = self.others.as_mut().map_err(|why| why.clone()).and_then(Others::had);
+        if !self.is_paused {
+            self.pause();
+        }
+        let unavailable = self.others.as_ref().err().cloned();
         self.watch();
         let witness_us = self.witness.as_mut().ok().and_then(|witness| witness.look(!self.apart));
-        match read {
-            Ok(read) => {
-                let had = Had {
-                    wall_s: self.had.wall_s + read.wall_s,
-                    others_s: self.had.others_s + read.others_s,
-                    steal_s: self.had.steal_s + read.steal_s,
-                };
-                self.had = if self.apart { had } else { Had::default() };
+        match unavailable {
+            None => {
+                let had = self.had;
+                if !self.apart {
+                    self.had = Had::default();
+                }
                 RoundCores::Found {
                     cores: u32::try_from(self.cores.len()).unwrap_or(u32::MAX),
                     host: None,
@@ -242,7 +285,7 @@ impl<'a> WatchHere<'a> {
                     witness_us,
                 }
             }
-            Err(unavailable) => RoundCores::Unknown { unavailable },
+            Some(unavailable) => RoundCores::Unknown { unavailable },
         }
     }
 }
@@ -254,29 +297,42 @@ pub fn main() -> i32 {
         let cqldyno = cqldyno.map_err(|error| format!("The loader does not know where it is: {error}."))?;
         let Some(ToWatch::Start(order)) = heard() else { return Ok(()) };
         let launch = Launch { log_prefix: Some(String::new()), ..Launch::new(&cqldyno, &cqldyno, None) };
-        let mut watch = WatchHere::start(&order, &launch, &cancel).map_err(|failure| failure.to_string())?;
-        let mut round = None;
-        loop {
+        // The parent may be gone while the witness starts.
+        let (tell, told) = channel();
+        let (ends, listen) = (cancel.clone(), Builder::new().name("listen".to_owned()));
+        let listen = listen.spawn(move || {
+            while let Some(asked) = heard::<ToWatch>() {
+                let _ = tell.send(asked);
+            }
+            ends.cancel();
+        });
+        listen.map_err(|error| format!("The loader could not start a thread: {error}."))?;
+        let failed = |failure: CellFailure| failure.to_string();
+        let mut watch = WatchHere::start(&order, cores(), &launch, &cancel).map_err(failed)?;
+        let tell = |watch: &WatchHere<'_>, round| {
             say(&Told { without_witness: watch.witness.as_ref().err().cloned(), round });
-            let Some(asked) = heard() else { return Ok(()) };
-            round = match asked {
-                ToWatch::Round => Some(watch.round()),
-                ToWatch::Begin(ours) => {
-                    watch.begin(&[], ours);
-                    None
-                }
-                ToWatch::BeforeAck => {
-                    // What cannot be read the round says.
-                    let _ = watch.others.as_mut().map(Others::had);
-                    None
+        };
+        tell(&watch, None);
+        for asked in told {
+            let mut round = None;
+            match asked {
+                ToWatch::Begin { mut processes, cores } => {
+                    // A cluster of the user's may be here, too.
+                    processes.extend(local_servers(&processes, &cores));
+                    watch.cores = cores;
+                    watch.begin(&[], processes);
                 }
                 ToWatch::Between => {
-                    watch.between().map_err(|failure| failure.to_string())?;
-                    None
+                    watch.between().map_err(failed)?;
+                    watch.watch();
                 }
-                ToWatch::Start(_) => None,
-            };
+                ToWatch::Ended => watch.pause(),
+                ToWatch::Round => round = Some(watch.round()),
+                ToWatch::Start(_) => {}
+            }
+            tell(&watch, round);
         }
+        Ok(())
     });
     watched.map_or_else(
         |why| {
@@ -293,9 +349,9 @@ mod tests {
 
     #[test]
     fn without_a_witness_what_others_used_is_known_and_it_is_said_why() {
-        let order = WatchOrder { cores: None, witness: Err("Floor was not built.".to_owned()), apart: false };
+        let order = WatchOrder { witness: Err("Floor was not built.".to_owned()), apart: false };
         let (cancel, nowhere) = (Cancel::new(), std::path::Path::new("/nowhere"));
-        let here = WatchHere::start(&order, &Launch::new(nowhere, nowhere, None), &cancel).unwrap();
+        let here = WatchHere::start(&order, cores(), &Launch::new(nowhere, nowhere, None), &cancel).unwrap();
         let mut watch = Watch::Here(Box::new(here));
         watch.begin(&[], &[]).unwrap();
         watch.between().unwrap();

@@ -243,6 +243,40 @@ mod tests {
     use super::*;
 
     #[test]
+    fn counts_and_histograms_of_all_are_exact_sums() {
+        let part = |values: &[u64], errors: u64| {
+            let mut histogram = Histogram::<u64>::new(3).unwrap();
+            values.iter().for_each(|value| histogram.record(*value).unwrap());
+            let mut bytes = Vec::new();
+            V2DeflateSerializer::new().serialize(&histogram, &mut bytes).unwrap();
+            let error = ErrorCount { count: errors, first: "late".to_owned() };
+            Done {
+                issued: values.len() as u64,
+                issued_by_statement: [("insert".to_owned(), values.len() as u64)].into(),
+                errors: [(ErrorKind::RequestTimeout, error)].into(),
+                below_concurrency: Some(2),
+                histogram: Some(STANDARD.encode(bytes)),
+                per_second: values.to_vec(),
+                ..Done::default()
+            }
+        };
+        let whole = done(&[part(&[1_000, 2_000], 3), part(&[2_000, 9_000_000, 5], 4)]).unwrap();
+        assert_eq!((whole.issued, whole.issued_by_statement["insert"], whole.below_concurrency), (5, 5, Some(4)));
+        assert_eq!(whole.errors[&ErrorKind::RequestTimeout].count, 7);
+        assert_eq!(whole.per_second, [3_000, 9_002_000, 5]);
+        let sum = read(&whole.histogram.unwrap()).unwrap();
+        assert_eq!((sum.len(), sum.count_at(2_000), sum.count_at(9_000_000)), (5, 2, 1));
+        assert!(done(&[Done { histogram: Some("?".to_owned()), ..Done::default() }]).is_err());
+    }
+
+    #[test]
+    fn figures_per_statement_are_weighed_and_others_add_up() {
+        let of = |id: &str| together(declared(id).unwrap(), &[(100.0, 1.0), (300.0, 3.0)]);
+        assert_eq!((of("bytes_sent_per_statement"), of("peak_rss"), of("syscalls")), (2.5, 4.0, 4.0));
+        assert_eq!(of("statements_per_segment_sent"), 2.0, "400 statements in 200 segments");
+    }
+
+    #[test]
     fn a_round_is_as_busy_as_the_busiest_host_and_as_slow_as_all_on_average() {
         let found = |cores, wall_s, others_s, witness_us| RoundCores::Found {
             cores,
@@ -297,39 +331,5 @@ mod tests {
         // 0.1 statements per nanosecond each.
         assert_eq!(whole.steady, Some(Steady { wall_ns: 1_500, cpu_ns: 10, statements: 300 }));
         assert_eq!(end(&[one(0, 10, 1), END]).0.steady, None);
-    }
-
-    #[test]
-    fn counts_and_histograms_of_all_are_exact_sums() {
-        let part = |values: &[u64], errors: u64| {
-            let mut histogram = Histogram::<u64>::new(3).unwrap();
-            values.iter().for_each(|value| histogram.record(*value).unwrap());
-            let mut bytes = Vec::new();
-            V2DeflateSerializer::new().serialize(&histogram, &mut bytes).unwrap();
-            let error = ErrorCount { count: errors, first: "late".to_owned() };
-            Done {
-                issued: values.len() as u64,
-                issued_by_statement: [("insert".to_owned(), values.len() as u64)].into(),
-                errors: [(ErrorKind::RequestTimeout, error)].into(),
-                below_concurrency: Some(2),
-                histogram: Some(STANDARD.encode(bytes)),
-                per_second: values.to_vec(),
-                ..Done::default()
-            }
-        };
-        let whole = done(&[part(&[1_000, 2_000], 3), part(&[2_000, 9_000_000, 5], 4)]).unwrap();
-        assert_eq!((whole.issued, whole.issued_by_statement["insert"], whole.below_concurrency), (5, 5, Some(4)));
-        assert_eq!(whole.errors[&ErrorKind::RequestTimeout].count, 7);
-        assert_eq!(whole.per_second, [3_000, 9_002_000, 5]);
-        let sum = read(&whole.histogram.unwrap()).unwrap();
-        assert_eq!((sum.len(), sum.count_at(2_000), sum.count_at(9_000_000)), (5, 2, 1));
-        assert!(done(&[Done { histogram: Some("?".to_owned()), ..Done::default() }]).is_err());
-    }
-
-    #[test]
-    fn figures_per_statement_are_weighed_and_others_add_up() {
-        let of = |id: &str| together(declared(id).unwrap(), &[(100.0, 1.0), (300.0, 3.0)]);
-        assert_eq!((of("bytes_sent_per_statement"), of("peak_rss"), of("syscalls")), (2.5, 4.0, 4.0));
-        assert_eq!(of("statements_per_segment_sent"), 2.0, "400 statements in 200 segments");
     }
 }

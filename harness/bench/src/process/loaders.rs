@@ -125,18 +125,13 @@ impl Launcher<'_> {
         fit(&loaders).map_or(Ok(loaders), |why| Err(CellFailure::Unavailable(why)))
     }
 
-    /// Starts a loader without a worker on each host, which watches its cores: one where several have the same.
+    /// Starts a loader without a worker on each host, which watches its cores; one of those that share a machine stays.
     pub(crate) fn watches<'b>(&self, launch: &Launch<'_>, bounds: Bounds<'b>) -> Result<Vec<Loader<'b>>, CellFailure> {
-        let mut others = self.start(None, launch, bounds)?;
-        let mut watches: Vec<Loader<'b>> = Vec::new();
-        while !others.is_empty() {
-            let mut next = others.remove(0);
-            if watches.iter().any(|one| (&one.at.boot, &one.at.cores) == (&next.at.boot, &next.at.cores)) {
-                next.worker.hang_up();
-            } else {
-                watches.push(next);
-            }
-        }
+        let mut boots = BTreeSet::new();
+        let (watches, mut surplus): (Vec<_>, Vec<_>) =
+            self.start(None, launch, bounds)?.into_iter().partition(|one| boots.insert(one.at.boot.clone()));
+        // They end at the same time.
+        surplus.iter_mut().for_each(|one| one.worker.hang_up());
         Ok(watches)
     }
 
@@ -354,12 +349,11 @@ impl Workers<'_> {
         self.pids().first().copied().unwrap_or_default()
     }
 
-    /// The processes of loaders, each with the boot of its machine.
-    pub(crate) fn elsewhere(&mut self) -> Result<Vec<(String, i32)>, CellFailure> {
+    /// Where its loaders are, each with its processes.
+    pub(crate) fn elsewhere(&mut self) -> Result<Vec<(Whereabouts, [i32; 2])>, CellFailure> {
         let Workers::Loaders(loaders) = self else { return Ok(Vec::new()) };
         let looked: Vec<Looked> = ask_all(loaders, &|_| ToLoader::Look)?;
-        let boots = loaders.iter().map(|loader| &loader.at.boot);
-        Ok(boots.zip(looked).flat_map(|(boot, one)| one.processes.map(|pid| (boot.clone(), pid))).collect())
+        Ok(loaders.iter().zip(looked).map(|(loader, looked)| (loader.at.clone(), looked.processes)).collect())
     }
 
     pub(crate) fn is_elsewhere(&self) -> bool {
