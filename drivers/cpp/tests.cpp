@@ -52,7 +52,7 @@ void types() {
     check(std::holds_alternative<CassUuid>(inner.of[1].like) && inner.kind == CASS_VALUE_TYPE_UDT && nested.has_user_type(), "types are nested");
     check(type("null").kind == CASS_VALUE_TYPE_UNKNOWN, "a column that is always null has a type");
     refuses([] { type("list<vector<float, 3>>"); }, "The tape has the type `vector`, which this worker does not know; leave it out.");
-    for (const char* name : {"list", "int<text>", "list<", "tuple<int,>", ""}) refuses([&] { type(name); }, "The tape has the type `");
+    for (const char* name : {"list", "int<text>", "list<", "list<int", "tuple<int,>", "map<int>", "list<int, int>", ""}) refuses([&] { type(name); }, "The tape has the type `");
 }
 
 void values() {
@@ -83,7 +83,8 @@ const std::string& file(const std::string& tape) {
 }
 void tapes() {
     const std::vector<Type> types = {type("bigint"), type("text")};
-    const std::vector<Query> queries = {{"select", "SELECT ...", Operation::execute, false, types, types}};
+    const Query select = {"select", "SELECT ...", Operation::execute, false, types, types};
+    const std::vector<Query> queries = {select, select};
     const auto key = [](std::uint64_t value) { return sized(number(value, 8)); };
     const std::string in_pool = number(-3, 4) + number(2, 4) + number(4, 4);
     const std::string due = number(1, 1) + number(2, 4) + number(2, 4) + key(8) + number(-1, 4) + key(9) + in_pool;
@@ -114,7 +115,9 @@ void tapes() {
     for (std::size_t size = 0; size < whole.size(); ++size) refuses(broken(whole.substr(0, size)), "The tape is broken: ");
     refuses(broken("CQLTAPE2"), "cannot be read, or does not begin with CQLTAPE1");
     refuses(broken(begin + by_index), "it names an answer that did not come before");
-    refuses(broken(begin + sized(number(1, 1) + number(1, 2) + number(0, 4))), "it names a statement that the job does not have");
+    const auto of_another = sized(number(1, 1) + number(1, 2) + number(0, 4) + number(2, 1) + number(0, 4));
+    refuses(broken(begin + sized(number(0, 1) + due) + by_index + of_another), "two statements have one answer");
+    refuses(broken(begin + sized(number(1, 1) + number(2, 2) + number(0, 4))), "it names a statement that the job does not have");
     refuses(broken(begin + sized(number(1, 1) + number(0, 2) + number(1, 4) + key(7))), "1 values cannot be those of 2 markers or columns");
     const std::string narrow = number(0, 1) + number(1, 4) + number(1, 4) + key(8);
     refuses(broken(begin + ticket(number(1, 1) + narrow)), "an answer has 1 columns, and the job names 2");

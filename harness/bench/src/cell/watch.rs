@@ -108,7 +108,7 @@ impl<'a> Watch<'a> {
         };
         let is_watched = |at: &Whereabouts| loaders.iter().flatten().any(|watch| watch.at.boot == at.boot);
         if let Some((at, _)) = elsewhere.iter().find(|(at, _)| loaders.is_ok() && !is_watched(at)) {
-            *loaders = Err(format!("none of them is {}, where a worker is; name the hosts in --loaders", at.host));
+            *loaders = Err(format!("none of them is {}, where a worker is; name the hosts in --loaders.", at.host));
         }
         self.ask(&|loader| {
             let there = || elsewhere.iter().filter(|(at, _)| at.boot == loader.at.boot);
@@ -156,21 +156,17 @@ impl<'a> Watch<'a> {
     /// # Errors
     /// When the run is to end.
     pub(super) fn round(&mut self) -> Result<RoundCores, CellFailure> {
-        if let Watch::Here(watch) = self {
-            return Ok(watch.round());
-        }
         let told = self.ask(&|_| ToWatch::Round)?;
-        match self {
+        Ok(match self {
+            Watch::Here(watch) => watch.round(),
             Watch::Loaders { loaders: Ok(loaders), .. } => {
                 let hosts = loaders.iter().map(|loader| loader.host.clone());
-                let rounds = hosts.zip(told).filter_map(|(host, told)| Some((host, told.round?)));
-                Ok(merged::cores(rounds.collect()))
+                merged::cores(hosts.zip(told).filter_map(|(host, told)| Some((host, told.round?))).collect())
             }
-            Watch::Loaders { loaders: Err(why), .. } => Ok(RoundCores::Unknown {
-                unavailable: format!("The cores of the loaders' hosts are not watched: {why}"),
-            }),
-            Watch::Here(watch) => Ok(watch.round()),
-        }
+            Watch::Loaders { loaders: Err(why), .. } => {
+                RoundCores::Unknown { unavailable: format!("The cores of the loaders' hosts are not watched: {why}") }
+            }
+        })
     }
 
     /// What the watches of all hosts say; nothing without them.
@@ -346,6 +342,15 @@ pub fn main() -> i32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_worker_on_a_host_without_a_watch_makes_the_round_unknown() {
+        let mut watch = Watch::Loaders { loaders: Ok(Vec::new()), pinned: None, without_witness: None };
+        let at = Whereabouts { host: "n3".to_owned(), boot: "another".to_owned(), ..Whereabouts::default() };
+        watch.begin(&[], &[(at, [1, 2])]).unwrap();
+        let unavailable = "The cores of the loaders' hosts are not watched: none of them is n3, where a worker is; name the hosts in --loaders.";
+        assert_eq!(watch.round(), Ok(RoundCores::Unknown { unavailable: unavailable.to_owned() }));
+    }
 
     #[test]
     fn without_a_witness_what_others_used_is_known_and_it_is_said_why() {

@@ -339,6 +339,44 @@ fn the_cpu_time_of_loaders_is_not_counted_as_that_of_others() {
     assert!(ours_s > 0.0 && had("others_s") + ours_s < 1.1 * had("cores") * had("wall_s"), "{ours_s}: {cell}");
 }
 
+/// A server and its client, each a process of its own; the server works when it is told to.
+const CONNECTED: &str = r#"
+import json, os, socket, subprocess, sys, time
+listener = socket.create_server(("127.0.0.1", 0))
+client = socket.create_connection(listener.getsockname())
+server, _ = listener.accept()
+listener.close()
+child = os.fork()
+if child == 0:
+    server.close()
+    while True: time.sleep(1)
+client.close()
+watches = [subprocess.Popen([sys.argv[1], "loader"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+def asked(message):
+    for watch in watches:
+        print(json.dumps(message(watch) if callable(message) else message), file=watch.stdin, flush=True)
+    return [json.loads(watch.stdout.readline()) for watch in watches]
+[watch.stdout.readline() for watch in watches]
+asked({"start": {"witness": {"Err": "none"}, "apart": False}})
+cores = sorted(os.sched_getaffinity(0))
+asked(lambda watch: {"begin": {"processes": [child] if watch is watches[0] else [], "cores": cores}})
+asked("between")
+began = time.process_time()
+while time.process_time() < began + 0.5: pass
+asked("ended")
+print(json.dumps([told["round"]["others_s"] for told in asked("round")]))
+os.kill(child, 9)
+[watch.stdin.close() for watch in watches]
+"#;
+
+#[test]
+fn a_cluster_of_ones_own_on_the_host_of_a_loader_is_no_other_process() {
+    let output = Command::new("python3").args(["-c", CONNECTED, CQLDYNO]).output().unwrap();
+    let [with, without]: [f64; 2] =
+        serde_json::from_str(&stdout(&output)).unwrap_or_else(|_| panic!("{}", stderr(&output)));
+    assert!(without - with > 0.3, "{with} {without}");
+}
+
 /// A comparison whose window does not end by itself.
 fn endless(folder: &Path, launch: &str) -> Running {
     let text = r#"
