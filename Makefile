@@ -141,7 +141,7 @@ prices: build
 schema: rust
 	CQLDYNO_WRITE_SCHEMA=1 cargo test --locked -p cqldyno-reports --lib the_committed_schemas_are_what_the_types_give
 	CQLDYNO_WRITE_SCHEMA=1 cargo test --locked -p cqldyno-protocol --lib the_committed_schema_is_what_the_types_give
-	CQLDYNO_WRITE_SCHEMA=1 cargo test --locked -p cqldyno-scenarios --test schema the_committed_schema_is_what_the_types_give
+	CQLDYNO_WRITE_SCHEMA=1 cargo test --locked -p cqldyno-scenarios --test scenarios the_committed_schema_is_what_the_types_give
 
 publish: rust
 	@[[ -n "$(RUNS)" ]] || { echo 'Name the folders of the runs: make publish RUNS="DIR DIR".' >&2; exit 2; }
@@ -174,7 +174,7 @@ test: rust native browser
 # Clients in other languages are fetched and tried where their runtimes are, unless CQLDYNO_OFFLINE is set. Three nodes of Cassandra need
 # all cores, so their tests run one by one.
 test-all: test
-	$(export_native); CQLDYNO_FOREIGN=$${CQLDYNO_FOREIGN-1} cargo test --locked --workspace $(without) --test foreign
+	$(export_native); CQLDYNO_FOREIGN=$${CQLDYNO_FOREIGN-1} cargo test --locked --workspace $(without) --test cluster foreign::
 	$(export_native); absent=$(absent); \
 	CQLDYNO_WORKERS=$(abspath $(TESTED)) CQLDYNO_ABSENT_WORKERS=$${absent//$$'\n'/,} CQLDYNO_CASSANDRA=required \
 	    CQLDYNO_POSTGRES=$${CQLDYNO_POSTGRES-1} CQLDYNO_SLURM=$${CQLDYNO_SLURM-1} CQLDYNO_LANGUAGES=$${CQLDYNO_LANGUAGES-1} \

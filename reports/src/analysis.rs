@@ -27,7 +27,7 @@ use cqldyno_statistics::{LogRatio, half_width};
 
 use crate::attempts::Attempts;
 use crate::comparison::is_control;
-use crate::row::{Places, cells_in, cells_of, reference};
+use crate::row::{Places, cells_in, reference};
 use crate::{Cell, Contender, CountedRounds, Pass, Place, Run, SummaryRow};
 
 /// What a run comes to against one reference; every comparison is fitted once.
@@ -134,6 +134,7 @@ impl<'a> Analysis<'a> {
 
     /// The contender's cells of one pass: one per turn, or one per repetition.
     pub fn cells_of(&self, place: Place, contender: &Contender, pass: Pass) -> Vec<&'a Cell> {
-        cells_of(&self.by_place, contender, place, pass)
+        let is_mine = |cell: &&&Cell| cell.pass == pass && cell.contender == contender.id;
+        self.cells_in(place).iter().filter(is_mine).copied().collect()
     }
 }

@@ -1,6 +1,6 @@
 //! What the exporters make of sound, failed, void and hostile results, kept as files.
 
-use insta::assert_snapshot;
+use expect_test::expect_file;
 
 use crate::export::shown::{at, csv, html, json, markdown, story, table, times, wide};
 use crate::measure::{CPU_PER_STATEMENT, ERRORS, SYSCALLS, SYSCALLS_PER_STATEMENT, USER, WALL};
@@ -81,8 +81,8 @@ fn a_sound_run_fits_80_100_120_and_160_columns_short_and_wide() {
             assert!(widest(&text) <= width, "{text}");
         }
     }
-    assert_snapshot!("a_sound_run", table(&run, &cells, at(80)));
-    assert_snapshot!("a_sound_run_wide_at_80_columns", wide(&run, &cells, 80));
+    expect_file!["golden/a_sound_run.txt"].assert_eq(&table(&run, &cells, at(80)));
+    expect_file!["golden/a_sound_run_wide_at_80_columns.txt"].assert_eq(&wide(&run, &cells, 80));
 }
 
 #[test]
@@ -93,9 +93,9 @@ fn twelve_blocks_have_verdicts_at_80_100_120_and_160_columns() {
             assert!(widest(&text) <= width, "{text}");
         }
     }
-    assert_snapshot!("twelve_blocks_at_80_columns", table(&run, &cells, at(80)));
-    assert_snapshot!("twelve_blocks_at_160_columns", table(&run, &cells, at(160)));
-    assert_snapshot!("twelve_blocks_wide_at_160_columns", wide(&run, &cells, 160));
+    expect_file!["golden/twelve_blocks_at_80_columns.txt"].assert_eq(&table(&run, &cells, at(80)));
+    expect_file!["golden/twelve_blocks_at_160_columns.txt"].assert_eq(&table(&run, &cells, at(160)));
+    expect_file!["golden/twelve_blocks_wide_at_160_columns.txt"].assert_eq(&wide(&run, &cells, 160));
 }
 
 #[test]
@@ -267,11 +267,11 @@ fn the_classic_table_has_three_lines_per_driver_and_a_column_per_scenario() {
         text.replace("\n  ", " ").contains("the one of 12 turns with the median") && !text.contains("#control"),
         "{text}"
     );
-    assert_snapshot!(text);
+    expect_file!["golden/the_classic_table_has_three_lines_per_driver_and_a_column_per_scenario.txt"].assert_eq(&text);
     let (run, cells) = troubled();
     let text = times(&run, &cells, at(80));
     assert!(widest(&text) <= 80, "{text}");
-    assert_snapshot!("the_classic_table_of_a_troubled_run", text);
+    expect_file!["golden/the_classic_table_of_a_troubled_run.txt"].assert_eq(&text);
 }
 
 #[test]
@@ -321,7 +321,8 @@ fn a_control_that_differs_is_said_and_takes_the_verdicts_away() {
     assert!(widest(&text) <= 100);
     assert!(text.contains("Warning: The control is scylla@1.9.0 once more") && text.contains("withheld"), "{text}");
     assert!(!text.contains("dearer") && !text.contains("cheaper"), "{text}");
-    assert_snapshot!(text + "\n==========\n\n" + &wide(&run, &cells, 100));
+    expect_file!["golden/a_control_that_differs_is_said_and_takes_the_verdicts_away.txt"]
+        .assert_eq(&(text + "\n==========\n\n" + &wide(&run, &cells, 100)));
     let whole: serde_json::Value = serde_json::from_str(&json(&run, &cells)).unwrap();
     assert_eq!(whole["warnings"].as_array().unwrap().len(), 1);
     assert!(whole["summary"].as_array().unwrap().iter().all(|row| row["verdict"].is_null()));
@@ -398,7 +399,7 @@ fn a_troubled_run_says_so_at_160_columns() {
     let (run, cells) = troubled();
     let text = table(&run, &cells, at(160)) + "\n==========\n\n" + &wide(&run, &cells, 160);
     assert!(widest(&text) <= 160);
-    assert_snapshot!(text);
+    expect_file!["golden/a_troubled_run_says_so_at_160_columns.txt"].assert_eq(&text);
 }
 
 #[test]
@@ -406,7 +407,7 @@ fn a_troubled_run_says_so_at_80_columns() {
     let (run, cells) = troubled();
     let text = table(&run, &cells, at(80)) + "\n==========\n\n" + &wide(&run, &cells, 80);
     assert!(widest(&text) <= 80);
-    assert_snapshot!(text);
+    expect_file!["golden/a_troubled_run_says_so_at_80_columns.txt"].assert_eq(&text);
 }
 
 #[test]
@@ -429,7 +430,7 @@ fn a_reason_without_room_stands_whole_below_the_short_tables_once() {
 #[test]
 fn a_troubled_run_says_so_in_markdown() {
     let (run, cells) = troubled();
-    assert_snapshot!(markdown(&run, &cells));
+    expect_file!["golden/a_troubled_run_says_so_in_markdown.txt"].assert_eq(&markdown(&run, &cells));
 }
 
 #[test]
@@ -440,7 +441,8 @@ fn a_troubled_run_says_so_in_csv() {
     for cell in &mut cells {
         cell.measures.retain(|id, _| ["wall", "syscalls"].contains(&id));
     }
-    assert_snapshot!(csv(&run, &cells));
+    // The macro reads a file with line feeds alone.
+    expect_file!["golden/a_troubled_run_says_so_in_csv.txt"].assert_eq(&csv(&run, &cells).replace("\r\n", "\n"));
 }
 
 #[test]
@@ -459,7 +461,8 @@ fn hostile_names_stay_in_their_fields() {
         assert!(!text.contains('\u{1b}') && !text.contains('\u{202e}'), "{text}");
     }
     assert!(!texts[2].contains("<script>"));
-    assert_snapshot!(texts.join("\n==========\n\n"));
+    let texts = texts.join("\n==========\n\n").replace("\r\n", "\n");
+    expect_file!["golden/hostile_names_stay_in_their_fields.txt"].assert_eq(&texts);
 }
 
 #[test]
@@ -545,7 +548,11 @@ fn the_wide_table_of_one_contender_has_every_measure_of_every_cell() {
         cell.issued_by_statement.insert("insert".to_owned(), 500_000);
         cell.log = Some("logs/cdrs-tokio.writes.1.log".to_owned());
     }
-    assert_snapshot!(format!("{}\n==========\n\n{}", table(&run, &cells, at(80)), wide(&run, &cells, 100)));
+    expect_file!["golden/the_wide_table_of_one_contender_has_every_measure_of_every_cell.txt"].assert_eq(&format!(
+        "{}\n==========\n\n{}",
+        table(&run, &cells, at(80)),
+        wide(&run, &cells, 100)
+    ));
 }
 
 #[test]
@@ -567,7 +574,7 @@ fn the_settings_shown_are_those_of_the_first_cell_that_ended() {
     }
     let ran = wide(&run, &cells, 100);
     assert!(!ran.contains("of hello") && !ran.contains("1 a node"), "{ran}");
-    assert_snapshot!(ran);
+    expect_file!["golden/the_settings_shown_are_those_of_the_first_cell_that_ended.txt"].assert_eq(&ran);
     cells.truncate(1);
     let failed = story(&run, &cells, at(100));
     assert!(failed.contains("Its setting `paging` is not as asked for (of hello)."), "{failed}");
@@ -620,7 +627,7 @@ fn labels_with_options_and_long_notes_fit_80_columns() {
     assert!(widest(&wide(&run, &cells, 160)) <= 160);
     let tables = text.split("[1] ").next().unwrap();
     assert!(!tables.contains("documentation"), "caveats come once, after the tables: {text}");
-    assert_snapshot!(text);
+    expect_file!["golden/labels_with_options_and_long_notes_fit_80_columns.txt"].assert_eq(&text);
 }
 
 #[test]
@@ -717,7 +724,8 @@ fn climbing() -> (Run, Vec<Cell>) {
 #[test]
 fn a_ladder_says_what_each_contender_holds_at_each_distance_and_every_step_on_request() {
     let (run, cells) = climbing();
-    assert_snapshot!(format!("{}\n==========\n\n{}", table(&run, &cells, at(80)), wide(&run, &cells, 160)));
+    expect_file!["golden/a_ladder_says_what_each_contender_holds_at_each_distance_and_every_step_on_request.txt"]
+        .assert_eq(&format!("{}\n==========\n\n{}", table(&run, &cells, at(80)), wide(&run, &cells, 160)));
     let document: serde_json::Value = serde_json::from_str(&json(&run, &cells)).unwrap();
     let ladders = document["ladders"].as_array().unwrap();
     assert_eq!((ladders.len(), &ladders[0]["contender"], &ladders[0]["finished"]), (6, &"scylla".into(), &true.into()));

@@ -1,6 +1,7 @@
 //! Words as they stand on a terminal and in a file, whatever they hold.
 
-use tabled::grid::util::string::{get_char_width, get_string_width};
+use tabled::grid::util::string::get_char_width;
+pub use tabled::grid::util::string::get_string_width as width_of;
 
 /// `text` on one line, with what would move the cursor, change colours or turn the direction of writing escaped.
 pub fn plain(text: &str) -> String {
@@ -42,7 +43,7 @@ pub fn wrap(text: &str, width: usize, indent: usize) -> String {
     let next = format!("\n{}", " ".repeat(indent));
     let (mut out, mut used) = (String::new(), 0);
     for word in text.split(' ').filter(|word| !word.is_empty()) {
-        if used > 0 && used + 1 + get_string_width(word) > width {
+        if used > 0 && used + 1 + width_of(word) > width {
             out.push_str(&next);
             used = indent;
         } else if used > 0 {
@@ -108,19 +109,14 @@ pub fn label_lines(label: &str, longest: usize) -> String {
     lines
 }
 
-/// The columns that the text takes on a terminal.
-pub fn width_of(text: &str) -> usize {
-    get_string_width(text)
-}
-
 /// As much of the text as has room.
 pub fn cut(text: &str, room: usize) -> String {
-    if get_string_width(text) <= room {
+    if width_of(text) <= room {
         return text.to_owned();
     }
     let mut shown = String::new();
     for c in text.chars() {
-        if get_string_width(&shown) + get_char_width(c) >= room {
+        if width_of(&shown) + get_char_width(c) >= room {
             break;
         }
         shown.push(c);

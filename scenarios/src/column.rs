@@ -16,7 +16,7 @@ pub struct Column {
     #[serde(flatten)]
     pub kind: Kind,
     /// The number.
-    #[serde(default, skip_serializing_if = "By::is_row")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub by: By,
     /// Of a value that a statement binds: the row that it is of, counted from 0 in the order of places among the rows that come back, or
     /// below 0 from their end. Absent for a value of the key.
@@ -302,10 +302,6 @@ pub enum By {
 }
 
 impl By {
-    fn is_row(&self) -> bool {
-        *self == By::Row
-    }
-
     /// The number for the row with the number `row`, if a key has `rows` rows.
     #[inline]
     pub fn number(self, row: u64, rows: NonZeroU64) -> u64 {

@@ -80,10 +80,7 @@ fn is_after_key(spans: &[(Token, usize)]) -> bool {
 pub(crate) fn keyspace_created_by(cql: &str) -> Option<String> {
     let tokens = tokens(cql);
     let rest = after(&tokens, &["create", "keyspace"])?;
-    match after(rest, &["if", "not", "exists"]).unwrap_or(rest).first()? {
-        Token::Word(name) => Some(name.clone()),
-        _ => None,
-    }
+    words(after(rest, &["if", "not", "exists"]).unwrap_or(rest).get(..1)?).pop()
 }
 
 /// The text of a CREATE KEYSPACE with this condition, or none, in the place of its own; `None` for other statements.
@@ -151,6 +148,11 @@ fn quoted(rest: &mut Peekable<Chars<'_>>, quote: char) -> String {
 
 pub(crate) fn is_word(token: Option<&Token>, word: &str) -> bool {
     matches!(token, Some(Token::Word(found)) if found == word)
+}
+
+pub(crate) fn words(tokens: &[Token]) -> Vec<String> {
+    let word = |token: &Token| if let Token::Word(word) = token { Some(word.clone()) } else { None };
+    tokens.iter().filter_map(word).collect()
 }
 
 /// What follows these words.
@@ -267,13 +269,6 @@ impl Table {
         let tokens = tokens(cql);
         let rest = after(&tokens, &["create", "table"])?;
         let (name, rest) = table(after(rest, &["if", "not", "exists"]).unwrap_or(rest))?;
-        let words = |tokens: &[Token]| -> Vec<String> {
-            let word = |token: &Token| match token {
-                Token::Word(word) => Some(word.clone()),
-                _ => None,
-            };
-            tokens.iter().filter_map(word).collect()
-        };
         let key = list(rest)?.0.into_iter().find_map(|definition| match after(definition, &["primary", "key"]) {
             Some(columns) => Some(words(columns)),
             None => (after_word(definition, "primary").is_some_and(|rest| is_word(rest.first(), "key")))

@@ -8,7 +8,7 @@ use std::num::NonZeroU64;
 use std::ops::{Range, RangeInclusive};
 use std::path::PathBuf;
 
-use cqldyno_driver_api::Scalar;
+use cqldyno_driver_api::{Nested, Scalar};
 use cqldyno_script::{Action, Answer, Event, Kind as RequestKind, Step as ScriptStep, Time};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -49,7 +49,7 @@ fn read_document(text: &str, tape: Option<PathBuf>) -> Result<Scenario, Mistake>
 
 /// The scenario that these fields describe, if it can be run; `tape` takes the place of the file that it names.
 fn checked(fields: Fields<'_>, tape: Option<PathBuf>) -> Result<Scenario, Mistake> {
-    let table = fields.table();
+    let table = fields.table;
     let mut scenario = scenario(fields, tape)?;
     scenario.mark_keys();
     scenario.check().map_err(|Fault { path, message }| Mistake { span: place(table, &path), message })?;
@@ -88,7 +88,7 @@ fn place(table: &DeTable<'_>, path: &[Step]) -> Range<usize> {
 }
 
 fn scenario(mut fields: Fields<'_>, tape: Option<PathBuf>) -> Result<Scenario, Mistake> {
-    let played = tape.is_some() || find(fields.table(), "tape").is_some();
+    let played = tape.is_some() || find(fields.table, "tape").is_some();
     let scenario = Scenario {
         point: None,
         name: fields.required("name", text)?,
@@ -268,9 +268,11 @@ fn columns(entry: Entry<'_>) -> Result<Vec<Column>, Mistake> {
     entry.list(column)
 }
 
-/// The words for [`Kind`].
-const TYPES: &str = "bigint int double boolean timestamp uuid text varchar ascii blob tinyint smallint float varint decimal date time \
-                     timeuuid inet duration counter list set map tuple udt vector partition each token null";
+/// The words for [`Kind`]: every type, other words for text, and values that are of any type.
+fn types() -> impl Iterator<Item = &'static str> {
+    let named = Scalar::ALL.iter().map(|one| one.name()).chain(Nested::ALL.iter().map(|one| one.name()));
+    named.chain(["varchar", "ascii", "partition", "each", "token", "null"])
+}
 
 const MOST_ELEMENTS: u64 = 65_535;
 
@@ -317,7 +319,7 @@ fn element(entry: Entry<'_>, depth: usize) -> Result<Kind, Mistake> {
 fn with_type<'a>(entry: Entry<'a>, what: &str, depth: usize) -> Result<(Fields<'a>, Kind), Mistake> {
     let mut fields = entry.fields(&format!("{what}, such as {{ type = \"bigint\" }},"))?;
     fields.are_of(what);
-    let types: Vec<(&str, &str)> = TYPES.split(' ').map(|name| (name, name)).collect();
+    let types: Vec<(&str, &str)> = types().map(|name| (name, name)).collect();
     let name = fields.required("type", |entry| entry.word(&types))?;
     fields.are_of(&format!("{what} of type {name}"));
     let kind = kind(name, &mut fields, depth)?;

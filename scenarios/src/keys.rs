@@ -273,9 +273,9 @@ impl Apart {
             Kind::Inet { times, v6: false, .. } => power(32, times),
             Kind::Timeuuid { .. } => 1 << 56,
             Kind::Uuid { .. } | Kind::Partition { .. } => 1 << 64,
-            Kind::Blob { length, plus } => Blobs::new(length, plus).unique().distinct().into(),
+            Kind::Blob { length, plus } => Blobs::new(length, plus).unique().distinct.into(),
             ref other => match (other.texts(), other.number_of()) {
-                (Some(texts), _) => texts.unique().distinct().into(),
+                (Some(texts), _) => texts.unique().distinct.into(),
                 // Also of those whose elements might tell more apart.
                 (_, None) => 1,
                 (_, Some((Scalar::Boolean, times, _))) => power(1, times),

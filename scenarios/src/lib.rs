@@ -46,3 +46,8 @@ pub use submit::Submit;
 pub use suggestion::suggestion;
 pub use workload::{Issue, Workload, WorkloadError};
 pub use zipf::Zipf;
+
+/// Whether a setting is what its absence means, and so is not written.
+fn is_default<T: Default + PartialEq>(setting: &T) -> bool {
+    *setting == T::default()
+}

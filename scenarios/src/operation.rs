@@ -29,12 +29,6 @@ words! {
     }
 }
 
-impl Operation {
-    pub(crate) fn is_execute(&self) -> bool {
-        *self == Operation::Execute
-    }
-}
-
 /// The most that makes sense of a scenario whose statements take long. A cell has at most these; a plan that asks for less gets
 /// less.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,10 +50,6 @@ pub struct Limits {
 }
 
 impl Limits {
-    pub(crate) fn is_none(&self) -> bool {
-        *self == Limits::default()
-    }
-
     /// Those for a load whose number in flight nobody asked for.
     #[must_use]
     pub fn usual(self) -> Limits {

@@ -40,10 +40,6 @@ words! {
 }
 
 impl Order {
-    pub(crate) fn is_permuted(&self) -> bool {
-        *self == Order::Permuted
-    }
-
     /// Whether an exponent says how often the first keys come.
     pub(crate) fn has_exponent(self) -> bool {
         matches!(self, Order::Zipf | Order::Latest)
@@ -54,6 +50,7 @@ impl Order {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Keys {
     pub(crate) count: u64,
+    seed: i64,
     way: Way,
 }
 
@@ -61,12 +58,12 @@ pub(crate) struct Keys {
 enum Way {
     InTurn,
     Permuted(Permutation),
-    Uniform { seed: i64 },
-    Zipf { seed: i64, zipf: Zipf, permutation: Permutation },
-    Latest { seed: i64, zipf: Zipf },
-    Hotspot { seed: i64 },
-    Gaussian { seed: i64 },
-    Exponential { seed: i64 },
+    Uniform,
+    Zipf(Zipf, Permutation),
+    Latest(Zipf),
+    Hotspot,
+    Gaussian,
+    Exponential,
 }
 
 /// The share of the keys of [`Order::Hotspot`] that are hot, and of the draws that they have: those of the YCSB benchmark.
@@ -81,46 +78,45 @@ impl Keys {
     /// Of `count` keys. `numbered` says that the issues' numbers come in sequence, not in a random order.
     pub(crate) fn new(count: u64, order: Order, exponent: f64, numbered: bool, seed: u64) -> Keys {
         let permutation = Permutation::new(count, seed);
-        let seed = seed.cast_signed();
         let way = match order {
             Order::Sequential => Way::InTurn,
             Order::Permuted if numbered => Way::Permuted(permutation),
             Order::Permuted => Way::InTurn,
-            Order::Uniform => Way::Uniform { seed },
-            Order::Zipf => Way::Zipf { seed, zipf: Zipf::new(count, exponent), permutation },
-            Order::Latest => Way::Latest { seed, zipf: Zipf::new(count, exponent) },
-            Order::Hotspot => Way::Hotspot { seed },
-            Order::Gaussian => Way::Gaussian { seed },
-            Order::Exponential => Way::Exponential { seed },
+            Order::Uniform => Way::Uniform,
+            Order::Zipf => Way::Zipf(Zipf::new(count, exponent), permutation),
+            Order::Latest => Way::Latest(Zipf::new(count, exponent)),
+            Order::Hotspot => Way::Hotspot,
+            Order::Gaussian => Way::Gaussian,
+            Order::Exponential => Way::Exponential,
         };
-        Keys { count: count.max(1), way }
+        Keys { count: count.max(1), seed: seed.cast_signed(), way }
     }
 
     pub(crate) fn key(&self, n: u64) -> u64 {
-        let sampled = |of: i64, zipf: &Zipf| {
-            let (seed, mut draws) = (seed(n, of), 0);
+        let drawn = |draw| word(seed(n, self.seed), draw);
+        let sampled = |zipf: &Zipf| {
+            let mut draws = 0;
             zipf.sample(|| {
                 draws += 1;
-                unit(word(seed, draws))
+                unit(drawn(draws))
             }) - 1
         };
-        let words = |n: u64, of: i64| [1, 2].map(|draw| word(seed(n, of), draw));
         let last = self.count - 1;
         match &self.way {
             Way::InTurn => n % self.count,
             Way::Permuted(permutation) => permutation.apply(n % self.count),
-            Way::Uniform { seed: of } => below(self.count, word(seed(n, *of), 1)),
-            Way::Zipf { seed: of, zipf, permutation } => permutation.apply(sampled(*of, zipf)),
-            Way::Latest { seed: of, zipf } => last - sampled(*of, zipf).min(last),
-            Way::Hotspot { seed: of } => {
-                let (seed, hot) = (seed(n, *of), (self.count / HOT.0).max(1));
-                match unit(word(seed, 1)) < HOT.1 || hot == self.count {
-                    true => below(hot, word(seed, 2)),
-                    false => hot + below(self.count - hot, word(seed, 2)),
+            Way::Uniform => below(self.count, drawn(1)),
+            Way::Zipf(zipf, permutation) => permutation.apply(sampled(zipf)),
+            Way::Latest(zipf) => last - sampled(zipf).min(last),
+            Way::Hotspot => {
+                let hot = (self.count / HOT.0).max(1);
+                match unit(drawn(1)) < HOT.1 || hot == self.count {
+                    true => below(hot, drawn(2)),
+                    false => hot + below(self.count - hot, drawn(2)),
                 }
             }
-            Way::Gaussian { seed: of } => gaussian(self.count, words(n, *of)),
-            Way::Exponential { seed: of } => exponential(self.count, words(n, *of)),
+            Way::Gaussian => gaussian(self.count, [1, 2].map(drawn)),
+            Way::Exponential => exponential(self.count, [1, 2].map(drawn)),
         }
     }
 

@@ -42,13 +42,13 @@ pub struct Scenario {
     /// CQL that creates the tables, executed in order before rows are loaded; must be repeatable.
     pub schema: Vec<String>,
     /// The most that makes sense of it; absent for no limits.
-    #[serde(default, skip_serializing_if = "Limits::is_none")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub limits: Limits,
     /// The most rows of a page; absent for the plan's page size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_size: Option<u32>,
     /// How statements are submitted.
-    #[serde(default, skip_serializing_if = "Submit::is_default")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub submit: Submit,
     /// What it has instead of the plan's; set by a sweep, never in a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -122,7 +122,7 @@ pub struct Statement {
     #[serde(default = "one")]
     pub weight: u32,
     /// How it is issued.
-    #[serde(default, skip_serializing_if = "Operation::is_execute")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub operation: Operation,
     /// Rows of a batch, at most [`MAX_BATCH`](crate::MAX_BATCH); absent for [`DEFAULT_BATCH`]. For [`Operation::Batch`] alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -143,7 +143,7 @@ pub struct Statement {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adds: Option<i64>,
     /// The order in which they come.
-    #[serde(default, skip_serializing_if = "Order::is_permuted")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub order: Order,
     /// Of [`Order::Zipf`] alone, above 0; absent for [`DEFAULT_EXPONENT`](crate::DEFAULT_EXPONENT).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -176,12 +176,6 @@ words! {
     }
 }
 
-impl RowCheck {
-    pub(crate) fn is_order(&self) -> bool {
-        *self == RowCheck::Order
-    }
-}
-
 /// The rows that a statement must return.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -207,7 +201,7 @@ pub struct Expectation {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub descending: bool,
     /// What of several rows is checked.
-    #[serde(default, skip_serializing_if = "RowCheck::is_order")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub check: RowCheck,
     /// One column per column of the result, in its order.
     pub columns: Vec<Column>,

@@ -117,7 +117,8 @@ fn compressible<T: ?Sized>(
 #[derive(Clone, Copy, Debug)]
 pub struct Blobs {
     stream: &'static [u8],
-    length: Amount,
+    /// How many bytes they have.
+    pub length: Amount,
     plus: i64,
 }
 
@@ -142,11 +143,6 @@ impl Blobs {
         Blobs { stream, ..self }
     }
 
-    /// How many bytes they have.
-    pub fn length(&self) -> Amount {
-        self.length
-    }
-
     /// The blob of `number`.
     #[inline]
     pub fn of(&self, number: u64) -> &'static [u8] {
@@ -167,18 +163,14 @@ impl Blobs {
 pub struct UniqueBlobs {
     blobs: Blobs,
     permutation: Permutation,
-    distinct: u64,
+    /// How many numbers from 0 on have a blob of their own.
+    pub distinct: u64,
 }
 
 impl UniqueBlobs {
     /// How many bytes they have.
     pub fn length(&self) -> Amount {
         self.blobs.length
-    }
-
-    /// How many numbers from 0 on have a blob of their own.
-    pub fn distinct(&self) -> u64 {
-        self.distinct
     }
 
     /// Puts the blob of `number` into `room`, which has that length.
@@ -194,7 +186,8 @@ impl UniqueBlobs {
 #[derive(Clone, Copy, Debug)]
 pub struct Texts {
     stream: &'static str,
-    length: Amount,
+    /// How many bytes they have.
+    pub length: Amount,
     plus: i64,
     beginnings: u32,
     /// Bytes from one beginning to the next.
@@ -249,11 +242,6 @@ impl Texts {
         Texts { stream: compressible(&STREAMS, self.stream.as_bytes(), share, kept_text, str::len), ..self }
     }
 
-    /// How many bytes they have.
-    pub fn length(&self) -> Amount {
-        self.length
-    }
-
     /// The text of `number`.
     #[inline]
     pub fn of(&self, number: u64) -> &'static str {
@@ -294,18 +282,14 @@ pub struct UniqueTexts {
     permutation: Permutation,
     /// Characters that hold the number.
     digits: usize,
-    distinct: u64,
+    /// How many numbers from 0 on have a text of their own.
+    pub distinct: u64,
 }
 
 impl UniqueTexts {
     /// How many bytes they have.
     pub fn length(&self) -> Amount {
         self.texts.length
-    }
-
-    /// How many numbers from 0 on have a text of their own.
-    pub fn distinct(&self) -> u64 {
-        self.distinct
     }
 
     /// Puts the text of `number` into `room`, which has that length.
@@ -428,15 +412,15 @@ mod tests {
             };
             let (letters, unicode) = (Texts::letters(length, 3).unique(), Texts::unicode(length, 3).unique());
             let blobs = Blobs::new(length, 3).unique();
-            all(letters.distinct(), &mut |number, room| letters.of(number, room).into());
-            all(unicode.distinct(), &mut |number, room| unicode.of(number, room).into());
-            all(blobs.distinct(), &mut |number, room| blobs.of(number, room).to_vec());
+            all(letters.distinct, &mut |number, room| letters.of(number, room).into());
+            all(unicode.distinct, &mut |number, room| unicode.of(number, room).into());
+            all(blobs.distinct, &mut |number, room| blobs.of(number, room).to_vec());
         }
-        let distinct = [0, 1, 3].map(|length| Texts::letters(length, 0).unique().distinct());
+        let distinct = [0, 1, 3].map(|length| Texts::letters(length, 0).unique().distinct);
         assert_eq!(distinct, [1, 26, 17_576]);
-        assert_eq!([1, 2, 9].map(|length| Texts::unicode(length, 0).unique().distinct()), [26, 32, 32 * 20_992 * 80]);
-        assert_eq!([0, 2, 8].map(|length| Blobs::new(length, 0).unique().distinct()), [1, 65_536, 1 << 63]);
-        assert!(Texts::letters(40, 0).unique().distinct() > 1 << 60);
+        assert_eq!([1, 2, 9].map(|length| Texts::unicode(length, 0).unique().distinct), [26, 32, 32 * 20_992 * 80]);
+        assert_eq!([0, 2, 8].map(|length| Blobs::new(length, 0).unique().distinct), [1, 65_536, 1 << 63]);
+        assert!(Texts::letters(40, 0).unique().distinct > 1 << 60);
     }
 
     /// The share that LZ4 leaves of values one after the other, as of a frame or a file.

@@ -49,10 +49,6 @@ impl Submit {
     pub fn has_slots(self) -> bool {
         matches!(self, Submit::Slots | Submit::Sequential)
     }
-
-    pub(crate) fn is_default(&self) -> bool {
-        *self == Submit::default()
-    }
 }
 
 impl FromStr for Submit {

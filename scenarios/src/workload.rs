@@ -39,8 +39,10 @@ pub struct Workload {
     ends: Vec<u64>,
     asks: Vec<Ask>,
     warmup_turns: Turns,
-    /// How a ticket becomes statement and key unless every key is used once.
-    ways: Option<Ways>,
+    /// Whether every key is used once, so that [`Workload::issue_once`] holds.
+    pub is_once: bool,
+    /// `None` where the permutation says whose turn it is.
+    turns: Option<Turns>,
     seed: u64,
 }
 
@@ -74,12 +76,6 @@ impl Ask {
             keys * self.rows.most() as u64
         }
     }
-}
-
-#[derive(Clone, Debug)]
-struct Ways {
-    /// `None` where the permutation says whose turn it is.
-    turns: Option<Turns>,
 }
 
 /// Why a count makes no workload: too few or too many statements, or rows with the same primary key.
@@ -130,7 +126,7 @@ impl Workload {
         let is_once = |one: &Statement| {
             one.keys.is_none() && one.keys_of.is_none() && one.order == Order::Permuted && !is_drawn(one)
         };
-        let ways = (!statements.iter().all(is_once)).then(|| Ways { turns: numbered.then(|| Turns::new(&shares)) });
+        let (is_once, turns) = (statements.iter().all(is_once), numbered.then(|| Turns::new(&shares)));
         let mut start = 0;
         let mut asks: Vec<Ask> = Vec::with_capacity(statements.len());
         for (index, (statement, &share)) in statements.iter().zip(&shares).enumerate() {
@@ -173,7 +169,7 @@ impl Workload {
         }
         let permutation = Permutation::new(count, seed);
         let warmup_turns = Turns::new(&weights);
-        let workload = Workload { count, warmup, permutation, ends, asks, warmup_turns, ways, seed };
+        let workload = Workload { count, warmup, permutation, ends, asks, warmup_turns, is_once, turns, seed };
         scenario.check_keys(&workload)?;
         Ok(workload)
     }
@@ -181,7 +177,8 @@ impl Workload {
     /// So many statements that a tape says, after a warm-up.
     pub fn played(count: u64, warmup: u64) -> Workload {
         let (permutation, warmup_turns) = (Permutation::new(count, 0), Turns::new(&[1]));
-        Workload { count, warmup, permutation, ends: vec![count], asks: Vec::new(), warmup_turns, ways: None, seed: 0 }
+        let (ends, asks) = (vec![count], Vec::new());
+        Workload { count, warmup, permutation, ends, asks, warmup_turns, is_once: true, turns: None, seed: 0 }
     }
 
     /// The number of statements in the window.
@@ -199,11 +196,6 @@ impl Workload {
         self.asks.get(index).map_or(0, |ask| ask.share)
     }
 
-    /// Whether every key is used once, so that [`Workload::issue_once`] holds.
-    pub fn is_once(&self) -> bool {
-        self.ways.is_none()
-    }
-
     /// What ticket `0..count` issues if every key is used once.
     #[inline]
     pub fn issue_once(&self, ticket: u64) -> Issue {
@@ -214,8 +206,10 @@ impl Workload {
 
     /// What ticket `0..count` issues.
     pub fn issue(&self, ticket: u64) -> Issue {
-        let Some(ways) = &self.ways else { return self.issue_once(ticket) };
-        let (statement, number) = match &ways.turns {
+        if self.is_once {
+            return self.issue_once(ticket);
+        }
+        let (statement, number) = match &self.turns {
             Some(turns) => turns.whose(ticket),
             None => {
                 let Issue { statement, key } = self.issue_once(ticket);
@@ -293,10 +287,7 @@ impl Workload {
     /// How many different keys statement `index` has had after so many issues. `None` if that is unknown.
     pub fn keys_used(&self, index: usize, issued: u64) -> Option<u64> {
         let ask = self.asks.get(index)?;
-        match &self.ways {
-            None => Some(issued),
-            Some(_) => (issued == ask.share).then(|| ask.keys.different(issued)),
-        }
+        if self.is_once { Some(issued) } else { (issued == ask.share).then(|| ask.keys.different(issued)) }
     }
 
     /// The keys of statement `index`, of the window and of the warm-up.

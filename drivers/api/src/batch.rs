@@ -8,7 +8,8 @@ pub struct BatchRows<'a> {
     values: &'a [Value<'a>],
     width: usize,
     rows: usize,
-    is_logged: bool,
+    /// Whether the batch is to be a logged one.
+    pub is_logged: bool,
 }
 
 impl<'a> BatchRows<'a> {
@@ -21,12 +22,6 @@ impl<'a> BatchRows<'a> {
     #[must_use]
     pub fn logged(self) -> BatchRows<'a> {
         BatchRows { is_logged: true, ..self }
-    }
-
-    /// Whether the batch is to be a logged one.
-    #[inline]
-    pub fn is_logged(&self) -> bool {
-        self.is_logged
     }
 
     /// The number of rows.

@@ -204,7 +204,7 @@ fn number(bytes: &[u8]) -> Result<i64, DriverError> {
 
 /// Appends a `[vint]`: a signed number in zigzag form, with as many bytes after the first as that has leading ones
 /// (native_protocol_v5.spec section 3).
-fn vint(value: i64, out: &mut Vec<u8>) {
+pub fn vint(value: i64, out: &mut Vec<u8>) {
     let zigzag = ((value << 1) ^ (value >> 63)).cast_unsigned();
     let bits = u64::BITS - zigzag.leading_zeros();
     // Each byte more costs one bit of the first one.
@@ -349,7 +349,7 @@ fn other_length(cell: &[u8], due: usize) -> DriverError {
     malformed(format_args!("a value of {} bytes came where {due} were due", cell.len()))
 }
 
-/// A body or a value, read from front to back.
+/// A body or a value, read from front to back. To read more than is left is an error.
 #[derive(Clone, Debug)]
 pub struct Body<'a> {
     /// What was not read.
@@ -358,9 +358,6 @@ pub struct Body<'a> {
 
 impl<'a> Body<'a> {
     /// So many bytes.
-    ///
-    /// # Errors
-    /// When fewer are left.
     #[inline]
     pub fn take(&mut self, length: usize) -> Result<&'a [u8], DriverError> {
         let Some((head, rest)) = self.rest.split_at_checked(length) else {
@@ -380,26 +377,17 @@ impl<'a> Body<'a> {
     }
 
     /// An `[int]`.
-    ///
-    /// # Errors
-    /// When fewer bytes are left.
     #[inline]
     pub fn int(&mut self) -> Result<i32, DriverError> {
         self.chunk().map(i32::from_be_bytes)
     }
 
     /// A `[byte]`.
-    ///
-    /// # Errors
-    /// When none is left.
     pub fn byte(&mut self) -> Result<u8, DriverError> {
         self.chunk().map(|[byte]| byte)
     }
 
     /// A `[short]`.
-    ///
-    /// # Errors
-    /// When fewer bytes are left.
     pub fn short(&mut self) -> Result<u16, DriverError> {
         self.chunk().map(u16::from_be_bytes)
     }
@@ -407,7 +395,7 @@ impl<'a> Body<'a> {
     /// An `[int]` that counts something.
     ///
     /// # Errors
-    /// When it is below 0, or fewer bytes are left.
+    /// When it is below 0.
     #[inline]
     pub fn count(&mut self) -> Result<usize, DriverError> {
         let count = self.int()?;
@@ -415,9 +403,6 @@ impl<'a> Body<'a> {
     }
 
     /// `[bytes]`: `None` for a negative length.
-    ///
-    /// # Errors
-    /// When fewer bytes are left.
     #[inline]
     pub fn bytes(&mut self) -> Result<Option<&'a [u8]>, DriverError> {
         match usize::try_from(self.int()?) {
@@ -427,9 +412,6 @@ impl<'a> Body<'a> {
     }
 
     /// A `[vint]`, (native_protocol_v5.spec section 3).
-    ///
-    /// # Errors
-    /// When fewer bytes are left.
     pub fn vint(&mut self) -> Result<i64, DriverError> {
         let [first] = self.chunk()?;
         let more = first.leading_ones();
@@ -439,18 +421,12 @@ impl<'a> Body<'a> {
     }
 
     /// A `[short bytes]`.
-    ///
-    /// # Errors
-    /// When fewer bytes are left.
     pub fn short_bytes(&mut self) -> Result<&'a [u8], DriverError> {
         let length = self.short()?;
         self.take(usize::from(length))
     }
 
     /// A `[string]`.
-    ///
-    /// # Errors
-    /// When fewer bytes are left.
     pub fn string(&mut self) -> Result<String, DriverError> {
         self.short_bytes().map(|bytes| String::from_utf8_lossy(bytes).into_owned())
     }

@@ -22,9 +22,9 @@ pub(crate) fn at_execute(error: Error) -> DriverError {
     mapped(&error, |_| None)
 }
 
-/// An error of binding values.
+/// An error of binding values, or of reading those of an answer.
 #[cold]
-pub(crate) fn at_bind(error: Error) -> DriverError {
+pub(crate) fn at_value(error: Error) -> DriverError {
     mapped(&error, |_| Some(ErrorKind::Codec))
 }
 
@@ -35,16 +35,11 @@ pub(crate) fn wrong_number_of_values(markers: usize, values: usize) -> DriverErr
     DriverError::new(ErrorKind::Codec, message)
 }
 
-/// An error of reading an answer's values.
-#[cold]
-pub(crate) fn at_decode(error: Error) -> DriverError {
-    mapped(&error, |_| Some(ErrorKind::Codec))
-}
-
 fn mapped(error: &Error, here: impl Fn(CassErrorCode) -> Option<ErrorKind>) -> DriverError {
     let kind = match error.kind() {
-        cassandra_cpp::ErrorKind::CassError(code, _) => here(*code).unwrap_or_else(|| kind(*code)),
-        cassandra_cpp::ErrorKind::CassErrorResult(code, ..) => here(*code).unwrap_or_else(|| kind(*code)),
+        cassandra_cpp::ErrorKind::CassError(code, _) | cassandra_cpp::ErrorKind::CassErrorResult(code, ..) => {
+            here(*code).unwrap_or_else(|| kind(*code))
+        }
         cassandra_cpp::ErrorKind::InvalidUtf8(_)
         | cassandra_cpp::ErrorKind::StringContainsNul(_)
         | cassandra_cpp::ErrorKind::UnsupportedType(..) => ErrorKind::Codec,

@@ -67,9 +67,7 @@ impl Driver for CassandraCpp {
             .to_vec(),
             options: Some(options::ALL.to_vec()),
             most_in_flight: BTreeMap::from([(Settings::Default, REQUEST_QUEUE)]),
-            in_flight_per_connection: None,
-            queue_per_connection: None,
-            queue_option: None,
+            ..DriverInfo::default()
         })
     }
 
@@ -97,7 +95,11 @@ impl Driver for CassandraCpp {
 
     async fn connect(&self, options: &ConnectOptions) -> Result<CassandraCppSession, DriverError> {
         set_log_level();
-        check_contender_options(options)?;
+        options.check("cassandra-cpp", &options::ALL)?;
+        // The parent has applied `lib=PATH` through the environment.
+        if let Some(path) = options.option("lib") {
+            library::loaded()?.check_lies_at(path)?;
+        }
         let mut cluster = cluster(options)?;
         let session = cluster.connect().await.map_err(errors::at_connect)?;
         Ok(CassandraCppSession::new(session, options))
@@ -108,15 +110,6 @@ impl Driver for CassandraCpp {
 fn set_log_level() {
     let asked = std::env::var(LOG_VARIABLE).ok().and_then(|level| level.parse().ok());
     set_level(asked.unwrap_or(LogLevel::DISABLED));
-}
-
-/// The parent has applied `lib=PATH` through the environment; this checks that it took effect.
-fn check_contender_options(options: &ConnectOptions) -> Result<(), DriverError> {
-    options.check("cassandra-cpp", &options::ALL)?;
-    match options.option("lib") {
-        Some(path) => library::loaded()?.check_lies_at(path),
-        None => Ok(()),
-    }
 }
 
 fn cluster(options: &ConnectOptions) -> Result<Cluster, DriverError> {

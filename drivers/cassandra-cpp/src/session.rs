@@ -46,14 +46,53 @@ impl CassandraCppSession {
         }
         let mut statement = prepared.prepared.bind();
         if let Some(consistency) = self.consistency {
-            statement.set_consistency(consistency).map_err(errors::at_bind)?;
+            statement.set_consistency(consistency).map_err(errors::at_value)?;
         }
         if let Some(page_size) = self.page_size
             && prepared.columns.may_be_answered()
         {
-            statement.set_paging_size(page_size).map_err(errors::at_bind)?;
+            statement.set_paging_size(page_size).map_err(errors::at_value)?;
         }
         values::bind(&mut statement, values, Some(&prepared.prepared))?;
+        Ok(statement)
+    }
+
+    /// Fetches the pages behind `page`.
+    #[cold]
+    async fn next_pages(
+        &self,
+        prepared: &CassandraCppStatement,
+        values: &[Value<'_>],
+        mut page: CassResult,
+        rows: &mut Rows,
+    ) -> Result<(), DriverError> {
+        loop {
+            // Executing consumes a statement, so the next page needs a new one.
+            let mut statement = self.bind(prepared, values)?;
+            statement.set_paging_state(page).map_err(errors::at_value)?;
+            page = statement.execute().await.map_err(errors::at_execute)?;
+            if !values::decode(&page, &prepared.columns, rows)? || !page.has_more_pages() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// A statement that is not prepared.
+    fn text(&self, cql: &str) -> Result<Statement, DriverError> {
+        let mut statement = self.session.statement(cql);
+        if let Some(consistency) = self.consistency {
+            statement.set_consistency(consistency).map_err(errors::at_value)?;
+        }
+        Ok(statement)
+    }
+
+    /// The same with values and pages.
+    fn unprepared(&self, cql: &str, values: &[Value<'_>]) -> Result<Statement, DriverError> {
+        let mut statement = self.text(cql)?;
+        if let Some(page_size) = self.page_size {
+            statement.set_paging_size(page_size).map_err(errors::at_value)?;
+        }
+        values::bind(&mut statement, values, None)?;
         Ok(statement)
     }
 }
@@ -94,10 +133,10 @@ impl Session for CassandraCppSession {
     }
 
     async fn batch(&self, prepared: &CassandraCppStatement, rows: BatchRows<'_>) -> Result<(), DriverError> {
-        let kind = if rows.is_logged() { BatchType::LOGGED } else { BatchType::UNLOGGED };
+        let kind = if rows.is_logged { BatchType::LOGGED } else { BatchType::UNLOGGED };
         let mut batch = self.session.batch(kind);
         if let Some(consistency) = self.consistency {
-            batch.set_consistency(consistency).map_err(errors::at_bind)?;
+            batch.set_consistency(consistency).map_err(errors::at_value)?;
         }
         for row in rows.iter() {
             if row.len() != prepared.markers {
@@ -105,7 +144,7 @@ impl Session for CassandraCppSession {
             }
             let mut statement = prepared.prepared.bind();
             values::bind(&mut statement, row, Some(&prepared.prepared))?;
-            batch.add_statement(statement).map_err(errors::at_bind)?;
+            batch.add_statement(statement).map_err(errors::at_value)?;
         }
         batch.execute().await.map(drop).map_err(errors::at_execute)
     }
@@ -119,49 +158,8 @@ impl Session for CassandraCppSession {
                 return Ok(());
             }
             statement = self.unprepared(cql, values)?;
-            statement.set_paging_state(page).map_err(errors::at_bind)?;
+            statement.set_paging_state(page).map_err(errors::at_value)?;
         }
-    }
-}
-
-impl CassandraCppSession {
-    /// Fetches the pages behind `page`.
-    #[cold]
-    async fn next_pages(
-        &self,
-        prepared: &CassandraCppStatement,
-        values: &[Value<'_>],
-        mut page: CassResult,
-        rows: &mut Rows,
-    ) -> Result<(), DriverError> {
-        loop {
-            // Executing consumes a statement, so the next page needs a new one.
-            let mut statement = self.bind(prepared, values)?;
-            statement.set_paging_state(page).map_err(errors::at_bind)?;
-            page = statement.execute().await.map_err(errors::at_execute)?;
-            if !values::decode(&page, &prepared.columns, rows)? || !page.has_more_pages() {
-                return Ok(());
-            }
-        }
-    }
-
-    /// A statement that is not prepared.
-    fn text(&self, cql: &str) -> Result<Statement, DriverError> {
-        let mut statement = self.session.statement(cql);
-        if let Some(consistency) = self.consistency {
-            statement.set_consistency(consistency).map_err(errors::at_bind)?;
-        }
-        Ok(statement)
-    }
-
-    /// The same with values and pages.
-    fn unprepared(&self, cql: &str, values: &[Value<'_>]) -> Result<Statement, DriverError> {
-        let mut statement = self.text(cql)?;
-        if let Some(page_size) = self.page_size {
-            statement.set_paging_size(page_size).map_err(errors::at_bind)?;
-        }
-        values::bind(&mut statement, values, None)?;
-        Ok(statement)
     }
 }
 

@@ -38,11 +38,11 @@ pub(crate) fn bind(
             for (field, item) in items.iter().enumerate() {
                 put(Slot::Udt(&mut udt, field), item.value())?;
             }
-            statement.bind_user_type(index, &udt).map(drop).map_err(errors::at_bind)
+            statement.bind_user_type(index, &udt).map(drop).map_err(errors::at_value)
         }
         (Value::Decimal { unscaled, scale }, _) => {
             let decimal = BigDecimal::new(unscaled.into(), scale.into());
-            statement.bind_decimal(index, &decimal).map(drop).map_err(errors::at_bind)
+            statement.bind_decimal(index, &decimal).map(drop).map_err(errors::at_value)
         }
         _ => put(Slot::Marker(statement, index), value),
     }
@@ -107,7 +107,7 @@ fn put(slot: Slot<'_>, value: Value<'_>) -> Result<(), DriverError> {
             return Err(no_call(value));
         }
     };
-    done.map_err(errors::at_bind)
+    done.map_err(errors::at_value)
 }
 
 #[cold]
@@ -160,9 +160,9 @@ fn scalar<'a>(kind: ValueType, value: &cassandra_cpp::Value<'a>) -> Result<Value
         ValueType::TEXT | ValueType::VARCHAR | ValueType::ASCII => value.get_str().map(Value::Text),
         ValueType::BLOB => value.get_bytes().map(Value::Blob),
         ValueType::INET => value.get_inet().map(|value| Value::Inet((&value).into())),
-        ValueType::VARINT => return number(value.get_bytes().map_err(errors::at_decode)?).map(Value::Varint),
+        ValueType::VARINT => return number(value.get_bytes().map_err(errors::at_value)?).map(Value::Varint),
         ValueType::DECIMAL => {
-            let (unscaled, scale) = value.get_decimal().map_err(errors::at_decode)?.into_bigint_and_exponent();
+            let (unscaled, scale) = value.get_decimal().map_err(errors::at_value)?.into_bigint_and_exponent();
             let unscaled = i64::try_from(unscaled).map_err(|_| too_large())?;
             return Ok(Value::Decimal { unscaled, scale: i32::try_from(scale).map_err(|_| too_large())? });
         }
@@ -173,7 +173,7 @@ fn scalar<'a>(kind: ValueType, value: &cassandra_cpp::Value<'a>) -> Result<Value
             ));
         }
     };
-    found.map_err(errors::at_decode)
+    found.map_err(errors::at_value)
 }
 
 fn number(bytes: &[u8]) -> Result<i64, DriverError> {
@@ -189,20 +189,20 @@ fn too_large() -> DriverError {
 fn elements(kind: ValueType, value: &cassandra_cpp::Value<'_>, out: &mut Elements<'_>) -> Result<(), DriverError> {
     match kind {
         ValueType::MAP => {
-            let mut pairs = value.get_map().map_err(errors::at_decode)?;
+            let mut pairs = value.get_map().map_err(errors::at_value)?;
             while let Some((key, value)) = pairs.next() {
                 element(&key, out)?;
                 element(&value, out)?;
             }
         }
         ValueType::UDT => {
-            let mut fields = value.get_user_type().map_err(errors::at_decode)?;
+            let mut fields = value.get_user_type().map_err(errors::at_value)?;
             while let Some((_, field)) = fields.next() {
                 element(&field, out)?;
             }
         }
         _ => {
-            let mut items = value.get_set().map_err(errors::at_decode)?;
+            let mut items = value.get_set().map_err(errors::at_value)?;
             while let Some(item) = items.next() {
                 element(&item, out)?;
             }

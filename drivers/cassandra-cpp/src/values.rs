@@ -19,7 +19,7 @@ pub(crate) fn bind(
         // The commonest type comes first, so that its few instructions lie together in the caller.
         if let Value::Bigint(value) = *value {
             if let Err(error) = statement.bind_int64(index, value) {
-                return Err(errors::at_bind(error));
+                return Err(errors::at_value(error));
             }
         } else {
             types::bind(statement, index, *value, prepared)?;
@@ -99,7 +99,7 @@ fn decode_rows(page: &CassResult, count: usize, columns: &Columns, rows: &mut Ro
         for (column, &kind) in types.iter().enumerate() {
             let value = match row.get_column(column) {
                 Ok(value) => value,
-                Err(error) => return Err(errors::at_decode(error)),
+                Err(error) => return Err(errors::at_value(error)),
             };
             // The commonest type comes first, so that its few instructions lie together in the caller.
             if kind == ValueType::BIGINT
@@ -122,7 +122,7 @@ fn decode_one_by_one(page: &CassResult, count: usize, rows: &mut Rows) -> Result
     let mut iterator = page.iter();
     while let Some(row) = iterator.next() {
         for column in 0..count {
-            push(&row.get_column(column).map_err(errors::at_decode)?, rows)?;
+            push(&row.get_column(column).map_err(errors::at_value)?, rows)?;
         }
         rows.end_row();
     }

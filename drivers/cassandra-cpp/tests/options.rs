@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 const DEFAULT_TIMESTAMP: u8 = 0x20;
 
 fn options(tap: &Tap, key: &str, value: &str) -> ConnectOptions {
-    let mut options = ConnectOptions::new(vec![tap.address()]);
+    let mut options = ConnectOptions::new(vec![tap.address]);
     options.options.insert(key.to_owned(), value.to_owned());
     options
 }

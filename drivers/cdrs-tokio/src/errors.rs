@@ -1,5 +1,6 @@
 //! The driver's errors, by kind.
 
+pub(crate) use cqldyno_driver_api::wire::codec;
 use cqldyno_driver_api::{DriverError, ErrorKind};
 use driver::Error;
 use tokio::time::error::Elapsed;
@@ -35,12 +36,6 @@ pub(crate) fn execution(error: Error) -> DriverError {
         _ => ErrorKind::Codec,
     });
     DriverError::new(kind, error)
-}
-
-/// An answer that could not be decoded.
-#[cold]
-pub(crate) fn codec(error: Error) -> DriverError {
-    DriverError::new(ErrorKind::Codec, error)
 }
 
 /// The kind of what the server said, or said wrong.

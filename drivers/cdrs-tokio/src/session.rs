@@ -90,9 +90,7 @@ impl CdrsTokioSession {
         }
         Ok(())
     }
-}
 
-impl CdrsTokioSession {
     /// Fetches the pages from `paging_state` on.
     async fn next_pages(
         &self,
@@ -157,7 +155,7 @@ impl Session for CdrsTokioSession {
     }
 
     async fn batch(&self, statement: &CdrsTokioStatement, rows: BatchRows<'_>) -> Result<(), DriverError> {
-        let kind = if rows.is_logged() { BatchType::Logged } else { BatchType::Unlogged };
+        let kind = if rows.is_logged { BatchType::Logged } else { BatchType::Unlogged };
         let mut batch = BatchQueryBuilder::new().with_batch_type(kind).with_consistency(self.consistency);
         for row in rows.iter() {
             let values = values::bind(row).unwrap_or(QueryValues::SimpleValues(Vec::new()));

@@ -12,7 +12,8 @@ use cdrs_tokio::types::data_serialization_types::*;
 use cdrs_tokio::types::decimal::Decimal;
 use cdrs_tokio::types::rows::Row;
 use cdrs_tokio::types::value::{Bytes, Value as DriverValue};
-use cqldyno_driver_api::{DriverError, Elements, ErrorKind, Item, Items, Nested, Rows, Value};
+use cqldyno_driver_api::wire::codec;
+use cqldyno_driver_api::{DriverError, Elements, Item, Items, Nested, Rows, Value};
 use num_bigint::BigInt;
 use uuid::Uuid;
 
@@ -290,9 +291,4 @@ fn decimal(Decimal { unscaled, scale }: Decimal) -> Result<Value<'static>, Drive
 
 fn number(value: BigInt) -> Result<i64, DriverError> {
     i64::try_from(value).map_err(|_| codec("a number came that 64 bits do not hold, as those of scenarios do"))
-}
-
-#[cold]
-fn codec(error: impl std::fmt::Display) -> DriverError {
-    DriverError::new(ErrorKind::Codec, error)
 }

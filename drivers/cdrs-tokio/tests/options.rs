@@ -9,7 +9,7 @@ use cqldyno_driver_tests::Failure;
 use cqldyno_driver_tests::tap::{Tap, opcode};
 
 fn options(tap: &Tap, chosen: &[(&str, &str)]) -> ConnectOptions {
-    let mut options = ConnectOptions::new(vec![tap.address()]);
+    let mut options = ConnectOptions::new(vec![tap.address]);
     options.options = chosen.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     options
 }

@@ -1,9 +1,7 @@
 //! Response bodies: native_protocol_v4.spec sections 4.2 and 9.
 
-use cqldyno_driver_api::wire::{self, Body, ColumnType};
+use cqldyno_driver_api::wire::{self, Body, ColumnType, codec, malformed};
 use cqldyno_driver_api::{DriverError, ErrorKind, Nested, Rows};
-
-use crate::errors::{codec, malformed};
 
 pub(crate) const ERROR: u8 = 0x00;
 pub(crate) const READY: u8 = 0x02;

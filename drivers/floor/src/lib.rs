@@ -9,7 +9,6 @@
 
 mod answers;
 mod connection;
-mod errors;
 #[cfg(feature = "parts")]
 pub mod parts;
 mod requests;

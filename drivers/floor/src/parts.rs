@@ -1,22 +1,15 @@
 //! The codec without a socket, for `benches/criterion`: each function calls what a session calls.
 
-use cqldyno_driver_api::wire::ColumnType;
+use cqldyno_driver_api::wire::{ColumnType, malformed};
 use cqldyno_driver_api::{Consistency, DriverError, Rows, Value};
 
 use crate::answers::Answer;
-use crate::errors::malformed;
 use crate::requests::{self, ExecuteTemplate, HEADER};
+
+pub use crate::requests::{prepare, startup};
 
 /// The page size that is asked for.
 const PAGE_SIZE: i32 = 5_000;
-
-/// Appends the frame of a STARTUP, on stream 0.
-///
-/// # Errors
-/// None: what it says is short enough.
-pub fn startup(out: &mut Vec<u8>) -> Result<(), DriverError> {
-    requests::startup(out)
-}
 
 /// Appends the frame of a QUERY at LOCAL_ONE, on stream 0.
 ///
@@ -24,14 +17,6 @@ pub fn startup(out: &mut Vec<u8>) -> Result<(), DriverError> {
 /// When the statement is longer than the protocol allows.
 pub fn query(cql: &str, out: &mut Vec<u8>) -> Result<(), DriverError> {
     requests::query(cql, Consistency::LocalOne, out)
-}
-
-/// Appends the frame of a PREPARE, on stream 0.
-///
-/// # Errors
-/// When the statement is longer than the protocol allows.
-pub fn prepare(cql: &str, out: &mut Vec<u8>) -> Result<(), DriverError> {
-    requests::prepare(cql, out)
 }
 
 /// A prepared statement.

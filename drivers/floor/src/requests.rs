@@ -1,9 +1,7 @@
 //! Request frames: native_protocol_v4.spec sections 2 and 4.1.
 
-use cqldyno_driver_api::wire::{self, ColumnType};
+use cqldyno_driver_api::wire::{self, ColumnType, codec};
 use cqldyno_driver_api::{BatchRows, Consistency, Credentials, DriverError, Value};
-
-use crate::errors::codec;
 
 /// Length of a frame's header.
 pub(crate) const HEADER: usize = 9;
@@ -67,8 +65,11 @@ fn string(text: &str, out: &mut Vec<u8>) -> Result<(), DriverError> {
     Ok(())
 }
 
-/// STARTUP: section 4.1.1.
-pub(crate) fn startup(out: &mut Vec<u8>) -> Result<(), DriverError> {
+/// Appends the frame of a STARTUP (section 4.1.1), on stream 0.
+///
+/// # Errors
+/// None: what it says is short enough.
+pub fn startup(out: &mut Vec<u8>) -> Result<(), DriverError> {
     frame(STARTUP, out, |out| {
         let options =
             [("CQL_VERSION", "3.0.0"), ("DRIVER_NAME", "cqldyno floor"), ("DRIVER_VERSION", env!("CARGO_PKG_VERSION"))];
@@ -124,7 +125,7 @@ pub(crate) fn batch(
     out: &mut Vec<u8>,
 ) -> Result<(), DriverError> {
     frame(BATCH, out, |out| {
-        out.push(if rows.is_logged() { LOGGED } else { UNLOGGED });
+        out.push(if rows.is_logged { LOGGED } else { UNLOGGED });
         out.extend_from_slice(&short(rows.len())?);
         for row in rows.iter() {
             out.push(PREPARED);
@@ -139,8 +140,11 @@ pub(crate) fn batch(
     })
 }
 
-/// PREPARE: section 4.1.5.
-pub(crate) fn prepare(cql: &str, out: &mut Vec<u8>) -> Result<(), DriverError> {
+/// Appends the frame of a PREPARE (section 4.1.5), on stream 0.
+///
+/// # Errors
+/// When the statement is longer than the protocol allows.
+pub fn prepare(cql: &str, out: &mut Vec<u8>) -> Result<(), DriverError> {
     frame(PREPARE, out, |out| wire::bytes(cql.as_bytes(), out))
 }
 

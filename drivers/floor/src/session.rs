@@ -6,13 +6,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cqldyno_driver_api::wire::ColumnType;
+use cqldyno_driver_api::wire::{ColumnType, malformed};
 use cqldyno_driver_api::{BatchRows, ConnectOptions, Consistency, DriverError, ErrorKind, Rows, Session, Value};
 use tokio::task::JoinHandle;
 
 use crate::answers::{Answer, Prepared};
 use crate::connection::Connection;
-use crate::errors::malformed;
 use crate::requests::{self, ExecuteTemplate};
 use crate::socket::{Login, tend};
 
@@ -163,6 +162,17 @@ impl FloorSession {
             )),
         }
     }
+
+    async fn batch_on(
+        &self,
+        connection: &Connection,
+        statement: &FloorStatement,
+        rows: BatchRows<'_>,
+    ) -> Result<(), DriverError> {
+        let encode =
+            |out: &mut Vec<u8>| requests::batch(&statement.id, &statement.execute, rows, self.consistency, out);
+        connection.exchange(encode, |answer| answer.into_done()).await
+    }
 }
 
 impl Session for FloorSession {
@@ -236,19 +246,6 @@ impl Session for FloorSession {
                 next => paging_state = next,
             }
         }
-    }
-}
-
-impl FloorSession {
-    async fn batch_on(
-        &self,
-        connection: &Connection,
-        statement: &FloorStatement,
-        rows: BatchRows<'_>,
-    ) -> Result<(), DriverError> {
-        let encode =
-            |out: &mut Vec<u8>| requests::batch(&statement.id, &statement.execute, rows, self.consistency, out);
-        connection.exchange(encode, |answer| answer.into_done()).await
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use cqldyno_driver_api::wire::malformed;
 use cqldyno_driver_api::{Credentials, DriverError, ErrorKind};
 use cqldyno_driver_tls::ClientConfig;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf, copy_bidirectional};
@@ -17,7 +18,6 @@ use tokio::time::{sleep, timeout};
 
 use crate::answers::{AUTH_SUCCESS, AUTHENTICATE, Answer, READY};
 use crate::connection::{Attention, Connection};
-use crate::errors::malformed;
 use crate::requests::{self, HEADER};
 
 const CONNECT_TIME_LIMIT: Duration = Duration::from_secs(5);

@@ -16,6 +16,8 @@ mod session;
 use cqldyno_driver_api::{Capability, ConnectOptions, Driver, DriverError, DriverInfo, DriverOption, Setting};
 use cqldyno_worker::lock;
 
+use session::Form;
+
 pub use session::NoopSession;
 
 /// The driver that sends nothing.
@@ -60,10 +62,10 @@ impl Driver for Noop {
 
     async fn connect(&self, options: &ConnectOptions) -> Result<NoopSession, DriverError> {
         options.check("noop", &OPTIONS)?;
-        Ok(match form(options) {
-            "ready" => NoopSession::ready(),
-            "oneshot" => NoopSession::oneshot(),
-            _ => NoopSession::pending(),
-        })
+        Ok(NoopSession(match form(options) {
+            "ready" => Form::Ready,
+            "oneshot" => Form::Oneshot,
+            _ => Form::later(),
+        }))
     }
 }

@@ -54,19 +54,6 @@ impl Queue {
     /// Waits until all statements wait that the runtime's other tasks can issue now. The runtime returns to a task that yields
     /// before it polled all others, hence until none was added.
     async fn wait_for_statements(&self) {
-        self.wait_for_first().await;
-        let mut before = 0;
-        loop {
-            let waiting = self.lock().statements.len();
-            if waiting == before {
-                return;
-            }
-            before = waiting;
-            tokio::task::yield_now().await;
-        }
-    }
-
-    async fn wait_for_first(&self) {
         poll_fn(|context| {
             let mut waiting = self.lock();
             if waiting.statements.is_empty() {
@@ -77,6 +64,15 @@ impl Queue {
             }
         })
         .await;
+        let mut before = 0;
+        loop {
+            let waiting = self.lock().statements.len();
+            if waiting == before {
+                return;
+            }
+            before = waiting;
+            tokio::task::yield_now().await;
+        }
     }
 
     /// Answers all that wait now and returns their number; `taken` is a buffer to reuse.

@@ -11,11 +11,11 @@ use crate::queue::Queue;
 
 /// A session that sends nothing.
 #[derive(Debug)]
-pub struct NoopSession(Form);
+pub struct NoopSession(pub(crate) Form);
 
 /// How a statement ends.
 #[derive(Debug)]
-enum Form {
+pub(crate) enum Form {
     /// At once.
     Ready,
     /// At once, through a channel that is resolved before it is first polled.
@@ -24,20 +24,12 @@ enum Form {
     Later(Arc<Queue>, JoinHandle<()>),
 }
 
-impl NoopSession {
-    pub(crate) fn ready() -> NoopSession {
-        NoopSession(Form::Ready)
-    }
-
-    pub(crate) fn oneshot() -> NoopSession {
-        NoopSession(Form::Oneshot)
-    }
-
+impl Form {
     /// Spawns the answering task on the runtime that this is called on.
-    pub(crate) fn pending() -> NoopSession {
+    pub(crate) fn later() -> Form {
         let queue = Arc::new(Queue::default());
         let answering = Arc::clone(&queue);
-        NoopSession(Form::Later(queue, tokio::spawn(async move { answering.answer_all().await })))
+        Form::Later(queue, tokio::spawn(async move { answering.answer_all().await }))
     }
 }
 
@@ -96,7 +88,7 @@ mod tests {
 
     #[test]
     fn a_statement_of_the_form_oneshot_is_answered_when_it_is_first_polled() {
-        let session = NoopSession::oneshot();
+        let session = NoopSession(Form::Oneshot);
         let mut rows = Rows::new();
         let execute = pin!(session.execute(&(), &[], &mut rows));
         assert_eq!(execute.poll(&mut Context::from_waker(Waker::noop())), Poll::Ready(Ok(())));

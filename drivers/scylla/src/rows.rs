@@ -1,6 +1,7 @@
 //! Rows out, through the driver's own typed deserialisation.
 
-use cqldyno_driver_api::{DriverError, ErrorKind, Rows};
+use cqldyno_driver_api::wire::codec;
+use cqldyno_driver_api::{DriverError, Rows};
 #[cfg(since = "1.0")]
 use scylla::client::pager::{QueryPager, TypedRowStream};
 use scylla::deserialize::row::{ColumnIterator, RawColumn};
@@ -110,9 +111,4 @@ where
 fn unknown(column: RawColumn<'_, '_>) -> DriverError {
     let (name, kind) = (column.spec.name(), column.spec.typ());
     codec(format_args!("column {name} has the type {kind:?}, which this adapter does not decode"))
-}
-
-#[cold]
-pub(crate) fn codec(error: impl std::fmt::Display) -> DriverError {
-    DriverError::new(ErrorKind::Codec, error)
 }

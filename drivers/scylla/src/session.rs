@@ -147,7 +147,7 @@ impl Session for ScyllaSession {
     }
 
     async fn batch(&self, statement: &ScyllaStatement, rows: BatchRows<'_>) -> Result<(), DriverError> {
-        let (count, is_logged) = (rows.len(), rows.is_logged());
+        let (count, is_logged) = (rows.len(), rows.is_logged);
         let new = || self.new_batch(&statement.prepared, (count, is_logged));
         let batches = statement.batches.get_or_init(|| (0..2 * KEPT_BATCHES).map(|_| OnceLock::new()).collect());
         match batches.get(2 * count + usize::from(is_logged)) {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use cqldyno_driver_api::wire::codec;
 use cqldyno_driver_api::{DriverError, Elements, ErrorKind, Item, Items, Nested, Rows, Value, varint};
 use scylla::cluster::metadata::CollectionType;
 use scylla::deserialize::row::RawColumn;
@@ -15,7 +16,6 @@ use uuid::Uuid;
 
 use crate::bound::{self, refused};
 use crate::names::{ColumnType, CqlTimestamp, DeserializeValue, NativeType, SerializeValue};
-use crate::rows::codec;
 
 /// The driver counts the days of a date from 2^31 days before the Unix epoch.
 const EPOCH_DAY: u32 = 1 << 31;

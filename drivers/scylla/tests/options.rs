@@ -15,7 +15,7 @@ const SKIP_METADATA: u8 = 0x02;
 const DEFAULT_TIMESTAMP: u8 = 0x20;
 
 async fn connect(tap: &Tap, key: &str, value: &str) -> Result<ScyllaSession, DriverError> {
-    let mut options = ConnectOptions::new(vec![tap.address()]);
+    let mut options = ConnectOptions::new(vec![tap.address]);
     options.options.insert(key.to_owned(), value.to_owned());
     Scylla.connect(&options).await
 }
@@ -98,7 +98,7 @@ async fn metadata_is_read_again_after_as_many_seconds_as_asked() -> Result<(), F
 #[tokio::test]
 async fn a_full_refresh_reads_the_schema_again_each_time() -> Result<(), Failure> {
     let tap = Tap::start().await?;
-    let mut options = ConnectOptions::new(vec![tap.address()]);
+    let mut options = ConnectOptions::new(vec![tap.address]);
     options.options.extend([("refresh", "1"), ("refresh-mode", "full")].map(|(a, b)| (a.to_owned(), b.to_owned())));
     let _session = Scylla.connect(&options).await?;
     let (requests, since) = (tap.requests().len(), Instant::now());
@@ -112,7 +112,7 @@ async fn a_full_refresh_reads_the_schema_again_each_time() -> Result<(), Failure
 #[tokio::test]
 async fn the_pager_gives_every_row_of_every_page_in_their_order() -> Result<(), Failure> {
     let tap = Tap::start().await?;
-    let mut options = ConnectOptions { page_size: 2, ..ConnectOptions::new(vec![tap.address()]) };
+    let mut options = ConnectOptions { page_size: 2, ..ConnectOptions::new(vec![tap.address]) };
     options.options.insert("api".to_owned(), "pager".to_owned());
     let session = Scylla.connect(&options).await?;
     session.query("CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}").await?;

@@ -87,7 +87,7 @@ pub async fn the_drivers_own_defaults_work<D: Driver>() -> Outcome {
     let setup = server.connect::<D>().await?;
     let table = server.create_table(&setup, "own", "pk bigint PRIMARY KEY, v bigint").await?;
     for settings in [Settings::Default, Settings::Equal] {
-        let before = server.relay().connections().len();
+        let before = server.relay.connections().len();
         let mut options = server.options();
         options.settings = settings;
         let session = driver.connect(&options).await?;
@@ -98,7 +98,7 @@ pub async fn the_drivers_own_defaults_work<D: Driver>() -> Outcome {
             let rows = execute(&session, &select, &[Value::Bigint(key)]).await?;
             same("the row", cell(&rows, 0, 0)?, Value::Bigint(key * 7))?;
         }
-        let connections = server.relay().connections().split_off(before);
+        let connections = server.relay.connections().split_off(before);
         as_told(&driver.settings(&options), &connections)?;
     }
     server.end(&setup).await
@@ -175,7 +175,7 @@ pub async fn as_many_data_connections_are_open_as_were_asked_for<D: Driver>() ->
         while let Some(slot) = slots.join_next().await {
             slot??;
         }
-        let seen = server.relay().connections();
+        let seen = server.relay.connections();
         let carried = seen.iter().filter(|connection| connection.executes.contains_key(&text)).count();
         same("connections that carried the statement", carried, connections)?;
     }
@@ -188,13 +188,13 @@ pub async fn frames_are_of_version_4_uncompressed_and_of_the_consistency_asked_f
     let setup = server.connect::<D>().await?;
     let table = server.create_table(&setup, "wire", "pk bigint PRIMARY KEY, v bigint").await?;
     for (consistency, code) in [(Consistency::LocalOne, 0x000A), (Consistency::Quorum, 0x0004)] {
-        let before = server.relay().connections().len();
+        let before = server.relay.connections().len();
         let mut options = server.options();
         options.consistency = consistency;
         let session = D::default().connect(&options).await?;
         let insert = session.prepare(&format!("INSERT INTO {table} (pk, v) VALUES (?, ?)")).await?;
         execute(&session, &insert, &[Value::Bigint(1), Value::Bigint(2)]).await?;
-        let connections = server.relay().connections().split_off(before);
+        let connections = server.relay.connections().split_off(before);
         check(!connections.is_empty(), || "no connection was made".to_owned())?;
         let consistencies: BTreeSet<u16> = connections.iter().flat_map(|seen| &seen.consistencies).copied().collect();
         same("consistency levels of EXECUTE", consistencies, BTreeSet::from([code]))?;

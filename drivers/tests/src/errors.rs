@@ -17,7 +17,7 @@ pub async fn a_missing_table_is_invalid<D: Driver>() -> Outcome {
     let server = Server::start().await?;
     let session = server.connect::<D>().await?;
     server.create_keyspace(&session).await?;
-    let cql = format!("SELECT pk FROM {}.missing WHERE pk = 1", server.keyspace());
+    let cql = format!("SELECT pk FROM {}.missing WHERE pk = 1", server.keyspace);
     expect_kind("a query of a missing table", session.query(&cql).await, ErrorKind::Invalid)?;
     expect_kind("a preparation on a missing table", session.prepare(&cql).await, ErrorKind::Invalid)?;
     server.end(&session).await
@@ -41,7 +41,7 @@ pub async fn a_table_that_is_there_already_exists<D: Driver>() -> Outcome {
     expect_kind("a second CREATE TABLE", again, ErrorKind::AlreadyExists)?;
     let cql = format!(
         "CREATE KEYSPACE {} WITH replication = {{'class': 'SimpleStrategy', 'replication_factor': 1}}",
-        server.keyspace()
+        server.keyspace
     );
     expect_kind("a second CREATE KEYSPACE", session.query(&cql).await, ErrorKind::AlreadyExists)?;
     server.end(&session).await

@@ -58,7 +58,7 @@ pub async fn nothing_is_sent_twice<D: Driver>() -> Outcome {
     while let Some(slot) = slots.join_next().await {
         slot??;
     }
-    same("EXECUTEs on the wire", server.relay().executes(&text), STATEMENTS as u64)?;
+    same("EXECUTEs on the wire", server.relay.executes(&text), STATEMENTS as u64)?;
     if let Some(executed) = server.executed(&text) {
         same("EXECUTEs that the server counted", executed, STATEMENTS as u64)?;
     }
@@ -76,9 +76,9 @@ pub async fn nothing_is_sent_twice<D: Driver>() -> Outcome {
         // On a session of its own: some drivers give a connection up after a server error.
         let session = server.connect::<D>().await?;
         let insert = session.prepare(&text).await?;
-        server.relay().fail_with(Some(code));
+        server.relay.fail_with(Some(code));
         let result = execute(&session, &insert, &[Value::Bigint(1), Value::Bigint(1)]).await;
-        server.relay().fail_with(None);
+        server.relay.fail_with(None);
         match result {
             Ok(_) => return Err(Failure::new(format!("an answer with error {code:#06x} was taken for a success"))),
             Err(error) => {
@@ -93,7 +93,7 @@ pub async fn nothing_is_sent_twice<D: Driver>() -> Outcome {
             }
         }
         sent += 1;
-        same("EXECUTEs after an error", server.relay().executes(&text), sent)?;
+        same("EXECUTEs after an error", server.relay.executes(&text), sent)?;
     }
     server.end(&*session).await
 }

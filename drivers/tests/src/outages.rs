@@ -49,7 +49,7 @@ async fn until_back<D: Driver>(
             }
             if may_be_lost && begun.elapsed() > LOST_AFTER {
                 may_be_lost = false;
-                server.relay().cut_control_connections();
+                server.relay.cut_control_connections();
             }
         }
     };
@@ -75,9 +75,9 @@ pub async fn a_slow_answer_is_waited_for_as_long_as_declared<D: Driver>() -> Out
     let session = D::default().connect(&options).await?;
     let select = session.prepare(&format!("SELECT v FROM {table} WHERE pk = ?")).await?;
     until_back::<D>(&server, &session, &select, &[Value::Bigint(1)]).await??;
-    server.relay().delay(SLOW);
+    server.relay.delay(SLOW);
     let result = execute(&session, &select, &[Value::Bigint(1)]).await;
-    server.relay().delay(Duration::ZERO);
+    server.relay.delay(Duration::ZERO);
     match (declared::<D>(Capability::RequestTimeout)?, result) {
         (true, Err(error)) if error.kind() == ErrorKind::RequestTimeout => {}
         (true, Err(error)) => return Err(Failure::new(format!("{error} where a request timeout was expected"))),
@@ -100,7 +100,7 @@ pub async fn a_server_that_is_gone_gives_errors_until_it_is_back<D: Driver>() ->
     let insert = Arc::new(insert);
     execute(&*session, &insert, &[Value::Bigint(0), Value::Bigint(0)]).await?;
 
-    server.relay().delay(Duration::from_secs(5));
+    server.relay.delay(Duration::from_secs(5));
     let mut in_flight = JoinSet::new();
     let most = D::default().describe()?.in_flight_per_connection.unwrap_or(64);
     for key in 0..most as i64 {
@@ -109,7 +109,7 @@ pub async fn a_server_that_is_gone_gives_errors_until_it_is_back<D: Driver>() ->
     }
     sleep(Duration::from_millis(100)).await;
     server.stop().await;
-    server.relay().delay(Duration::ZERO);
+    server.relay.delay(Duration::ZERO);
     let all = async {
         while let Some(result) = in_flight.join_next().await {
             expect_outage(result?)?;
@@ -167,11 +167,11 @@ pub async fn a_control_connection_that_breaks_alone_costs_the_session_as_declare
     let values = [Value::Bigint(1), Value::Bigint(1)];
     execute(&session, &insert, &values).await?;
 
-    let before = server.relay().control_connections();
-    server.relay().cut_control_connections();
+    let before = server.relay.control_connections();
+    server.relay.cut_control_connections();
     let back = async {
         // A driver that asks for no events has nothing to lose.
-        while before > 0 && server.relay().control_connections() == before {
+        while before > 0 && server.relay.control_connections() == before {
             sleep(Duration::from_millis(20)).await;
         }
     };

@@ -69,7 +69,8 @@ struct State {
 /// A relay in front of one server.
 pub(crate) struct Relay {
     server: SocketAddr,
-    address: SocketAddr,
+    /// Where the driver is to connect.
+    pub(crate) address: SocketAddr,
     state: Arc<Mutex<State>>,
     accepting: Option<JoinHandle<()>>,
 }
@@ -164,11 +165,6 @@ impl Relay {
         let mut relay = Relay { server, address, state: Arc::new(Mutex::new(state)), accepting: None };
         relay.resume().await?;
         Ok(relay)
-    }
-
-    /// Where the driver is to connect.
-    pub(crate) fn address(&self) -> SocketAddr {
-        self.address
     }
 
     /// Cuts all connections and accepts no more: the server is gone.

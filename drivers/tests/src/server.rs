@@ -14,8 +14,9 @@ const TARGET: &str = "CQLDYNO_SUITE_TARGET";
 
 /// One server, and a keyspace on it that belongs to the behaviour.
 pub(crate) struct Server {
-    relay: Relay,
-    keyspace: String,
+    /// What lies before it.
+    pub(crate) relay: Relay,
+    pub(crate) keyspace: String,
     node: Option<Node>,
 }
 
@@ -36,8 +37,7 @@ impl Server {
         if named()?.is_some() {
             return Ok(None);
         }
-        let asked = cqldyno_cluster::Credentials::new(&credentials.user, &credentials.password);
-        let node = NodeOptions { credentials: Some(asked), ..NodeOptions::default() };
+        let node = NodeOptions { credentials: Some(credentials.clone()), ..NodeOptions::default() };
         let node = Node::start(node).map_err(Failure::new)?;
         Server::new(node.address(), Some(node)).await.map(Some)
     }
@@ -48,11 +48,6 @@ impl Server {
         let keyspace = format!("suite_{}_{number}", std::process::id());
         let relay = Relay::start(address, &keyspace).await.map_err(Failure::new)?;
         Ok(Server { relay, keyspace, node })
-    }
-
-    /// What lies before the server.
-    pub(crate) fn relay(&self) -> &Relay {
-        &self.relay
     }
 
     /// The server is gone.
@@ -99,12 +94,8 @@ impl Server {
         self.node.as_ref().map(Node::open_connections)
     }
 
-    pub(crate) fn keyspace(&self) -> &str {
-        &self.keyspace
-    }
-
     pub(crate) fn options(&self) -> ConnectOptions {
-        ConnectOptions::new(vec![self.relay.address()])
+        ConnectOptions::new(vec![self.relay.address])
     }
 
     /// A session with equal settings.

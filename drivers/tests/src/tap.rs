@@ -52,7 +52,8 @@ impl Request {
 /// A node, and what was sent to it.
 pub struct Tap {
     _node: Node,
-    address: SocketAddr,
+    /// Where the driver is to connect.
+    pub address: SocketAddr,
     sent: Arc<Mutex<Vec<Vec<u8>>>>,
 }
 
@@ -78,11 +79,6 @@ impl Tap {
             }
         });
         Ok(tap)
-    }
-
-    /// Where the driver is to connect.
-    pub fn address(&self) -> SocketAddr {
-        self.address
     }
 
     /// Forgets what was sent.

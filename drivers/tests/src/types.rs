@@ -131,7 +131,7 @@ pub async fn every_further_type_round_trips_or_is_declared_lacking<D: Driver>() 
     let session = server.connect::<D>().await?;
     let lacks = D::default().describe()?.lacks_types;
     server.create_keyspace(&session).await?;
-    let suite_type = format!("{}.fields", server.keyspace());
+    let suite_type = format!("{}.fields", server.keyspace);
     let has_udt =
         session.query(&format!("CREATE TYPE {suite_type} (a int, b text, c frozen<list<int>>)")).await.is_ok();
     let items = Elementary::new();

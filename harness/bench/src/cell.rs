@@ -124,7 +124,6 @@ pub(crate) struct CellBench<'a> {
     number: usize,
     /// The Cassandra that was started for this run, and what its preparation was.
     cassandra: Option<Cluster>,
-    /// The PostgreSQL that was started for it.
     postgres: Option<cqldyno_postgres::Server>,
     prepared: Option<String>,
     /// The run's own keyspaces that may be on an existing cluster.
@@ -205,14 +204,6 @@ impl<'a> CellBench<'a> {
             "Its allocator {allocator} is built into the worker, and only calls of the C library's allocator can be counted; leave \
              +allocator={allocator} out for this pass."
         ))
-    }
-
-    /// Every measure of a pass without a figure, with the reason.
-    fn not_allowed(&self, cell: &mut Cell, why: &str) {
-        let declared = ALL.iter().filter(|meter| !meter.over_idle).flat_map(|meter| meter.measures);
-        for measure in declared.filter(|measure| measure.pass == Some(cell.pass)) {
-            cell.measures.insert(measure.id.to_owned(), Measure::unavailable(why));
-        }
     }
 }
 
@@ -308,8 +299,12 @@ impl CellBench<'_> {
                 let between = watch.as_mut().map_or(Ok(()), |watch| watch.between());
                 let Some(mut waiting) = alive[*at].take() else { continue };
                 let mut before_ack = || watch.as_mut().map_or(Ok(()), |watch| watch.before_ack());
-                let ended = between.and_then(|()| waiting.turn(stage, &mut before_ack));
-                let mut cell = waiting.setup.cell_of(number);
+                let ended = between.and_then(|()| {
+                    let turn = waiting.turn(stage, &mut before_ack);
+                    turn.map_err(|failure| waiting.served.blame(failure, self.context.cancel))
+                });
+                let setup = waiting.setup;
+                let mut cell = Cell { round: setup.planned.rounds.map(|_| number), ..setup.cell.clone() };
                 let had = watch.as_mut().filter(|_| nth + 1 == takers.len()).map(|watch| {
                     let had = watch.round();
                     cell.findings.extend(watch.without_witness());
@@ -407,7 +402,9 @@ impl CellBench<'_> {
         let probed = || (kind(cell.pass).probe)().err().map(|refusal| refusal.to_string()).unwrap_or_default();
         let refused = (planned.count == 0).then(probed).or_else(|| self.refused(planned));
         if let Some(why) = refused {
-            self.not_allowed(&mut cell, &why);
+            let declared = ALL.iter().filter(|meter| !meter.over_idle).flat_map(|meter| meter.measures);
+            let of_pass = declared.filter(|measure| measure.pass == Some(planned.pass));
+            cell.measures.extend(of_pass.map(|measure| (measure.id, Measure::unavailable(&*why))));
             take(cell)?;
             return Ok(None);
         }

@@ -103,7 +103,6 @@ enum Ends {
     All(CellFailure),
 }
 
-/// What workers are started with.
 #[derive(Clone, Copy)]
 struct Bench<'a> {
     tried: &'a Tried,
@@ -140,7 +139,6 @@ impl<'a> Bench<'a> {
 /// The checks that something is played for, and how it is.
 type Played = (&'static [Check], fn(&mut Play<'_>) -> Result<(), Ends>);
 
-/// The plays after the introduction.
 const PLAYS: [Played; 8] = [
     (&[Check::Refusal], |play| play.refusal()),
     (
@@ -164,7 +162,6 @@ const PLAYS: [Played; 8] = [
     (&[Check::Parent], |play| play.abandoned()),
 ];
 
-/// A play of all jobs.
 struct Play<'a> {
     bench: Bench<'a>,
     findings: Findings,
@@ -249,12 +246,10 @@ impl<'a> Play<'a> {
         Ok(())
     }
 
-    /// A worker with its `hello`.
     fn open(&mut self, check: Check, title: &str) -> Result<Worker<'a>, Ends> {
         self.of(check, self.bench.open(title)).map(|(worker, _)| worker)
     }
 
-    /// A stage of a built-in scenario.
     fn stage(&self, scenario: &str, count: u64, warmup: u64, shape: Shape) -> Result<Stage, Ends> {
         let scenario = builtin(scenario)
             .ok_or_else(|| Ends::All(CellFailure::Machine(format!("there is no scenario {scenario}"))))?;
@@ -281,7 +276,6 @@ impl<'a> Play<'a> {
         self.hello.as_ref().is_some_and(|hello| hello.driver.capabilities.contains(&Capability::Offline))
     }
 
-    /// What the driver can have in flight.
     fn concurrency(&self) -> usize {
         let driver = self.hello.as_ref().map(|hello| &hello.driver);
         let blocking = driver.and_then(|driver| driver.in_flight_per_connection).map(|each| each * CONNECTIONS);
@@ -289,7 +283,6 @@ impl<'a> Play<'a> {
         most.chain(blocking).fold(CONCURRENCY, usize::min).max(1)
     }
 
-    /// The job of the worker.
     fn job(&self, stage: &Stage, turns: u32) -> Job {
         Job { options: self.bench.tried.options.clone(), ..stage.job(Mode::Measure, turns) }
     }

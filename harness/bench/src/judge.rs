@@ -38,7 +38,6 @@ pub(crate) struct Evidence<'a> {
     pub is_encrypted: bool,
     /// Connections that carried the statements, those asked for per node, and nodes; `None` where they are unknown or the driver's choice.
     pub connections: Option<(u64, u64, u64)>,
-    /// Workers that share the load.
     pub workers: u64,
 }
 

@@ -14,6 +14,9 @@
 
 pub use cqldyno_builder as builder;
 
+/// Profile and compiler of this build.
+pub const BUILT_BY: &str = concat!(env!("CQLDYNO_PROFILE"), ", ", env!("CQLDYNO_COMPILER"));
+
 mod cell;
 mod conform;
 mod judge;

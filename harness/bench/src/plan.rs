@@ -265,22 +265,19 @@ fn untraceable(scenario: &Scenario, count: u64, rate: u64) -> Option<String> {
     })
 }
 
-/// Whether statements of the scenario open sessions of their own.
 pub(crate) fn opens_sessions(scenario: &Scenario) -> bool {
     scenario.statements.iter().any(|one| one.operation == Operation::Connect)
 }
 
 /// Why response times of the scenario at a rate are none that a ladder can bound, as a clause with what to do, if so.
 fn unclimbable(scenario: &Scenario) -> Option<&'static str> {
-    match () {
-        () if !scenario.script.is_empty() => {
-            Some("its script disturbs statements on purpose; leave [[script]] out, or run it with `cqldyno faults`")
-        }
-        () if opens_sessions(scenario) => {
-            Some("each of its statements opens a session of its own; name a scenario of EXECUTEs, such as mixed")
-        }
-        () => None,
+    if !scenario.script.is_empty() {
+        return Some(
+            "its script disturbs statements on purpose; leave [[script]] out, or run it with `cqldyno faults`",
+        );
     }
+    let sessions = "each of its statements opens a session of its own; name a scenario of EXECUTEs, such as mixed";
+    opens_sessions(scenario).then_some(sessions)
 }
 
 /// How long a worker may take for a step.
@@ -588,11 +585,9 @@ impl Plan {
             if most > MOST_IN_FLIGHT {
                 return Err(PlanError::Concurrency(asked));
             }
-            match self.connections_each(Some(scenario)).min() {
-                Some(fewest) if self.target.is_embedded() && most > fewest.saturating_mul(STREAMS) => {
-                    return Err(PlanError::Streams(asked, fewest));
-                }
-                _ => {}
+            let fewest = self.connections_each(Some(scenario)).min().filter(|_| self.target.is_embedded());
+            if let Some(fewest) = fewest.filter(|fewest| most > fewest.saturating_mul(STREAMS)) {
+                return Err(PlanError::Streams(asked, fewest));
             }
         }
         Ok(())
@@ -623,7 +618,6 @@ impl Plan {
         scenario.in_flight(self.concurrency as usize)
     }
 
-    /// Whether the embedded cluster encrypts.
     pub(crate) fn encrypts(&self) -> bool {
         self.serve_arguments.iter().any(|argument| argument == TLS)
     }
@@ -660,11 +654,8 @@ impl Plan {
     pub fn ids(&self) -> Vec<String> {
         let names: Vec<String> = self.contenders.iter().map(Contender::to_string).collect();
         let nth = |at: usize| names[..=at].iter().filter(|name| **name == names[at]).count();
-        names
-            .iter()
-            .enumerate()
-            .map(|(at, name)| if nth(at) > 1 { format!("{name}#{}", nth(at)) } else { name.clone() })
-            .collect()
+        let id = |(at, name): (usize, &String)| if nth(at) > 1 { format!("{name}#{}", nth(at)) } else { name.clone() };
+        names.iter().enumerate().map(id).collect()
     }
 }
 

@@ -240,10 +240,9 @@ impl Bench<'_> {
         started: jiff::Timestamp,
         observer: &mut dyn Observer,
     ) -> Result<Begun, BenchError> {
-        let Introductions { mut rows, mut introduced, mut building } =
-            introductions(plan, self.programs, self.folder, self.cancel, observer)?;
+        let Introductions { mut rows, mut introduced, mut building } = introductions(self, plan, observer)?;
         let began = Instant::now();
-        let programs = completed(plan, self.programs, &introduced, self.folder, self.cancel, observer);
+        let programs = completed(self, plan, &introduced, observer);
         building += began.elapsed();
         let workers = || {
             let workers = rows.iter().zip(&introduced);

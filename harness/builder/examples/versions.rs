@@ -35,12 +35,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let checkout = checkout.ok_or("the checkout that this was built from is gone")?;
     let builder = Builder::new(checkout, &cache()?, Path::new("cargo"))?;
     let asked: Vec<String> = std::env::args().skip(1).collect();
-    let drivers = builder.sources().folder().join("drivers");
-    let mut names: Vec<String> =
-        std::fs::read_dir(&drivers)?.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
-    names.sort();
     let mut plan = Vec::new();
-    for name in names {
+    for name in builder.sources().drivers() {
         let Ok(mut families) = builder.families(&name) else { continue };
         families.retain(|family| family.library.is_some());
         for family in families.into_iter().rev() {
@@ -49,7 +45,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
 
-    let table = drivers.join("VERSIONS.md");
+    let table = builder.sources().folder().join("drivers/VERSIONS.md");
     let known = std::fs::read_to_string(&table).unwrap_or_default();
     let begin = |(adapter, name, release): &(String, String, _)| format!("| {name} | {release} | {adapter} | ");
     let row_of = |entry| Some((begin(entry), known.lines().find(|row| row.starts_with(&begin(entry)))?.to_owned()));

@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
-use crate::cached::{PACKAGE, mark_used};
+use crate::cached::{PACKAGE, entries, mark_used};
 use crate::cargo::{Cargo, Progress, executable};
 use crate::checkout::{self, Checkout, checkout};
 use crate::error::BuildError;
@@ -195,8 +195,8 @@ impl Builder {
     /// Whether the cache has a worker of this order; other sources or dependencies may ask for another one.
     pub fn has_built(&self, order: &Order) -> bool {
         let order = order.to_string();
-        let folders = fs::read_dir(self.cache.join("workers")).into_iter().flatten().flatten();
-        let texts = folders.filter_map(|entry| fs::read_to_string(entry.path().join(BUILT)).ok());
+        let folders = entries(&self.cache.join("workers")).into_iter();
+        let texts = folders.filter_map(|folder| fs::read_to_string(folder.join(BUILT)).ok());
         let mut built = texts.filter_map(|text| serde_json::from_str::<serde_json::Value>(&text).ok());
         built.any(|built| built.get("order").is_some_and(|known| *known == order))
     }
@@ -295,8 +295,9 @@ impl Builder {
         let place = place.iter().map(OsString::as_os_str);
         progress(Progress::Compiling { done: 0, of: 0 });
         if Inputs::changed_unseen(&prepared.compiled) {
-            let local = local(lock);
-            let packages = local.iter().flat_map(|name| [OsStr::new("--package"), OsStr::new(name)]);
+            // Those that come from no registry or repository.
+            let local: Vec<Locked> = packages(lock).into_iter().filter(|package| package.source.is_none()).collect();
+            let packages = local.iter().flat_map(|package| [OsStr::new("--package"), OsStr::new(&package.name)]);
             let clean = ["clean", "--release", "--locked"].map(OsStr::new);
             cargo.run(clean.into_iter().chain(place.clone()).chain(packages), progress)?;
         }
@@ -533,15 +534,10 @@ impl Builder {
         let target = self.target();
         let _lock = self.lock(&target, watch)?;
         let provide = Cargo { program: &program, environment: Vec::new(), ..*like };
-        let said = provide.hear([target.as_os_str()], &mut |_| ())?;
-        match said.success {
-            true => {
-                let variables = said.out.lines().filter_map(|line| line.split_once('='));
-                // As a shell would read them.
-                Ok(variables.map(|(name, value)| (name.to_owned(), value.replace('\\', ""))).collect())
-            }
-            false => Err(BuildError::Failed(said.errors.last().cloned().unwrap_or_default())),
-        }
+        let said = provide.ask([target.as_os_str()])?;
+        let variables = said.lines().filter_map(|line| line.split_once('='));
+        // As a shell would read them.
+        Ok(variables.map(|(name, value)| (name.to_owned(), value.replace('\\', ""))).collect())
     }
 
     /// The lock file of the package: what was chosen once stays, unless a newer release may be meant by now.
@@ -606,7 +602,9 @@ impl Builder {
             let why = format!("{name} cannot be had at {version}: another dependency needs another version of it");
             return Err(BuildError::Failed(why));
         }
-        if let Some(tokio) = without_timer(order, &text) {
+        let tokio = packages(&text).into_iter().find(|one| one.name == "tokio" && order.has_alternative_timer());
+        let lacks = |one: &Locked| semver::Version::parse(&one.version).is_ok_and(|version| version < FIRST_TIMER);
+        if let Some(Locked { version: tokio, .. }) = tokio.filter(lacks) {
             return Err(BuildError::Failed(format!(
                 "tokio's alternative timer was asked for, and the worker has tokio {tokio}, which has none before {FIRST_TIMER}; leave \
                  `timer` out, or ask for a later tokio"
@@ -655,11 +653,6 @@ fn locked(lock: &str, name: &str, wanted: &str) -> Result<String, BuildError> {
     }
 }
 
-/// The names of the packages in a lock file that come from no registry or repository.
-fn local(lock: &str) -> Vec<String> {
-    packages(lock).into_iter().filter(|package| package.source.is_none()).map(|package| package.name).collect()
-}
-
 /// One package of a lock file.
 #[derive(Deserialize)]
 pub(crate) struct Locked {
@@ -682,13 +675,6 @@ pub(crate) fn worker_name(order: &Order) -> String {
 /// does not know the argument and fails.
 fn link_arguments(order: &Order) -> Vec<String> {
     order.layout.iter().map(|seed| format!("-Clink-arg=-Wl,--shuffle-sections=.text*={seed}")).collect()
-}
-
-/// The version of tokio in the lock file, if it lacks the timer that is ordered.
-fn without_timer(order: &Order, lock: &str) -> Option<String> {
-    let tokio = packages(lock).into_iter().find(|package| package.name == "tokio" && order.has_alternative_timer())?;
-    let lacks = semver::Version::parse(&tokio.version).is_ok_and(|version| version < FIRST_TIMER);
-    lacks.then_some(tokio.version)
 }
 
 /// The variable that tells the compiler of the timer, after the flags that hold anyway: cargo heeds one variable of the three alone.

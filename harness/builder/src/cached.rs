@@ -1,7 +1,7 @@
 //! What builds left in the cache, to be listed and removed.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, DirEntry, File, FileTimes, Metadata, TryLockError};
+use std::fs::{self, File, FileTimes, Metadata, TryLockError};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -134,9 +134,10 @@ fn name(folder: &Path) -> Option<String> {
     })
 }
 
-fn entries(folder: &Path) -> Vec<PathBuf> {
-    let mut all: Vec<PathBuf> =
-        fs::read_dir(folder).into_iter().flatten().flatten().map(|entry: DirEntry| entry.path()).collect();
+/// What is in a folder, in order; nothing if it cannot be read.
+pub(crate) fn entries(folder: &Path) -> Vec<PathBuf> {
+    let found = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut all: Vec<PathBuf> = found.map(|entry| entry.path()).collect();
     all.sort();
     all
 }

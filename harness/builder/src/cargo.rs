@@ -139,6 +139,15 @@ impl Cargo<'_> {
         if said.success { Ok(said.out) } else { Err(said.failure()) }
     }
 
+    /// Standard output of a program of ours, whose last line is why it failed.
+    pub(crate) fn ask<'a>(&self, arguments: impl IntoIterator<Item = &'a OsStr>) -> Result<String, BuildError> {
+        let said = self.hear(arguments, &mut |_| ())?;
+        match said.success {
+            true => Ok(said.out),
+            false => Err(BuildError::Failed(said.errors.last().cloned().unwrap_or_default())),
+        }
+    }
+
     /// All that it says. It ends with all that it started when we end, however we do.
     pub(crate) fn hear<'a>(
         &self,

@@ -20,7 +20,6 @@ use crate::version::Version;
 pub(crate) struct Checkout {
     /// The crate's own folder.
     pub(crate) package: PathBuf,
-    /// The version in its manifest.
     pub(crate) version: semver::Version,
     /// The commit, if the folder belongs to a repository.
     pub(crate) revision: Option<String>,

@@ -8,18 +8,25 @@ use semver::VersionReq;
 use serde::Deserialize;
 use toml::{Table, Value};
 
+use crate::cached::entries;
 use crate::error::BuildError;
 use crate::sources::Sources;
 use crate::version::Version;
 
 /// An adapter for some releases of a driver. `drivers/NAME` is the newest, `drivers/NAME/RELEASE` are older ones.
-#[derive(Clone, Debug)]
+///
+/// Its manifest says most of it in `[package.metadata.cqldyno]`, or `releases.toml` does.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
 pub struct Family {
     /// Its folder.
+    #[serde(skip)]
     pub folder: PathBuf,
     /// The driver's name.
+    #[serde(skip)]
     pub driver: String,
     /// The dependency that is the driver; `None` for a driver of ours, which has none.
+    #[serde(rename = "crate")]
     pub library: Option<String>,
     /// The releases that it speaks, as its manifest says it.
     pub versions: String,
@@ -29,31 +36,17 @@ pub struct Family {
     pub calls: BTreeMap<String, String>,
     /// Folders of other adapters, from its own, of which it takes source files.
     pub(crate) shares: Vec<String>,
+    #[serde(skip)]
     pub(crate) manifest: Table,
     /// Releases that no family speaks, and why: what follows `because`.
     unspoken: BTreeMap<semver::Version, String>,
+    #[serde(skip)]
     requirement: VersionReq,
     /// Capabilities by their names in the worker protocol, each with the releases that lack it.
     lacks: BTreeMap<String, VersionReq>,
     /// CQL types that all of its releases lack, by name.
     lacks_types: Vec<String>,
     /// Whose releases they are, if a fork's: what follows the `-` of each.
-    fork: Option<String>,
-}
-
-/// What a manifest says of its family, in `[package.metadata.cqldyno]`, or `releases.toml` of each.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct Own {
-    #[serde(rename = "crate")]
-    library: Option<String>,
-    versions: Option<String>,
-    tested: Vec<semver::Version>,
-    calls: BTreeMap<String, String>,
-    shares: Vec<String>,
-    unspoken: BTreeMap<semver::Version, String>,
-    lacks: BTreeMap<String, VersionReq>,
-    lacks_types: Vec<String>,
     fork: Option<String>,
 }
 
@@ -71,16 +64,20 @@ impl Family {
     /// When there is none, or a manifest cannot be used.
     pub fn all(sources: &Sources, driver: &str) -> Result<Vec<Family>, BuildError> {
         let folder = sources.folder().join("drivers").join(driver);
-        let older = fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path());
         let mut families = Vec::new();
-        for folder in [folder.clone()].into_iter().chain(older) {
+        for folder in [folder.clone()].into_iter().chain(entries(&folder)) {
             families.extend(Family::read(sources, driver, &folder)?);
         }
         families.sort_by(|a, b| b.tested.last().cmp(&a.tested.last()).then_with(|| a.folder.cmp(&b.folder)));
         match families.is_empty() {
             false => Ok(families),
             true => {
-                let known = sources.drivers().into_iter().filter(|name| is_driver(sources, name));
+                let is_driver = |name: &String| {
+                    let folder = sources.folder().join("drivers").join(name);
+                    let older = entries(&folder);
+                    [folder].into_iter().chain(older).any(|folder| folder.join("src/main.rs").is_file())
+                };
+                let known = sources.drivers().into_iter().filter(is_driver);
                 Err(BuildError::NoAdapter(driver.to_owned(), known.collect::<Vec<_>>().join(", ")))
             }
         }
@@ -97,42 +94,30 @@ impl Family {
             return Ok(None);
         }
         let own = package.and_then(|package| package.get("metadata")?.get("cqldyno")).cloned();
-        let own = own.map_or_else(|| Ok(Own::default()), Value::try_into).map_err(|error| wrong(&error))?;
-        let mut own: Own = own;
+        let own: Result<Family, _> = own.map_or_else(|| Ok(Family::default()), Value::try_into);
+        let mut own = own.map_err(|error| wrong(&error))?;
         own.library = own.library.or_else(|| declared(sources, &manifest, driver).map(|_| driver.to_owned()));
-        // Without a table of its own a family speaks the release that it depends on.
-        let depends_on = own.library.as_deref().and_then(|library| declared(sources, &manifest, library));
-        own.versions = own.versions.or(depends_on);
-        Family::of(own, driver, folder, manifest).map(Some).map_err(|error| wrong(&error))
+        if own.versions.is_empty() {
+            // Without a table of its own a family speaks the release that it depends on.
+            let depends_on = own.library.as_deref().and_then(|library| declared(sources, &manifest, library));
+            own.versions = depends_on.unwrap_or_default();
+        }
+        own.of(driver, folder, manifest).map(Some).map_err(|error| wrong(&error))
     }
 
-    /// The family in `folder` that says this of itself.
-    pub(crate) fn of(own: Own, driver: &str, folder: &Path, manifest: Table) -> Result<Family, semver::Error> {
-        let Own { library, versions, mut tested, calls, shares, unspoken, lacks, lacks_types, fork } = own;
-        let mut versions = versions.unwrap_or_else(|| "*".to_owned());
-        let requirement = VersionReq::parse(&versions)?;
-        if tested.is_empty() {
-            tested.extend(semver::Version::parse(versions.trim_start_matches('=')));
+    /// With what follows from its place and from what it says of itself.
+    pub(crate) fn of(mut self, driver: &str, folder: &Path, manifest: Table) -> Result<Family, semver::Error> {
+        if self.versions.is_empty() {
+            self.versions = "*".to_owned();
         }
-        if let Some(fork) = &fork {
-            versions += &format!(" of {fork}, written with -{fork}");
+        let requirement = VersionReq::parse(&self.versions)?;
+        if self.tested.is_empty() {
+            self.tested.extend(semver::Version::parse(self.versions.trim_start_matches('=')));
         }
-        let (folder, driver) = (folder.to_path_buf(), driver.to_owned());
-        Ok(Family {
-            folder,
-            driver,
-            library,
-            versions,
-            tested,
-            calls,
-            shares,
-            manifest,
-            unspoken,
-            requirement,
-            lacks,
-            lacks_types,
-            fork,
-        })
+        if let Some(fork) = &self.fork {
+            self.versions += &format!(" of {fork}, written with -{fork}");
+        }
+        Ok(Family { folder: folder.to_path_buf(), driver: driver.to_owned(), manifest, requirement, ..self })
     }
 
     /// Whether it speaks this release.
@@ -187,13 +172,6 @@ fn declared(sources: &Sources, manifest: &Table, name: &str) -> Option<String> {
         let root: Table = fs::read_to_string(sources.folder().join("Cargo.toml")).ok()?.parse().ok()?;
         version(root.get("workspace")?.get("dependencies")?.get(name)?)
     })
-}
-
-fn is_driver(sources: &Sources, name: &str) -> bool {
-    let folder = sources.folder().join("drivers").join(name);
-    let folders = fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut manifests = [folder].into_iter().chain(folders).map(|folder| folder.join("src/main.rs"));
-    manifests.any(|main| main.is_file())
 }
 
 /// The newest family that speaks `version`. `found` is the version in a folder or a commit.

@@ -34,7 +34,6 @@ impl Inputs {
         Some(Inputs(text.lines().filter_map(line).collect()))
     }
 
-    /// The same paths as they are now.
     pub(crate) fn now(&self) -> Inputs {
         Inputs(self.0.keys().map(|path| (path.clone(), now(path))).collect())
     }

@@ -13,7 +13,7 @@ use crate::cached::mark_used;
 use crate::cargo::{Cargo, Progress};
 use crate::checkout::digest;
 use crate::error::BuildError;
-use crate::family::{Family, Own, choose};
+use crate::family::{Family, choose};
 use crate::key::{WITHOUT, key};
 use crate::order::Order;
 use crate::version::Version;
@@ -24,7 +24,7 @@ const LIST: &str = "releases.toml";
 /// The families, the newest first.
 #[derive(Deserialize)]
 struct Listed {
-    family: Vec<Own>,
+    family: Vec<Family>,
 }
 
 impl Builder {
@@ -38,7 +38,7 @@ impl Builder {
         let Ok(text) = fs::read_to_string(&path) else { return Ok(Vec::new()) };
         let wrong = |why: String| BuildError::Manifest(path.clone(), why);
         let listed: Listed = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-        let family = |own| Family::of(own, driver, &folder, Table::new()).map_err(|error| wrong(error.to_string()));
+        let family = |own: Family| own.of(driver, &folder, Table::new()).map_err(|error| wrong(error.to_string()));
         listed.family.into_iter().map(family).collect()
     }
 
@@ -53,7 +53,7 @@ impl Builder {
         (watch.progress)(Progress::Preparing);
         let builder = family.folder.join("native");
         let native = Cargo { program: &builder, ..self.bare(watch.log, watch.cancelled) };
-        let toolchain = hear(&native, [OsStr::new("--toolchain")])?.trim().to_owned();
+        let toolchain = native.ask([OsStr::new("--toolchain")])?.trim().to_owned();
         let own = digest(&family.folder, &WITHOUT).map_err(self.failed())?;
         let release = release.to_string();
         let key = key(&[("release", &release), ("sources", &own), ("toolchain", &toolchain)]);
@@ -87,7 +87,7 @@ impl Builder {
         let part = folder.with_extension("part");
         let _ = fs::remove_dir_all(&part);
         fs::create_dir_all(&part).map_err(self.failed())?;
-        if let Err(error) = hear(&native, [part.as_os_str(), OsStr::new(&release)]) {
+        if let Err(error) = native.ask([part.as_os_str(), OsStr::new(&release)]) {
             let _ = fs::remove_dir_all(&part);
             return Err(error);
         }
@@ -107,15 +107,6 @@ impl Builder {
 /// The driver itself: a worker whose name ends in `-noop` is the same program without it.
 fn with_driver(driver: &str) -> &str {
     driver.strip_suffix("-noop").unwrap_or(driver)
-}
-
-/// What `native` prints; its last line is why it failed.
-fn hear<'a>(native: &Cargo<'_>, arguments: impl IntoIterator<Item = &'a OsStr>) -> Result<String, BuildError> {
-    let said = native.hear(arguments, &mut |_| ())?;
-    match said.success {
-        true => Ok(said.out),
-        false => Err(BuildError::Failed(said.errors.last().cloned().unwrap_or_default())),
-    }
 }
 
 /// The release that is ordered, with its family. A beginning means the newest that is listed, and no version the newest of all; nothing else

@@ -55,7 +55,6 @@ impl Order {
         self.allocator.as_deref().filter(|allocator| *allocator != ALLOCATORS[0])
     }
 
-    /// Whether tokio's alternative timer is wanted.
     pub(crate) fn has_alternative_timer(&self) -> bool {
         self.timer.as_deref() == Some(TIMERS[1])
     }

@@ -9,6 +9,7 @@ use std::process;
 use flate2::read::GzDecoder;
 use sha2::{Digest, Sha256};
 
+use crate::cached::entries;
 use crate::error::BuildError;
 use crate::key::hexadecimal;
 
@@ -62,11 +63,9 @@ impl Sources {
     }
 
     /// The names of drivers that have a folder of their own.
-    pub(crate) fn drivers(&self) -> Vec<String> {
-        let folders = fs::read_dir(self.0.join("drivers")).into_iter().flatten().flatten();
-        let mut names: Vec<String> = folders.filter_map(|entry| entry.file_name().into_string().ok()).collect();
-        names.sort();
-        names
+    pub fn drivers(&self) -> Vec<String> {
+        let folders = entries(&self.0.join("drivers")).into_iter();
+        folders.filter_map(|folder| folder.file_name()?.to_str().map(str::to_owned)).collect()
     }
 }
 

@@ -69,7 +69,7 @@ fn exchange(stream: &mut TcpStream, opcode: Opcode, body: &[u8], expected: Opcod
     if flags & FLAG_WARNING != 0 {
         reader.string_list().map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
     }
-    Ok(reader.rest().to_vec())
+    Ok(reader.rest.to_vec())
 }
 
 /// The rows of a RESULT, without metadata and all in one page.

@@ -16,9 +16,7 @@ use crate::outcome::usage;
 /// What `--target` takes.
 #[derive(Clone, Debug)]
 pub struct AskedTarget {
-    /// Who answers.
     pub target: Target,
-    /// The datacenter whose nodes get the statements.
     pub datacenter: Option<String>,
     /// The replicas in the place of those of the scenarios' schemas.
     pub replication: Option<Replication>,
@@ -58,7 +56,6 @@ fn is_of_datacenter(part: &str) -> bool {
 pub enum AskedTls {
     /// The embedded cluster's own CA and certificates.
     Own,
-    /// Those of an existing cluster.
     Existing(Tls),
 }
 

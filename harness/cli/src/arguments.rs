@@ -2,9 +2,13 @@
 
 use std::any::TypeId;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand};
+use cqldyno_bench::BUILT_BY;
+use cqldyno_protocol::PROTOCOL_VERSION;
+use cqldyno_reports::SCHEMA_VERSION;
 
 use crate::command::{
     bisect, cache, check, cluster, compare, completions, conform, doctor, drivers, durable, faults, history, launch,
@@ -89,12 +93,9 @@ fn with_own_words(command: clap::Command) -> clap::Command {
 }
 
 fn long_version() -> &'static str {
-    concat!(
-        env!("CARGO_PKG_VERSION"),
-        " (",
-        env!("CQLDYNO_PROFILE"),
-        ", ",
-        env!("CQLDYNO_COMPILER"),
-        ", result schema 2, worker protocol 2)"
-    )
+    static TEXT: LazyLock<String> = LazyLock::new(|| {
+        let version = env!("CARGO_PKG_VERSION");
+        format!("{version} ({BUILT_BY}, result schema {SCHEMA_VERSION}, worker protocol {PROTOCOL_VERSION})")
+    });
+    &TEXT
 }

@@ -71,7 +71,6 @@ pub fn bytes(text: &str) -> Result<u64, String> {
     bytes.ok_or_else(|| "write an amount of memory such as 512M or 4G, at least 1M".to_owned())
 }
 
-/// A whole number.
 fn number(text: &str) -> Option<u64> {
     scaled(text, 1_000)
 }
@@ -122,7 +121,6 @@ pub fn delay(text: &str) -> Result<Delay, String> {
 pub struct Delays(pub Vec<String>);
 
 impl Delays {
-    /// In nanoseconds.
     pub fn ns(&self) -> Vec<u64> {
         let ns = |text: &String| delay(text).ok().and_then(|delay| u64::try_from(delay.mean().as_nanos()).ok());
         self.0.iter().filter_map(ns).collect()
@@ -188,15 +186,17 @@ pub fn nonempty(sentence: &'static str) -> impl Fn(&str) -> Result<String, &'sta
     move |text| if text.is_empty() { Err(sentence) } else { Ok(text.to_owned()) }
 }
 
-/// A value, or none for the word `none`.
+/// A value, or none for a word such as `none` or `all`.
 #[derive(Clone, Copy, Debug)]
 pub struct Limit<T>(pub Option<T>);
 
-/// Takes the word `none`, or what `read` takes.
-pub fn or_none<T>(read: fn(&str) -> Result<T, String>) -> impl Fn(&str) -> Result<Limit<T>, String> + Clone {
-    move |text| match text {
-        "none" => Ok(Limit(None)),
-        _ => read(text).map(|value| Limit(Some(value))).map_err(|error| format!("{error}, or `none`")),
+type Read<T> = fn(&str) -> Result<T, String>;
+
+/// Takes the word, or what `read` takes.
+pub fn or<T>(word: &'static str, read: Read<T>) -> impl Fn(&str) -> Result<Limit<T>, String> + Clone {
+    move |text| match text == word {
+        true => Ok(Limit(None)),
+        false => read(text).map(|value| Limit(Some(value))).map_err(|error| format!("{error}, or `{word}`")),
     }
 }
 

@@ -10,7 +10,6 @@ use crate::heading::OUTPUT;
 use crate::outcome::usage;
 use crate::terminal::{self, Detail};
 
-/// A format of the result.
 pub type Format = &'static dyn Exporter;
 
 /// How a result is shown.
@@ -29,7 +28,6 @@ pub fn formats() -> impl TypedValueParser<Value = Format> {
     PossibleValuesParser::new(named).map(|name| exporter(&name).unwrap_or(EXPORTERS[0]))
 }
 
-/// Where the page of a run is kept.
 pub fn page(folder: &Path) -> PathBuf {
     folder.join(exporter("html").map_or("", |html| html.file()))
 }
@@ -80,12 +78,10 @@ pub fn is_table(format: Format) -> bool {
     format.name() == EXPORTERS[0].name()
 }
 
-/// The names of the formats, for a help text.
 fn names() -> String {
     EXPORTERS.map(|one| one.name()).join(", ")
 }
 
-/// The formats, for the end of a help text.
 pub fn explained() -> String {
     let line = |one: Format| format!("  {:<9} {}\n", one.name(), wrap(one.about(), 68, 12));
     format!("Formats:\n{}", EXPORTERS.map(line).concat())

@@ -1,6 +1,7 @@
 //! How the program ends.
 
 use std::fmt;
+use std::path::Path;
 use std::process::ExitCode;
 
 use cqldyno_bench::BenchError;
@@ -48,6 +49,12 @@ impl std::error::Error for Coded {}
 
 pub fn usage(what: impl fmt::Display) -> anyhow::Error {
     anyhow::Error::new(Coded(USAGE, what.to_string()))
+}
+
+/// The text of a file that the user named as `what`; the error ends with `advice`.
+pub fn text_of(what: &str, path: &Path, advice: &str) -> anyhow::Result<String> {
+    let failed = |error| usage(format!("the {what} {} cannot be read: {error}; {advice}", path.display()));
+    std::fs::read_to_string(path).map_err(failed)
 }
 
 /// The error of a command whose code 1 is an answer: `what` is open, unless it was used wrongly or ended by the user.

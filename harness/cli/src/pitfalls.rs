@@ -20,9 +20,7 @@ const ONE_BY_ONE: u64 = 20_000;
 pub struct Step {
     /// As results call it.
     pub name: &'static str,
-    /// What it does.
     pub title: &'static str,
-    /// What is wrong with it, in one sentence.
     pub wrong: &'static str,
     submit: Submit,
     operation: Operation,

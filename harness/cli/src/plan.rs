@@ -17,8 +17,8 @@ use cqldyno_scenarios::Scenario;
 
 use crate::access::{Access, AskedTarget, AskedTls};
 use crate::count::{
-    DAY, Delays, Limit, Numbers, ONE_PART, bytes, count, count_or_none, delays, duration, numbers, options, or_none,
-    parts, patience,
+    DAY, Delays, Limit, Numbers, ONE_PART, bytes, count, count_or_none, delays, duration, numbers, options, or, parts,
+    patience,
 };
 use crate::heading::{LIMITS, OUTPUT, SETUP, SIZE, WHAT};
 use crate::known::Known;
@@ -147,9 +147,9 @@ pub struct Asked {
     /// Statements per turn, or all of --count [default: 20k, 500k with --loaders]
     ///
     /// Fewer where a round would take long. `all` issues --count in one piece, as `time` would.
-    #[arg(long, value_name = "N|all", value_parser = turn, conflicts_with_all = ["blocks", "quick"], help_heading = SIZE)]
+    #[arg(long, value_name = "N|all", value_parser = or("all", count), conflicts_with_all = ["blocks", "quick"], help_heading = SIZE)]
     #[arg(hide_short_help = true)]
-    turn: Option<AskedTurn>,
+    turn: Option<Limit<u64>>,
     /// Link each worker in N orders of functions, one per generation [default: 0, --publish 6]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100), help_heading = SIZE)]
     #[arg(hide_short_help = true)]
@@ -179,7 +179,7 @@ pub struct Asked {
     #[arg(long, value_name = "LEVEL", value_parser = consistency, default_value = "LOCAL_ONE", help_heading = SETUP)]
     consistency: Consistency,
     /// The driver's own time limit per statement, such as 5s, or `none`
-    #[arg(long, value_name = "TIME|none", value_parser = or_none(milliseconds), default_value = "none")]
+    #[arg(long, value_name = "TIME|none", value_parser = or("none", milliseconds), default_value = "none")]
     #[arg(help_heading = SETUP)]
     request_timeout: Limit<u64>,
     /// Physical cores of worker and server: auto, off, or as in 2-3/0-1
@@ -218,7 +218,7 @@ pub struct Conditions {
     ///
     /// Or `none`. One generation of everything always runs. --quick has 30s, --until and --publish 20min, --ladder 30min, --target none.
     /// NAME@all compares counts alone, and with a time CPU time, too.
-    #[arg(long, value_name = "TIME", value_parser = or_none(patience), help_heading = SIZE)]
+    #[arg(long, value_name = "TIME", value_parser = or("none", patience), help_heading = SIZE)]
     within: Option<Limit<Duration>>,
     #[command(flatten)]
     pub access: Access,
@@ -392,17 +392,21 @@ impl Asked {
             (blocks, count) if plan.exact => plan.with_blocks(blocks.unwrap_or(EXACT.1), count.unwrap_or(EXACT.0)),
             (Some(blocks), count) => plan.with_blocks(blocks, count.unwrap_or(usual)),
             _ if plan.ladder.is_some() => plan.with_blocks(1, usual),
-            (None, Some(count)) if self.turn == Some(AskedTurn::All) => plan.with_blocks(1, count),
+            (None, Some(count)) if self.is_whole() => plan.with_blocks(1, count),
             (None, Some(count)) if self.quick => plan.with_total(count, Some(count.div_ceil(FEW_BLOCKS.into()))),
-            (None, Some(count)) => plan.with_total(count, self.turn.and_then(AskedTurn::count)),
+            (None, Some(count)) => plan.with_total(count, self.turn.and_then(|turn| turn.0)),
             _ if self.is_open() => {
                 let releases = (!plan.releases.is_empty()).then_some(RELEASES_TURN);
-                plan.with_turns(self.turn.and_then(AskedTurn::count).or(releases))
+                plan.with_turns(self.turn.and_then(|turn| turn.0).or(releases))
             }
             _ if self.publish => plan.with_blocks(PUBLISHED.0, PUBLISHED.1),
             _ => plan.with_blocks(FEW_BLOCKS, usual),
         };
-        plan.with(|plan| plan.whole = self.turn == Some(AskedTurn::All))
+        plan.with(|plan| plan.whole = self.is_whole())
+    }
+
+    fn is_whole(&self) -> bool {
+        matches!(self.turn, Some(Limit(None)))
     }
 
     /// Refuses what makes no sense with ladders.
@@ -447,11 +451,11 @@ impl Asked {
     }
 
     fn ladder(&self) -> Option<&LadderInfo> {
-        self.rate.as_ref().and_then(AskedRate::bound)
+        if let Some(AskedRate::Below(ladder)) = &self.rate { Some(ladder) } else { None }
     }
 
     fn fixed_rate(&self) -> Option<u64> {
-        self.rate.as_ref().and_then(AskedRate::fixed)
+        if let Some(AskedRate::Fixed(rate)) = self.rate { Some(rate) } else { None }
     }
 
     /// Whether the highest rate of each driver is searched for.
@@ -461,7 +465,7 @@ impl Asked {
 
     /// Refuses a size without statements, and what belongs to time if releases are compared by counts.
     fn check_size(&self, contenders: &[String], exact: bool) -> Result<()> {
-        if self.turn == Some(AskedTurn::All) && self.count.is_none() {
+        if self.is_whole() && self.count.is_none() {
             return Err(usage(
                 "--turn all was given without --count, all of which it issues in one turn; give --count",
             ));
@@ -567,7 +571,6 @@ impl Asked {
         self.pass.iter().any(|name| name == "explain")
     }
 
-    /// Each scenario with the replicas that were asked for.
     fn replicated(&self, scenarios: Vec<Scenario>) -> Result<Vec<Scenario>> {
         let Some(replication) = &self.target.replication else { return Ok(scenarios) };
         let replicated = |scenario: &Scenario| {
@@ -637,12 +640,10 @@ impl Asked {
     }
 }
 
-/// The first of these that was given.
 fn first<const N: usize>(given: [(&'static str, bool); N]) -> Option<&'static str> {
     given.into_iter().find_map(|(flag, given)| given.then_some(flag))
 }
 
-/// The greatest of numbers that rise.
 fn most(numbers: &[u64]) -> u64 {
     numbers.last().copied().unwrap_or(1)
 }
@@ -737,37 +738,12 @@ fn limits(text: &str) -> Result<AskedLimits, String> {
     let usual = AskedLimits { noise: Some(NOISE_SHARE), stall: Deadlines::default().stall, memory: None };
     found.iter().try_fold(usual, |limits, (key, value)| {
         let limits = match *key {
-            "noise" => or_none(noise_share)(value).map(|Limit(noise)| AskedLimits { noise, ..limits }),
+            "noise" => or("none", noise_share)(value).map(|Limit(noise)| AskedLimits { noise, ..limits }),
             "stall" => patience(value).map(|stall| AskedLimits { stall, ..limits }),
             _ => bytes(value).map(|memory| AskedLimits { memory: Some(memory), ..limits }),
         };
         limits.map_err(|why| format!("{key} cannot be {value:?}: {why}"))
     })
-}
-
-/// Statements of a turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum AskedTurn {
-    /// All of the contender's.
-    All,
-    Of(u64),
-}
-
-impl AskedTurn {
-    fn count(self) -> Option<u64> {
-        match self {
-            AskedTurn::All => None,
-            AskedTurn::Of(count) => Some(count),
-        }
-    }
-}
-
-fn turn(text: &str) -> Result<AskedTurn, String> {
-    if text == "all" {
-        Ok(AskedTurn::All)
-    } else {
-        count(text).map(AskedTurn::Of).map_err(|how| format!("{how}, or `all`"))
-    }
 }
 
 /// The half width of an interval, as a share.
@@ -783,7 +759,6 @@ pub fn milliseconds(text: &str) -> Result<u64, String> {
     ms.ok_or_else(|| "write a whole number of milliseconds, from 1ms to a day (1440min)".to_owned())
 }
 
-/// A number of generations.
 pub fn blocks(text: &str) -> Result<u32, String> {
     let blocks = u32::try_from(count(text)?).ok().filter(|blocks| *blocks <= MOST_BLOCKS);
     blocks.ok_or_else(|| TOO_MANY.to_owned())

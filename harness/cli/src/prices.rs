@@ -4,7 +4,7 @@ use cqldyno_bench::{BUILDER_KEYS, COMMON_KEYS};
 use cqldyno_driver_api::{Capability, DriverInfo};
 use cqldyno_reports::measure::{ALLOCATIONS, CPU_PER_STATEMENT, Figure, INSTRUCTIONS, SYSTEM_CALLS};
 use cqldyno_reports::{
-    Analysis, Contender, Field, Notes, Place, Sheet, SummaryRow, TableRow, plain, sentence, three_digits, whole,
+    Analysis, Contender, Field, Notes, Place, Sheet, SummaryRow, TableRow, plain, sentence, three_digits, unique, whole,
 };
 use serde_json::{Value, json};
 
@@ -35,16 +35,17 @@ const COUNTED: [(&Figure, &str); 3] = [(&SYSTEM_CALLS, "calls"), (&ALLOCATIONS, 
 
 /// The settings that a driver can be tried with, each written `KEY=VALUE`. `is_ours` says that cqldyno builds its workers.
 pub fn settings(driver: &DriverInfo, is_ours: bool) -> Vec<String> {
-    let mut own = Vec::new();
-    for option in driver.options.iter().flatten() {
+    let own = driver.options.iter().flatten().flat_map(|option| {
         let is_word = |value: &&str| !value.starts_with(|c: char| c.is_ascii_uppercase());
         let values = option.values.split('|').filter(is_word).chain(option.tried.iter().map(|tried| &**tried));
-        own.extend(values.filter(|value| *value != option.default).map(|value| format!("{}={value}", option.name)));
-    }
+        // A driver may try one of its words.
+        let values = unique(values.filter(|value| *value != option.default));
+        values.into_iter().map(|value| format!("{}={value}", option.name)).collect::<Vec<_>>()
+    });
     let is_row = |setting: &str| ROWS.iter().any(|(row, _)| *row == setting);
     let none = absent(driver, is_ours);
     let rows = ROWS.iter().map(|(row, _)| *row).filter(|row| none.iter().all(|(absent, _)| absent != row));
-    let others = own.iter().filter(|setting| !is_row(setting)).cloned();
+    let others = own.filter(|setting| !is_row(setting));
     rows.map(str::to_owned).chain(others).collect()
 }
 
@@ -87,7 +88,6 @@ fn phrase(sentence: &str) -> String {
     first.into_iter().chain(rest).collect()
 }
 
-/// The prices of one driver in one scenario.
 pub struct Prices<'a> {
     /// Scenario and arrangement.
     place: String,
@@ -99,7 +99,6 @@ pub struct Prices<'a> {
 struct Price<'a> {
     /// The setting, or the driver's label.
     setting: String,
-    /// What the setting changes.
     words: String,
     /// CPU time per statement.
     cpu: Option<&'a SummaryRow>,
@@ -157,7 +156,7 @@ impl<'a> Prices<'a> {
                     fields.resize_with(1 + counted.len() + fields.len(), Field::default);
                 }
                 None => {
-                    fields.extend(price.cpu_fields(nth == 0));
+                    fields.extend(price.cpu_fields(nth == 0, notes));
                     fields.extend(counted.iter().map(|at| price.count_field(*at, nth == 0, notes)));
                 }
             }
@@ -199,17 +198,19 @@ impl<'a> Price<'a> {
     }
 
     /// The CPU time, or what it costs or saves in hundredths, and its interval.
-    fn cpu_fields(&self, is_base: bool) -> [Field; 2] {
+    fn cpu_fields(&self, is_base: bool, notes: &mut Notes) -> [Field; 2] {
         let share = |ratio: f64| format!("{:+.1}", (ratio - 1.0) * 100.0);
-        let fields = match self.cpu {
-            Some(SummaryRow { level: Some(us), .. }) if is_base => [format!("{} us", three_digits(*us)), String::new()],
+        match self.cpu {
+            Some(SummaryRow { level: Some(us), .. }) if is_base => {
+                [Field::of(format!("{} us", three_digits(*us))), Field::default()]
+            }
             Some(SummaryRow { ratio: Some(ratio), interval: Some([low, high]), .. }) => {
-                [format!("{} %", share(*ratio)), format!("{} to {}", share(*low), share(*high))]
+                [format!("{} %", share(*ratio)), format!("{} to {}", share(*low), share(*high))].map(Field::of)
             }
             // Without an interval a share would look like a result.
-            _ => ["n/a".to_owned(), String::new()],
-        };
-        fields.map(Field::of)
+            Some(SummaryRow { no_interval: Some(why), .. }) => [Field::missing(notes.number(why)), Field::default()],
+            _ => [Field::of("n/a"), Field::default()],
+        }
     }
 
     /// A count of the base, or how others differ from it.
@@ -257,10 +258,13 @@ mod tests {
             DriverOption::new("routing", "token-aware|round-robin", "token-aware", "How."),
             DriverOption::tried("buffer", "BYTES", "8192", "How much.", "65536"),
             DriverOption::new("lib", "PATH", "linked", "Which."),
+            DriverOption::tried("loop", "auto|own", "auto", "Whose loop.", "own"),
         ];
         let driver = DriverInfo { options: Some(options), ..DriverInfo::default() };
         let found = settings(&driver, true);
-        assert_eq!((found[0].as_str(), found.last().unwrap().as_str()), ("routing=round-robin", "buffer=65536"));
+        assert_eq!((found[0].as_str(), found.last().unwrap().as_str()), ("routing=round-robin", "loop=own"));
+        assert!(found.contains(&"buffer=65536".to_owned()));
+        assert_eq!(found.iter().filter(|one| *one == "loop=own").count(), 1, "a word that is tried is there once");
         assert!(
             !found.contains(&"timeout=30s".to_owned()) && absent(&driver, true).contains(&("timeout=30s", NO_SETTING))
         );

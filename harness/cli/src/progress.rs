@@ -31,7 +31,6 @@ const BELOW: usize = 4;
 /// Drawing the tables may take one in so many parts of the time: their analysis takes longer with every generation.
 const PART_FOR_TABLES: u32 = 100;
 
-/// Shows the progress of a run.
 #[derive(Default)]
 pub struct Progress {
     shown: Shown,
@@ -41,7 +40,6 @@ pub struct Progress {
     builds: Builds,
     /// Breaks a long silence.
     pulse: Option<Pulse>,
-    /// Whether the tables so far are shown.
     watches: bool,
     /// The generation of which it was last said that it runs, and how many there will be.
     generation: u32,
@@ -197,7 +195,6 @@ fn differs_much(total: Duration, promised: Duration) -> bool {
 }
 
 impl Bars {
-    /// Draws all lines as they are now.
     fn draw(&self) {
         let width = terminal::size_of_progress().map_or(usize::MAX, |(width, _)| width);
         // The last result is in the tables.
@@ -209,12 +206,6 @@ impl Bars {
         let bars = [self.run.line(width), self.cell.line(width)].into_iter().chain(last);
         let bars = bars.filter(|line| !line.is_empty());
         self.canvas.draw(tables.iter().cloned().chain(empty).chain(bars).map(|line| cut(&line, width)).collect());
-    }
-
-    /// The tables so far.
-    fn show(&mut self, analysis: &Analysis) {
-        let (width, height) = terminal::size_of_progress().unwrap_or((usize::MAX, usize::MAX));
-        self.tables = live(analysis, width, height.saturating_sub(BELOW));
     }
 }
 
@@ -421,7 +412,8 @@ impl Observer for Progress {
         let is_due = self.watched.is_none_or(|(at, took)| at.elapsed() >= took.saturating_mul(PART_FOR_TABLES));
         match &mut self.shown {
             Shown::Bars(bars) if is_due && (is_whole || generation == 1) => {
-                bars.show(&Analysis::watched(run, cells));
+                let (width, height) = terminal::size_of_progress().unwrap_or((usize::MAX, usize::MAX));
+                bars.tables = live(&Analysis::watched(run, cells), width, height.saturating_sub(BELOW));
                 bars.draw();
             }
             Shown::Lines if is_whole => {

@@ -35,7 +35,6 @@ pub fn look(detail: &Detail) -> Look {
     }
 }
 
-/// Whether standard output is a terminal.
 pub fn is_shown() -> bool {
     stdout().is_terminal()
 }
@@ -51,12 +50,10 @@ pub fn columns() -> usize {
     width().unwrap_or(PIPE)
 }
 
-/// Whether standard output is a terminal that shows colours.
 pub fn has_colours() -> bool {
     is_shown() && allows_colours()
 }
 
-/// Writes the result to standard output.
 pub fn print(text: &str) -> Result<()> {
     write(|out| Ok(out.write_all(text.as_bytes())?))
 }
@@ -66,7 +63,6 @@ pub fn set(parts: &[Part]) -> String {
     cqldyno_reports::terminal(parts, look(&Detail::default()))
 }
 
-/// Writes the parts to standard output.
 pub fn print_parts(parts: &[Part]) -> Result<()> {
     print(&set(parts))
 }
@@ -77,7 +73,6 @@ pub fn named(name: &str, lines: impl IntoIterator<Item = String>) -> Vec<(String
     names.zip(lines.into_iter().map(|line| plain(&line))).collect()
 }
 
-/// Writes to standard output what `put` writes.
 pub fn write(put: impl FnOnce(&mut dyn Write) -> Result<(), ExportError>) -> Result<()> {
     let mut out = BufWriter::new(stdout().lock());
     match put(&mut out).and_then(|()| Ok(out.flush()?)) {

@@ -143,6 +143,10 @@ pub fn outcome(analysis: &Analysis, named: bool) -> Outcome {
     let run = analysis.run;
     let by_itself = |one: &Contender| named && (run.plan.releases.is_empty() || run.plan.releases.contains(&one.id));
     let is_here = |one: &Contender| one.unavailable.is_none() || (!by_itself(one) && one.role == Role::Driver);
+    let has_figure = |one: &Climbed| {
+        let steps = &one.ladder.steps;
+        steps.is_empty() || steps.iter().any(|step| step.percentile_us.is_some())
+    };
     if run.interrupted {
         Outcome::Interrupted
     } else if analysis.cells.iter().all(|cell| cell.counts() || shows_a_limit(run, cell) || run.plan.ladder.is_some())
@@ -153,12 +157,6 @@ pub fn outcome(analysis: &Analysis, named: bool) -> Outcome {
     } else {
         Outcome::Failed
     }
-}
-
-/// Whether a step of the ladder came to a figure, or none has run.
-fn has_figure(one: &Climbed) -> bool {
-    let steps = &one.ladder.steps;
-    steps.is_empty() || steps.iter().any(|step| step.percentile_us.is_some())
 }
 
 /// Whether the cell shows no more than where a driver's queue is full: a point of a sweep, and no failure.

@@ -10,7 +10,7 @@ use std::process::{Command, ExitCode};
 
 use exchange::{DELIBERATE, KEYSPACE, Recording, Relay, Replayed, differences, replay};
 
-#[path = "../tests/recorded/exchange/mod.rs"]
+#[path = "../tests/cluster/recorded/exchange/mod.rs"]
 mod exchange;
 
 const USAGE: &str = "exchange record HOST:PORT FILE -- COMMAND... | answers HOST:PORT REQUESTS FILE | compare HOST:PORT REQUESTS ANSWERS";

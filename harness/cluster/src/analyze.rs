@@ -70,10 +70,7 @@ impl Analyzer<'_> {
             },
             Statement::Describe(describe) => Ok(Plan::Describe(describe.clone(), self.keyspace.map(str::to_owned))),
             Statement::Unsupported(what) => Err(CqlError::unsupported(what)),
-            Statement::Define { definition, conditional } => {
-                let definition = self.definition(definition, *conditional)?;
-                Ok(Plan::Ddl(Ddl { definition, conditional: *conditional }))
-            }
+            Statement::Define { definition, conditional } => self.definition(definition, *conditional).map(Plan::Ddl),
         }
     }
 
@@ -209,47 +206,43 @@ fn partition_key_markers(partition: &PartitionSelection) -> Vec<Option<u16>> {
 }
 
 impl Analyzer<'_> {
-    fn definition(&self, definition: &cql::Definition, conditional: bool) -> Result<Definition> {
-        Ok(match definition {
+    fn definition(&self, definition: &cql::Definition, conditional: bool) -> Result<Ddl> {
+        let of = |name: &TableName| self.modifiable_keyspace_of(name);
+        let (keyspace, definition) = match definition {
             cql::Definition::CreateKeyspace(name, properties) => {
-                Definition::CreateKeyspace(define_keyspace(name, properties, None)?)
+                (name.clone(), Definition::CreateKeyspace(define_keyspace(name, properties, None)?))
             }
             cql::Definition::AlterKeyspace(name, properties) => {
                 let current = self.catalog.keyspace(name);
                 if current.is_none() && !conditional {
                     return invalid(format!("Keyspace '{name}' doesn't exist"));
                 }
-                Definition::AlterKeyspace(define_keyspace(name, properties, Some(current))?)
+                (name.clone(), Definition::AlterKeyspace(define_keyspace(name, properties, Some(current))?))
             }
             cql::Definition::DropKeyspace(name) => {
                 check_modifiable(name)?;
-                Definition::DropKeyspace(name.clone())
+                (name.clone(), Definition::DropKeyspace)
             }
             cql::Definition::CreateTable(create) => {
-                let keyspace = self.modifiable_keyspace_of(&create.table)?;
-                Definition::CreateTable(Box::new(define_table(create, &keyspace, self.types(&keyspace))?))
+                let keyspace = of(&create.table)?;
+                let table = define_table(create, &keyspace, self.types(&keyspace))?;
+                (keyspace, Definition::CreateTable(Box::new(table)))
             }
-            cql::Definition::AlterTable(table, alteration) => Definition::AlterTable {
-                keyspace: self.modifiable_keyspace_of(table)?,
-                table: table.name.clone(),
-                alteration: alteration.clone(),
-            },
-            cql::Definition::DropTable(table) => {
-                Definition::DropTable { keyspace: self.modifiable_keyspace_of(table)?, table: table.name.clone() }
+            cql::Definition::AlterTable(table, alteration) => {
+                (of(table)?, Definition::AlterTable(table.name.clone(), alteration.clone()))
             }
+            cql::Definition::DropTable(table) => (of(table)?, Definition::DropTable(table.name.clone())),
             cql::Definition::CreateType(name, fields) => {
-                let keyspace = self.modifiable_keyspace_of(name)?;
-                Definition::CreateType(define_type((&keyspace, &name.name), fields, self.types(&keyspace))?.into())
+                let keyspace = of(name)?;
+                let ty = define_type((&keyspace, &name.name), fields, self.types(&keyspace))?;
+                (keyspace, Definition::CreateType(ty.into()))
             }
-            cql::Definition::AlterType(name, alteration) => Definition::AlterType {
-                keyspace: self.modifiable_keyspace_of(name)?,
-                name: name.name.clone(),
-                alteration: alteration.clone(),
-            },
-            cql::Definition::DropType(name) => {
-                Definition::DropType { keyspace: self.modifiable_keyspace_of(name)?, name: name.name.clone() }
+            cql::Definition::AlterType(name, alteration) => {
+                (of(name)?, Definition::AlterType(name.name.clone(), alteration.clone()))
             }
-        })
+            cql::Definition::DropType(name) => (of(name)?, Definition::DropType(name.name.clone())),
+        };
+        Ok(Ddl { keyspace, definition, conditional })
     }
 
     fn modifiable_keyspace_of(&self, name: &TableName) -> Result<String> {

@@ -34,19 +34,11 @@ pub enum CqlError {
     /// 0x1002: the node is starting.
     #[error("{0}")]
     Bootstrapping(String),
-    /// 0x1100: too few replicas answered a write in time.
+    /// 0x1100 or 0x1200: too few replicas answered a write or a read in time.
     #[error("Operation timed out - received only {received} responses.")]
-    WriteTimeout {
-        /// The level's code.
-        level: u16,
-        /// The replicas that answered.
-        received: i32,
-        /// Those that had to.
-        required: i32,
-    },
-    /// 0x1200: too few replicas answered a read in time.
-    #[error("Operation timed out - received only {received} responses.")]
-    ReadTimeout {
+    Timeout {
+        /// Whether that was a write.
+        writes: bool,
         /// The level's code.
         level: u16,
         /// The replicas that answered.
@@ -102,8 +94,8 @@ impl CqlError {
             CqlError::Unavailable { .. } => 0x1000,
             CqlError::Overloaded(_) => 0x1001,
             CqlError::Bootstrapping(_) => 0x1002,
-            CqlError::WriteTimeout { .. } => 0x1100,
-            CqlError::ReadTimeout { .. } => 0x1200,
+            CqlError::Timeout { writes: true, .. } => 0x1100,
+            CqlError::Timeout { .. } => 0x1200,
             CqlError::Syntax(_) => 0x2000,
             CqlError::Unauthorized(_) => 0x2100,
             CqlError::Invalid(_) | CqlError::Stale => 0x2200,

@@ -28,11 +28,10 @@ mod storage;
 mod system;
 pub mod types;
 
-pub use cqldyno_driver_api::token;
+pub use cqldyno_driver_api::{Credentials, token};
 
 pub use counters::operations::{Request, reads_system_table, without_comment};
 pub use counters::snapshot::{ConnectionSnapshot, ExecuteTimes, OperationSnapshot, Routed, Snapshot};
-pub use node::auth::Credentials;
 pub use node::control::{Control, ControlError, Listening, PlayedAll};
 pub use node::delay::Delay;
 pub use node::rehearsal::{Rehearsal, Rehearsed};

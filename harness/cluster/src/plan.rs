@@ -53,47 +53,37 @@ pub enum Conversion {
     MaxTimeuuid,
 }
 
+/// Each with its names, without and with a `_`, what it makes, and the types that it takes.
+static CONVERSIONS: [(Conversion, [&str; 2], CqlType, &[CqlType]); 5] = [
+    (Conversion::ToDate, ["todate", "to_date"], CqlType::Date, &[CqlType::Timeuuid, CqlType::Timestamp]),
+    (Conversion::ToTimestamp, ["totimestamp", "to_timestamp"], CqlType::Timestamp, &[CqlType::Timeuuid, CqlType::Date]),
+    (
+        Conversion::ToUnixTimestamp,
+        ["tounixtimestamp", "to_unix_timestamp"],
+        CqlType::Bigint,
+        &[CqlType::Timeuuid, CqlType::Timestamp, CqlType::Date],
+    ),
+    (Conversion::MinTimeuuid, ["mintimeuuid", "min_timeuuid"], CqlType::Timeuuid, &[CqlType::Timestamp]),
+    (Conversion::MaxTimeuuid, ["maxtimeuuid", "max_timeuuid"], CqlType::Timeuuid, &[CqlType::Timestamp]),
+];
+
 impl Conversion {
     /// The function of this name in lower case.
     pub fn named(name: &str) -> Option<Conversion> {
-        Some(match name {
-            "todate" | "to_date" => Conversion::ToDate,
-            "totimestamp" | "to_timestamp" => Conversion::ToTimestamp,
-            "tounixtimestamp" | "to_unix_timestamp" => Conversion::ToUnixTimestamp,
-            "mintimeuuid" | "min_timeuuid" => Conversion::MinTimeuuid,
-            "maxtimeuuid" | "max_timeuuid" => Conversion::MaxTimeuuid,
-            _ => return None,
-        })
+        CONVERSIONS.iter().find(|(_, names, ..)| names.contains(&name)).map(|row| row.0)
     }
 
     pub fn result(self) -> CqlType {
-        match self {
-            Conversion::ToDate => CqlType::Date,
-            Conversion::ToTimestamp => CqlType::Timestamp,
-            Conversion::ToUnixTimestamp => CqlType::Bigint,
-            Conversion::MinTimeuuid | Conversion::MaxTimeuuid => CqlType::Timeuuid,
-        }
+        CONVERSIONS[self as usize].2.clone()
     }
 
-    /// The types that it takes.
     pub fn arguments(self) -> &'static [CqlType] {
-        match self {
-            Conversion::ToDate => &[CqlType::Timeuuid, CqlType::Timestamp],
-            Conversion::ToTimestamp => &[CqlType::Timeuuid, CqlType::Date],
-            Conversion::ToUnixTimestamp => &[CqlType::Timeuuid, CqlType::Timestamp, CqlType::Date],
-            Conversion::MinTimeuuid | Conversion::MaxTimeuuid => &[CqlType::Timestamp],
-        }
+        CONVERSIONS[self as usize].3
     }
 
     /// The name without a `_` in it.
     pub fn name(self) -> &'static str {
-        match self {
-            Conversion::ToDate => "todate",
-            Conversion::ToTimestamp => "totimestamp",
-            Conversion::ToUnixTimestamp => "tounixtimestamp",
-            Conversion::MinTimeuuid => "mintimeuuid",
-            Conversion::MaxTimeuuid => "maxtimeuuid",
-        }
+        CONVERSIONS[self as usize].1[0]
     }
 
     /// What it makes of a value of a type that it takes; `None` is null.

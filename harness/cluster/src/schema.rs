@@ -138,6 +138,8 @@ pub struct Keyspace {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ddl {
+    /// It is changed, or has what is changed.
+    pub keyspace: String,
     pub definition: Definition,
     /// Whether `IF [NOT] EXISTS` allows that there is nothing to change.
     pub conditional: bool,
@@ -147,27 +149,14 @@ pub struct Ddl {
 pub enum Definition {
     CreateKeyspace(Keyspace),
     AlterKeyspace(Keyspace),
-    DropKeyspace(String),
+    DropKeyspace,
     /// The catalog gives the table its ids.
     CreateTable(Box<Table>),
     /// What follows from the table as it is when it is altered.
-    AlterTable {
-        keyspace: String,
-        table: String,
-        alteration: TableAlteration,
-    },
-    DropTable {
-        keyspace: String,
-        table: String,
-    },
+    AlterTable(String, TableAlteration),
+    DropTable(String),
     CreateType(Arc<UserType>),
-    AlterType {
-        keyspace: String,
-        name: String,
-        alteration: TypeAlteration,
-    },
-    DropType {
-        keyspace: String,
-        name: String,
-    },
+    /// What follows from the type as it is when it is altered.
+    AlterType(String, TypeAlteration),
+    DropType(String),
 }

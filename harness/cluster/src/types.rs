@@ -399,7 +399,7 @@ mod tests {
                 ty.write_option(version, &mut option);
                 let mut reader = Reader::new(&option);
                 assert_eq!(CqlType::read_option(&mut reader).as_ref(), Ok(ty));
-                assert!(reader.rest().is_empty());
+                assert!(reader.rest.is_empty());
                 for len in 0..option.len() {
                     assert!(CqlType::read_option(&mut Reader::new(&option[..len])).is_err(), "{ty} cut to {len}");
                 }

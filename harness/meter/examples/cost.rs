@@ -76,8 +76,8 @@ fn cost(meter: Option<&Meter>) -> Fallible<Cost> {
     };
     let mut attachment: Option<Box<dyn Attachment>> = meter.map(|meter| meter.attach(&subject));
     let attach = start.elapsed();
-    counted.open()?;
-    other.open()?;
+    counted.ask()?;
+    other.ask()?;
     let counted_ns = counted.ns_a_call()?;
     let other_ns = other.ns_a_call()?;
     let start = Instant::now();
@@ -116,10 +116,6 @@ impl Caller {
             0 => Err("the caller has ended".into()),
             _ => Ok(()),
         }
-    }
-
-    fn open(&mut self) -> Fallible<()> {
-        self.ask()
     }
 
     fn ns_a_call(&mut self) -> Fallible<f64> {

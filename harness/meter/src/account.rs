@@ -4,11 +4,11 @@
 
 use cqldyno_measure::list::declared;
 
-use crate::meter::{from_worker, per_statement};
-use crate::{Better, Declaration, Meter, Outcome, Pass, Unit, Window};
+use crate::meter::{from_worker, lower, per_statement};
+use crate::{Declaration, Meter, Outcome, Unit, Window};
 
 const fn count(id: &'static str, about: &'static str) -> Declaration {
-    Declaration::new(Pass::Timing, id, Unit::Count, Better::Lower, about)
+    lower(id, Unit::Count, about)
 }
 
 const COUNTS: [Declaration; 4] =

@@ -1,8 +1,8 @@
 //! What an application sees of a bad day, from the account of single statements, the server's counts, and the rows that are there
 //! afterwards.
 
-use crate::meter::from_worker;
-use crate::{Better, Declaration, Meter, Outcome, Pass, Unit, Window};
+use crate::meter::{from_worker, lower, timed};
+use crate::{Better, Declaration, Meter, Outcome, Unit, Window};
 
 /// What became of the statements of a window at a rate, each by itself.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,32 +21,22 @@ pub struct BadDay {
     pub rows: Result<(u64, u64), String>,
 }
 
-const fn figure(id: &'static str, unit: Unit, better: Better, about: &'static str) -> Declaration {
-    Declaration::new(Pass::Timing, id, unit, better, about)
-}
-
 const MEASURES: [Declaration; 7] = [
-    figure("longest_gap", Unit::Seconds, Better::Lower, "longest time of the window without a right answer, to 10 ms")
+    lower("longest_gap", Unit::Seconds, "longest time of the window without a right answer, to 10 ms")
         .titled("longest\ngap s"),
-    figure(
+    lower(
         "below_rate",
         Unit::Seconds,
-        Better::Lower,
         "time from the first tenth of a second with less than 90 % of the rate to the end of the last one",
     )
     .titled("below\n90 % s"),
-    figure(
-        "unanswered",
-        Unit::Count,
-        Better::Lower,
-        "statements without an answer a minute after the last one started",
-    )
-    .titled("unan-\nswered"),
-    figure("sent_again", Unit::Count, Better::Neither, "EXECUTEs that the server got beyond those that were issued")
+    lower("unanswered", Unit::Count, "statements without an answer a minute after the last one started")
+        .titled("unan-\nswered"),
+    timed("sent_again", Unit::Count, Better::Neither, "EXECUTEs that the server got beyond those that were issued")
         .titled("sent\nagain"),
-    figure("doubled", Unit::Count, Better::Lower, "writes that the server executed twice").titled("doubled"),
-    figure("lost", Unit::Count, Better::Lower, "acknowledged writes whose row was not there afterwards").titled("lost"),
-    figure(
+    lower("doubled", Unit::Count, "writes that the server executed twice").titled("doubled"),
+    lower("lost", Unit::Count, "acknowledged writes whose row was not there afterwards").titled("lost"),
+    timed(
         "stored_though_failed",
         Unit::Count,
         Better::Neither,

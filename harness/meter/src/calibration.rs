@@ -79,7 +79,6 @@ fn pin(core: usize) -> Result<(), String> {
     pinned.map_err(|error| format!("The calibration loop cannot run on core {core}: {error}."))
 }
 
-/// The speed from `begin` on.
 fn speed(begin: Instant) -> f64 {
     let mut chains = [1, 2, 3, 4, 5, 6, 7, 8];
     while Instant::now() < begin {

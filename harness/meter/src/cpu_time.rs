@@ -9,34 +9,24 @@ use nix::sys::time::TimeValLike;
 use nix::time::{ClockId, clock_getcpuclockid};
 use nix::unistd::Pid;
 
-use crate::meter::{Both, at_edges, from_worker, per_statement, per_steady_statement};
-use crate::{Asleep, Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Refusal, Subject, Unit, Window};
+use crate::meter::{Both, at_edges, from_worker, lower, per_statement, per_steady_statement};
+use crate::{Asleep, Attachment, Declaration, Meter, Outcome, Probe, Refusal, Subject, Unit, Window};
 
 // The sum is exact, but the tick only samples the split: a true 50/50 reads 46 to 52 % in 200 ms and 48 to 51 % in a second.
 // Tables leave the split out below half a second.
 const MEASURES: [Declaration; 6] = [
     declared::USER,
     declared::SYS,
-    Declaration::new(
-        Pass::Timing,
+    lower(
         "cpu",
         Unit::Seconds,
-        Better::Lower,
         "CPU time of the worker, user and system, exact, with what it used within 100 ms after its turn",
     ),
     declared::CPU_PER_STATEMENT,
-    Declaration::new(
-        Pass::Timing,
-        "cpu_after_turn",
-        Unit::Seconds,
-        Better::Lower,
-        "CPU time of the worker within 100 ms after its turn",
-    ),
-    Declaration::new(
-        Pass::Timing,
+    lower("cpu_after_turn", Unit::Seconds, "CPU time of the worker within 100 ms after its turn"),
+    lower(
         "idle_cpu",
         Unit::Percent,
-        Better::Lower,
         "share of a core that the worker used in the idle span after its turn, else while it was asleep before; no statement is \
          charged with it",
     )
@@ -52,7 +42,6 @@ pub fn process_cpu_ns(pid: i32) -> io::Result<u64> {
     Ok(clock.now()?.num_nanoseconds().unsigned_abs())
 }
 
-/// The same for several processes together.
 pub(crate) fn processes_cpu_ns(processes: &[i32]) -> io::Result<u64> {
     processes.iter().map(|pid| process_cpu_ns(*pid)).sum()
 }

@@ -60,8 +60,9 @@ impl Environment {
         let is_virtual = virtual_machine.then_some(()).ok_or_else(|| "the processor reports no hypervisor".to_owned());
         let cores = cores();
         let first = cores.first().copied().unwrap_or_default();
+        let names = line("/proc/sys/kernel/ostype").zip(line("/proc/sys/kernel/osrelease"));
         Environment {
-            kernel: kernel(),
+            kernel: names.map(|(name, release)| format!("{name} {release}")),
             cpu: processor(&cpuinfo),
             siblings: siblings(&cores),
             caches: caches(first),
@@ -80,10 +81,6 @@ impl Environment {
 /// What is known, or `n/a` and why it is not.
 pub fn in_words(known: &Known) -> String {
     known.clone().unwrap_or_else(|why| format!("n/a: {why}"))
-}
-
-fn kernel() -> Option<String> {
-    Some(format!("{} {}", line("/proc/sys/kernel/ostype")?, line("/proc/sys/kernel/osrelease")?))
 }
 
 pub(crate) fn line(path: &str) -> Option<String> {

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use cqldyno_protocol::{Allocations, End, Steady};
 
-use crate::{BadDay, Declaration, Latencies, Skew};
+use crate::{BadDay, Better, Declaration, Latencies, Pass, Skew, Unit};
 
 /// What to measure, whether this machine allows it, and how to attach to a cell.
 pub struct Meter {
@@ -91,6 +91,16 @@ impl Meter {
     pub fn attach_elsewhere(&self, subject: &Subject) -> Option<Box<dyn Attachment>> {
         self.elsewhere.map(|attach| attach(subject))
     }
+}
+
+/// A measure of the timing pass.
+pub(crate) const fn timed(id: &'static str, unit: Unit, better: Better, about: &'static str) -> Declaration {
+    Declaration::new(Pass::Timing, id, unit, better, about)
+}
+
+/// A measure of the timing pass of which less is better.
+pub(crate) const fn lower(id: &'static str, unit: Unit, about: &'static str) -> Declaration {
+    timed(id, unit, Better::Lower, about)
 }
 
 /// Whether this machine allows a meter.

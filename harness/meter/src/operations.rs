@@ -1,32 +1,29 @@
 //! What statements other than EXECUTEs were, and what the server got besides them: PREPAREs, statements of the driver's own, and
 //! connections.
 
-use crate::meter::{from_worker, per_statement};
-use crate::{Better, Declaration, Meter, Outcome, Pass, ServerWindow, Unit, Window};
+use crate::meter::{from_worker, lower, per_statement, timed};
+use crate::{Better, Declaration, Meter, Outcome, ServerWindow, Unit, Window};
 
 const MEASURES: [Declaration; 9] = [
     timed("rows", Unit::Count, Better::Neither, "rows that the statements wrote or asked for"),
     timed("rows_per_second", Unit::PerSecond, Better::Higher, "rows of verified statements per second of wall time")
         .titled("rows/s"),
-    timed("cpu_per_row", Unit::Microseconds, Better::Lower, "CPU time of the worker per row of a verified statement")
+    lower("cpu_per_row", Unit::Microseconds, "CPU time of the worker per row of a verified statement")
         .titled("CPU us\n/row"),
-    timed("requests_per_statement", Unit::Count, Better::Lower, "requests per statement, including the driver's own")
+    lower("requests_per_statement", Unit::Count, "requests per statement, including the driver's own")
         .titled("requests\n/statement"),
-    timed(
+    lower(
         "own_statements_per_statement",
         Unit::Count,
-        Better::Lower,
         "statements of the driver's own per statement, such as those that read system tables",
     )
     .titled("own\n/statement"),
-    timed("connections_per_statement", Unit::Count, Better::Lower, "connections opened per statement")
+    lower("connections_per_statement", Unit::Count, "connections opened per statement")
         .titled("connections\n/statement"),
-    timed("prepares_per_statement", Unit::Count, Better::Lower, "PREPAREs per statement")
-        .titled("PREPAREs\n/statement"),
-    timed(
+    lower("prepares_per_statement", Unit::Count, "PREPAREs per statement").titled("PREPAREs\n/statement"),
+    lower(
         "connections_accepted",
         Unit::Count,
-        Better::Lower,
         "connections that the server accepted in the window, and in the idle span after it",
     )
     .titled("connections\naccepted"),
@@ -38,10 +35,6 @@ const MEASURES: [Declaration; 9] = [
     )
     .titled("busiest\nnode"),
 ];
-
-const fn timed(id: &'static str, unit: Unit, better: Better, about: &'static str) -> Declaration {
-    Declaration::new(Pass::Timing, id, unit, better, about)
-}
 
 /// PREPAREs, own statements, connections and the busiest node; rows and requests only of other statements than EXECUTEs, or under a
 /// script.

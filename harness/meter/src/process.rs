@@ -4,8 +4,8 @@ use std::fs;
 
 use cqldyno_measure::list::declared;
 
-use crate::meter::{Edge, at_edges};
-use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Refusal, Subject, Unit};
+use crate::meter::{Edge, at_edges, lower};
+use crate::{Attachment, Declaration, Meter, Outcome, Probe, Refusal, Subject, Unit};
 
 /// A figure of a process: what is done at `go`, what is read at the end, and how a sentence begins that says why it cannot be read.
 struct Figure {
@@ -81,11 +81,9 @@ pub(crate) fn high_water_mark(pid: i32) -> Result<u64, String> {
 
 /// `Pss` of /proc/PID/smaps_rollup. The kernel walks all pages of the worker for it, so this meter reads after the others.
 static SHARE: Figure = Figure {
-    measures: &[Declaration::new(
-        Pass::Timing,
+    measures: &[lower(
         "pss",
         Unit::Bytes,
-        Better::Lower,
         "memory of the worker at the end of the window, with its share of pages that other processes have too",
     )
     .titled("PSS at\nthe end")],

@@ -1,55 +1,31 @@
 //! Sessions that are opened for one statement and closed: the time until its answer, and what they leave behind.
 
-use crate::meter::{Both, Edge, at_edges};
+use crate::meter::{Both, Edge, at_edges, lower};
 use crate::process::{high_water_mark, reset, resident_bytes};
-use crate::{Attachment, Better, Declaration, Latencies, Meter, Outcome, Pass, Refusal, Subject, Unit, Window};
+use crate::{Attachment, Declaration, Latencies, Meter, Outcome, Refusal, Subject, Unit, Window};
 
 const MEASURES: [Declaration; 6] = [
-    Declaration::new(
-        Pass::Timing,
-        "first_answer_p50",
-        Unit::Microseconds,
-        Better::Lower,
-        "time from opening a session to its first answer: median",
-    )
-    .titled("first answer\np50 us"),
-    Declaration::new(
-        Pass::Timing,
-        "first_answer_p99",
-        Unit::Microseconds,
-        Better::Lower,
-        "time from opening a session to its first answer: 99th percentile",
-    )
-    .titled("first answer\np99 us"),
-    Declaration::new(
-        Pass::Timing,
+    lower("first_answer_p50", Unit::Microseconds, "time from opening a session to its first answer: median")
+        .titled("first answer\np50 us"),
+    lower("first_answer_p99", Unit::Microseconds, "time from opening a session to its first answer: 99th percentile")
+        .titled("first answer\np99 us"),
+    lower(
         "memory_per_session",
         Unit::Bytes,
-        Better::Lower,
         "growth of the worker's resident memory in the window, per session that was opened and closed",
     )
     .titled("bytes\n/session"),
-    Declaration::new(
-        Pass::Timing,
+    lower(
         "server_memory_per_session",
         Unit::Bytes,
-        Better::Lower,
         "growth of the server's resident memory in the window, per session that was opened and closed",
     )
     .titled("server bytes\n/session"),
-    Declaration::new(
-        Pass::Timing,
-        "server_peak_rss",
-        Unit::Bytes,
-        Better::Lower,
-        "most memory that the server had resident in the window",
-    )
-    .titled("server\npeak"),
-    Declaration::new(
-        Pass::Timing,
+    lower("server_peak_rss", Unit::Bytes, "most memory that the server had resident in the window")
+        .titled("server\npeak"),
+    lower(
         "connections_left_open",
         Unit::Count,
-        Better::Lower,
         "connections of closed sessions that the server still had open 5 s after the window",
     )
     .titled("connections\nleft open"),

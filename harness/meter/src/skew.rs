@@ -1,17 +1,14 @@
 //! How far apart the loaders of a contender began their windows, and ended them.
 
-use crate::meter::from_worker;
-use crate::{Better, Declaration, Meter, Outcome, Pass, Unit, Window};
+use crate::meter::{from_worker, lower};
+use crate::{Declaration, Meter, Outcome, Unit, Window};
 
 const MEASURES: [Declaration; 2] = [
-    microseconds("loader_start_skew", "time from the first loader's start to the last one's")
+    lower("loader_start_skew", Unit::Microseconds, "time from the first loader's start to the last one's")
         .titled("starts\napart us"),
-    microseconds("loader_end_skew", "time from the first loader's end to the last one's").titled("ends\napart us"),
+    lower("loader_end_skew", Unit::Microseconds, "time from the first loader's end to the last one's")
+        .titled("ends\napart us"),
 ];
-
-const fn microseconds(id: &'static str, about: &'static str) -> Declaration {
-    Declaration::new(Pass::Timing, id, Unit::Microseconds, Better::Lower, about)
-}
 
 /// The most percent of the window that loaders may begin apart, and end apart. Ends differ because each issues its share as fast as it
 /// can. Two loaders on a quiet machine of two cores began 20 to 45 us apart in windows of a second, and ended 6 to 118 ms apart (2026-11-28).

@@ -1,9 +1,9 @@
 //! Traffic of the worker's data connections, as the kernel counts it; the counts are read outside of the window. A TCP segment
 //! holds what the path allows: up to 64 KiB on loopback, less than 1.5 KB over a network.
 
-use crate::meter::{Both, at_edges, per_statement};
+use crate::meter::{Both, at_edges, lower, per_statement, timed};
 use crate::sockets::{Carried, Traffic, busy_traffic};
-use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Subject, Unit, Window};
+use crate::{Attachment, Better, Declaration, Meter, Outcome, Subject, Unit, Window};
 
 const MEASURES: [Declaration; 6] = [
     lower("bytes_sent_per_statement", Unit::Bytes, "bytes sent per verified statement, without TCP and IP headers")
@@ -22,12 +22,8 @@ const MEASURES: [Declaration; 6] = [
         .titled("statements\n/segment\nreceived"),
 ];
 
-const fn lower(id: &'static str, unit: Unit, about: &'static str) -> Declaration {
-    Declaration::new(Pass::Timing, id, unit, Better::Lower, about)
-}
-
 const fn higher(id: &'static str, about: &'static str) -> Declaration {
-    Declaration::new(Pass::Timing, id, Unit::Count, Better::Higher, about)
+    timed(id, Unit::Count, Better::Higher, about)
 }
 
 /// Bytes and TCP segments of the worker's data connections per statement, each way.

@@ -1,8 +1,7 @@
 //! A server that runs, from its start until it is stopped.
 
-use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
-use std::io::{Read, Write as _};
+use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
@@ -46,9 +45,12 @@ pub struct Start<'a> {
 pub struct Server {
     child: Child,
     folder: PathBuf,
-    address: SocketAddr,
-    password: String,
-    version: String,
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// The password of [`USER`], which is made for this server.
+    pub password: String,
+    /// Its version, as it says itself.
+    pub version: String,
     log: PathBuf,
     pub(crate) machine: Machine,
 }
@@ -93,7 +95,9 @@ impl Server {
         if !made.success() {
             return Err(PostgresError::NotReady("its data could not be made", last_words(log), log.to_path_buf()));
         }
-        let address = free_port()?;
+        // A port that is free now.
+        let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());
+        let address = free.map_err(of(Path::new("127.0.0.1")))?;
         let words = machine.words("postgres")?;
         let mut command = gate.command(Path::new(&words[0]));
         command.args(&words[1..]).arg("-D").arg(folder.join("data")).args(["-p", &address.port().to_string()]);
@@ -129,21 +133,6 @@ impl Server {
             }
             std::thread::sleep(LOOK_EVERY);
         }
-    }
-
-    /// Where it listens.
-    pub fn address(&self) -> &SocketAddr {
-        &self.address
-    }
-
-    /// The password of [`USER`], which is made for this server.
-    pub fn password(&self) -> &str {
-        &self.password
-    }
-
-    /// Its version, as it says itself.
-    pub fn version(&self) -> &str {
-        &self.version
     }
 
     /// Why it no longer answers, as a full sentence, if it ended.
@@ -196,16 +185,7 @@ impl Drop for Server {
 fn password() -> Result<String> {
     let (source, mut bytes) = (Path::new("/dev/urandom"), [0; PASSWORD_LENGTH / 2]);
     File::open(source).and_then(|mut file| file.read_exact(&mut bytes)).map_err(of(source))?;
-    Ok(bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    }))
-}
-
-fn free_port() -> Result<SocketAddr> {
-    let local = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let found = TcpListener::bind(local).and_then(|listener| listener.local_addr());
-    found.map_err(of(Path::new("127.0.0.1")))
+    Ok(format!("{:0PASSWORD_LENGTH$x}", u128::from_be_bytes(bytes)))
 }
 
 /// The last line of a log, as a part of a sentence.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Action, Answer, Event, Kind, Time};
 
 /// One step of a script.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Step {
@@ -80,23 +80,7 @@ impl Step {
 
     /// A step without any field but what it does.
     pub fn new(action: Action) -> Step {
-        Step {
-            action,
-            at: None,
-            after: None,
-            every: None,
-            node: None,
-            shard: None,
-            kind: None,
-            connections: None,
-            control: None,
-            lasts: None,
-            by: None,
-            one_in: None,
-            error: None,
-            event: None,
-            times: None,
-        }
+        Step { action, ..Step::default() }
     }
 
     /// Whether it makes sense.

@@ -30,8 +30,10 @@ macro_rules! words {
 
 words! {
     /// What a step does.
+    #[derive(Default)]
     Action {
         /// Closes data connections, which asked for no events, or the control connections.
+        #[default]
         Close = "close",
         /// Shuts the write side of such connections down. The node reads on, and drops what it reads.
         HalfClose = "half-close",

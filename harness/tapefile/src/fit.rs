@@ -13,7 +13,7 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, TimeUnit};
 use cqldyno_cluster::types::CqlType;
 use cqldyno_driver_api::wire::{self, ColumnType};
-use cqldyno_driver_api::{DAY, Scalar, Value};
+use cqldyno_driver_api::{DAY, Value};
 use cqldyno_protocol::tape::NULL;
 use cqldyno_scenarios::Kind;
 use serde_json::{Value as Json, json};
@@ -60,14 +60,13 @@ pub(crate) fn is_null(array: &dyn Array, row: usize) -> bool {
 
 /// Appends a value without elements; `false` if it does not fit, or if the type has elements.
 fn put_scalar(array: &dyn Array, row: usize, ty: &CqlType, out: &mut Vec<u8>) -> bool {
-    let Some((scalar, value)) = scalar(ty).zip(value(array, row, ty)) else { return false };
-    wire::encode(&value, &ColumnType::Scalar(scalar), out).is_ok()
+    value(array, row, ty).is_some_and(|value| wire::encode(&value, &ColumnType::of(&value), out).is_ok())
 }
 
 /// Appends what is in a value, and returns how many elements that are; `None` if the value is no such one.
 fn put_elements(array: &dyn Array, row: usize, ty: &CqlType, out: &mut Vec<u8>) -> Option<Result<usize, Misfit>> {
     let within = |array: &dyn Array, at: usize, ty: &CqlType, out: &mut Vec<u8>| match is_null(array, at) {
-        true => Err(Misfit(format!("a null within a {}", ty_name(array)))),
+        true => Err(Misfit(format!("a null within a column of {}", array.data_type()))),
         false => put(array, at, ty, out),
     };
     match ty.unfrozen() {
@@ -310,32 +309,6 @@ fn value<'a>(array: &'a dyn Array, row: usize, ty: &CqlType) -> Option<Value<'a>
     })
 }
 
-/// The type of values without elements.
-fn scalar(ty: &CqlType) -> Option<Scalar> {
-    Some(match ty {
-        CqlType::Ascii | CqlType::Text => Scalar::Text,
-        CqlType::Blob => Scalar::Blob,
-        CqlType::Bigint => Scalar::Bigint,
-        CqlType::Int => Scalar::Int,
-        CqlType::Smallint => Scalar::Smallint,
-        CqlType::Tinyint => Scalar::Tinyint,
-        CqlType::Varint => Scalar::Varint,
-        CqlType::Counter => Scalar::Counter,
-        CqlType::Double => Scalar::Double,
-        CqlType::Float => Scalar::Float,
-        CqlType::Decimal => Scalar::Decimal,
-        CqlType::Boolean => Scalar::Boolean,
-        CqlType::Uuid => Scalar::Uuid,
-        CqlType::Timeuuid => Scalar::Timeuuid,
-        CqlType::Inet => Scalar::Inet,
-        CqlType::Timestamp => Scalar::Timestamp,
-        CqlType::Date => Scalar::Date,
-        CqlType::Time => Scalar::Time,
-        CqlType::Duration => Scalar::Duration,
-        _ => return None,
-    })
-}
-
 /// What workers are told of the type, with the most bytes of a text or blob.
 pub(crate) fn kind(ty: &CqlType, longest: usize) -> Option<Kind> {
     serde_json::from_value(described(ty, longest)).ok()
@@ -357,10 +330,6 @@ fn described(ty: &CqlType, longest: usize) -> Json {
         CqlType::Vector(dimension) => json!({ "type": "vector", "length": dimension }),
         native => json!({ "type": native.to_string() }),
     }
-}
-
-fn ty_name(array: &dyn Array) -> String {
-    format!("column of {}", array.data_type())
 }
 
 /// A value as messages show it, with its type in the file.

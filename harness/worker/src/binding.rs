@@ -90,8 +90,8 @@ impl Generator {
     /// By how many bytes a value may be longer than another one.
     fn span(&self) -> usize {
         match self {
-            Generator::Text(texts) => texts.length().span(),
-            Generator::Blob(blobs) => blobs.length().span(),
+            Generator::Text(texts) => texts.length.span(),
+            Generator::Blob(blobs) => blobs.length.span(),
             Generator::UniqueText(texts) => texts.length().span(),
             Generator::UniqueBlob(blobs) => blobs.length().span(),
             // Of a drawn number of elements all may be missing.

@@ -457,7 +457,7 @@ fn say_end(link: &Link, end: &io::Result<End>) {
 /// Says `end` at the last answer of a window that began at `begin`.
 fn end_of(link: &Arc<Link>, gauge: &Arc<Gauge>, begin: Edge) -> impl Fn() + Send + Sync + 'static {
     let (link, gauge) = (Arc::clone(link), Arc::clone(gauge));
-    move || say_end(&link, &begin.until_now().map(|end| End { steady: gauge.steady(), ..end }))
+    move || say_end(&link, &begin.until_now().map(|end| End { steady: gauge.edges.steady(), ..end }))
 }
 
 /// Loads rows and says `end` unless there was an error, which ends the loading.
@@ -488,7 +488,7 @@ fn done(counted: Counted, pace: Option<Pace>, names: &[String]) -> Done {
         answered,
         verified: answered.saturating_sub(counted.failed()),
         issued_by_statement: names.iter().cloned().zip(counted.by_statement.iter().copied()).collect(),
-        histogram: counted.histogram(),
+        histogram: counted.latencies.base64(),
         pace,
         per_second: counted.per_second,
         errors: counted.errors,

@@ -3,8 +3,6 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cqldyno_protocol::Steady;
-
 use crate::usage::Edges;
 
 /// The most tickets that a slot takes at once, counted in 16 bits. More would not make the shared counter cheaper per statement.
@@ -25,7 +23,7 @@ struct Line<T>(T);
 pub(crate) struct Gauge {
     next: Line<AtomicU64>,
     slots: Line<Slots>,
-    edges: Edges,
+    pub(crate) edges: Edges,
 }
 
 /// Unchanged while all slots are at work. Every statement reads three of these.
@@ -74,11 +72,6 @@ impl Gauge {
         let Slots { first, count, concurrency, .. } = self.slots.0;
         self.edges = Edges::of(first..count, concurrency);
         self
-    }
-
-    /// What there was between the edges; `None` without edges, or if the system did not tell the CPU time.
-    pub(crate) fn steady(&self) -> Option<Steady> {
-        self.edges.steady()
     }
 
     pub(crate) fn first(&self) -> u64 {
@@ -248,17 +241,17 @@ mod tests {
             let gauge = Gauge::of(1_000..9_000, 10).with_edges();
             let mut taken = 0;
             while taken < 8_000 {
-                assert!(gauge.steady().is_none(), "{taken}");
+                assert!(gauge.edges.steady().is_none(), "{taken}");
                 taken += if chunks { gauge.take().map(|chunk| chunk.end - chunk.start).unwrap() } else { 1 };
                 assert!(chunks || gauge.take_one().is_some());
             }
-            let steady = gauge.steady().unwrap();
+            let steady = gauge.edges.steady().unwrap();
             assert_eq!(steady.statements, 7_979, "without two rounds and the last one");
-            assert!(gauge.take().is_none() && gauge.steady() == Some(steady));
+            assert!(gauge.take().is_none() && gauge.edges.steady() == Some(steady));
         }
         let few = Gauge::new(79, 10).with_edges();
         while few.take_one().is_some() {}
-        assert_eq!(few.steady(), None);
+        assert_eq!(few.edges.steady(), None);
     }
 
     #[test]

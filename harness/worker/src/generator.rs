@@ -77,7 +77,7 @@ pub(crate) enum Source {
 
 impl Source {
     pub(crate) fn window(workload: Workload) -> Source {
-        if workload.is_once() { Source::Window(workload) } else { Source::Ways(workload) }
+        if workload.is_once { Source::Window(workload) } else { Source::Ways(workload) }
     }
 
     pub(crate) fn count(&self) -> u64 {

@@ -155,19 +155,15 @@ impl Link {
         loop {
             while let Some(message) = self.next(&mut lines) {
                 let _ = sender.send(message);
-                if self.has_heard_all() {
+                let output = self.output();
+                // The `ack` of the last turn was heard.
+                if output.turns == 0 && matches!(output.phase, Phase::Acknowledged | Phase::Closed) {
                     return;
                 }
             }
             let read = pipe.read(lines.room()).await;
             lines.filled(read);
         }
-    }
-
-    /// Whether the `ack` of the last turn was heard.
-    fn has_heard_all(&self) -> bool {
-        let output = self.output();
-        output.turns == 0 && matches!(output.phase, Phase::Acknowledged | Phase::Closed)
     }
 
     /// The next complete message that a cell waits for; a wrong one ends the process.

@@ -30,12 +30,9 @@ enum How {
         of: Answer,
         is_logged: bool,
     },
-    Prepare {
-        cql: String,
-    },
-    Unprepared {
-        cql: String,
-    },
+    /// Of this text.
+    Prepare(String),
+    Unprepared(String),
     /// These texts are prepared on a new session, and the one at the index is executed.
     Connect {
         texts: Vec<String>,
@@ -92,8 +89,8 @@ impl<S: Session> Operations<S> {
             match statement.operation {
                 Operation::Execute => How::Execute,
                 Operation::Batch => How::Batch { of: statement.answer(), is_logged: statement.logged },
-                Operation::Prepare => How::Prepare { cql: cql() },
-                Operation::Unprepared => How::Unprepared { cql: cql() },
+                Operation::Prepare => How::Prepare(cql()),
+                Operation::Unprepared => How::Unprepared(cql()),
                 Operation::Connect => How::Connect { texts: vec![statement.cql.clone()], at: 0 },
             }
         });
@@ -142,7 +139,7 @@ impl<S: Session> Operations<S> {
         let how = self.each.get(issue.statement);
         let together = match (source, how) {
             (Source::Tape(reel), _) => reel.bind(ticket, &mut values),
-            (_, Some(How::Prepare { .. })) => 0,
+            (_, Some(How::Prepare(_))) => 0,
             (_, Some(How::Batch { of, .. })) => {
                 let (first, rows) = (issue.key.wrapping_mul(of.most()), of.rows(issue.key));
                 prepared.values.bind_rows(first..first.saturating_add(rows), &mut values, bytes);
@@ -161,13 +158,13 @@ impl<S: Session> Operations<S> {
                 let batch = if *is_logged { batch.logged() } else { batch };
                 bench.session.batch(&prepared.statement, batch).await
             }
-            Some(How::Prepare { cql }) => {
+            Some(How::Prepare(cql)) => {
                 text.clear();
                 // Writing to a text does not fail.
                 let _ = write!(text, "{cql} /* {:x}-{:x} */", self.cell, issue.key);
                 bench.session.prepare(text).await.map(drop)
             }
-            Some(How::Unprepared { cql }) => bench.session.query_values(cql, &values, rows).await,
+            Some(How::Unprepared(cql)) => bench.session.query_values(cql, &values, rows).await,
             Some(How::Connect { texts, at }) => {
                 let (session, outcome) = first_answer(&self.connect, texts, *at, &values, rows).await;
                 opened = session;

@@ -39,7 +39,7 @@ struct Recorder {
 /// What one thread counted, or all threads of a run together.
 #[derive(Debug, Default)]
 pub(crate) struct Counted {
-    latencies: Latencies,
+    pub(crate) latencies: Latencies,
     pub(crate) by_statement: Vec<u64>,
     pub(crate) per_second: Vec<u64>,
     pub(crate) errors: BTreeMap<ErrorKind, ErrorCount>,
@@ -270,11 +270,6 @@ impl Counted {
     pub(crate) fn failed(&self) -> u64 {
         self.errors.values().map(|error| error.count).sum()
     }
-
-    /// The latencies as an HdrHistogram in its V2 form, base64; `None` when nothing was answered.
-    pub(crate) fn histogram(&self) -> Option<String> {
-        self.latencies.base64()
-    }
 }
 
 #[cfg(test)]
@@ -287,7 +282,7 @@ mod tests {
     use hdrhistogram::serialization::Deserializer;
 
     fn histogram(counted: &Counted) -> Histogram<u64> {
-        let bytes = BASE64_STANDARD.decode(counted.histogram().unwrap()).unwrap();
+        let bytes = BASE64_STANDARD.decode(counted.latencies.base64().unwrap()).unwrap();
         Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap()
     }
 

@@ -20,7 +20,7 @@ use crate::binding::Columns;
 use crate::cell::columns_of;
 use crate::generator::of_statement;
 use crate::partition::in_any_order;
-use crate::verify::{rows, show};
+use crate::verify::{rows, shown, wrong};
 
 /// Texts and blobs from this length on are windows into the pool.
 const LEAST_WINDOW: usize = 64;
@@ -101,22 +101,12 @@ fn repeats(statement: &Statement) -> bool {
 }
 
 /// Why a record is neither written nor read.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 enum NoRecord {
-    File(io::Error),
-    Value(DriverError),
-}
-
-impl From<io::Error> for NoRecord {
-    fn from(error: io::Error) -> NoRecord {
-        NoRecord::File(error)
-    }
-}
-
-impl From<DriverError> for NoRecord {
-    fn from(error: DriverError) -> NoRecord {
-        NoRecord::Value(error)
-    }
+    #[error(transparent)]
+    File(#[from] io::Error),
+    #[error(transparent)]
+    Value(#[from] DriverError),
 }
 
 /// A length or an index as the tape has it.
@@ -560,24 +550,16 @@ impl Reel {
                 let is_right = |index: &usize| due.get(*index).is_some_and(|value| found.holds(*index, value));
                 match (0..due.len().max(found.len())).find(|index| !is_right(index)) {
                     None => Ok(()),
-                    Some(index) => {
-                        let shown = |value: Option<Value<'_>>| value.map_or_else(|| "nothing".to_owned(), show);
-                        Err(wrong(format_args!(
-                            "in row {nth} of ticket {ticket} column {} should be {}, and {} was found",
-                            index + 1,
-                            shown(due.get(index)),
-                            shown(found.get(index))
-                        )))
-                    }
+                    Some(index) => Err(wrong(format_args!(
+                        "in row {nth} of ticket {ticket} column {} should be {}, and {} was found",
+                        index + 1,
+                        shown(due.get(index)),
+                        shown(found.get(index))
+                    ))),
                 }
             }),
         }
     }
-}
-
-#[cold]
-fn wrong(message: impl Display) -> DriverError {
-    DriverError::new(ErrorKind::WrongRow, message)
 }
 
 #[cold]

@@ -93,7 +93,8 @@ impl Tracer {
         let trace = job.trace?;
         Some(match job.rate {
             Some(rate) if job.mode == Mode::Measure => Tracer::of_window(gauge, rate, trace),
-            _ => Tracer::of_rows(gauge),
+            // Statements that each read a row back.
+            _ => Tracer { states: zeros(gauge.count()), right: Vec::new(), patience: None, reads_back: true },
         })
     }
 
@@ -104,11 +105,6 @@ impl Tracer {
             Duration::from_secs(gauge.count() / rate.max(1) + 2).saturating_add(patience).min(2 * LONGEST_TRACE);
         let stretches = lasts.as_nanos() as u64 / STRETCH_NS;
         Tracer { states: zeros(gauge.count()), right: zeros(stretches), patience: Some(patience), reads_back: false }
-    }
-
-    /// Of statements that each read a row back.
-    fn of_rows(gauge: &Gauge) -> Tracer {
-        Tracer { states: zeros(gauge.count()), right: Vec::new(), patience: None, reads_back: true }
     }
 
     /// Notes an answer that came so long after the first intended start.
@@ -258,7 +254,7 @@ mod tests {
         let mut batch = builtin("batch").unwrap();
         batch.statements[0].size = Some(2.into());
         let written = written(&batch, 5);
-        let tracer = Tracer::of_rows(&Gauge::new(written.rows(), 1));
+        let tracer = Tracer { states: zeros(written.rows()), right: Vec::new(), patience: None, reads_back: true };
         let error = |kind| Err(DriverError::new(kind, "no"));
         for (row, outcome) in [
             (0, Ok(())),

@@ -101,7 +101,7 @@ fn wrong_cell(expected: &Columns, key: u64, rows: &Rows) -> DriverError {
 }
 
 #[cold]
-fn wrong(message: impl Display) -> DriverError {
+pub(crate) fn wrong(message: impl Display) -> DriverError {
     DriverError::new(ErrorKind::WrongRow, message)
 }
 
@@ -139,12 +139,15 @@ fn wrong_in_row(expected: &Columns, key: u64, row: Row<'_>) -> DriverError {
 
 #[cold]
 fn wrong_value(expected: &Columns, place: &str, number: u64, column: usize, row: Row<'_>) -> DriverError {
-    let shown = |value: Option<Value<'_>>| value.map_or_else(|| "nothing".to_owned(), show);
     let (expected, found) = (expected.with_value(number, column, shown), shown(row.get(column)));
     wrong(format_args!("in {place} column {} should be {expected}, and {found} was found", column + 1))
 }
 
-pub(crate) fn show(value: Value<'_>) -> String {
+pub(crate) fn shown(value: Option<Value<'_>>) -> String {
+    value.map_or_else(|| "nothing".to_owned(), show)
+}
+
+fn show(value: Value<'_>) -> String {
     let kind = value.type_name();
     if let Some((_, items)) = value.nested() {
         let shown: Vec<String> = items.iter().take(SHOWN_ELEMENTS).map(|item| show(item.value())).collect();

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use cqldyno_reports::measure::{SERVER_EXECUTES, STATEMENTS, VERIFIED};
 use cqldyno_reports::{
-    Analysis, Cell, Combined, Contender, Measure, PACKED_CELLS, Pass, PublishedRun, Recorded, Role, Run, is_of_a_plan,
-    plain, read_cells, share,
+    Analysis, Cell, Combined, Contender, EXPORTERS, Look, Measure, PACKED_CELLS, Pass, PublishedRun, Recorded, Role,
+    Run, is_of_a_plan, plain, read_cells, share,
 };
 use serde_json::Value;
 
@@ -161,8 +161,15 @@ impl Check<'_> {
             of_the_machine(&text).into_iter().for_each(|wrong| self.say(file, wrong));
         }
         page(folder, recorded, &mut |what| self.say(PAGE, what));
+        let rows = |text: &str| -> Vec<String> {
+            text.lines().filter(|line| line.starts_with('|')).map(str::to_owned).collect()
+        };
+        let again = EXPORTERS.into_iter().find(|one| one.file() == TABLE);
+        let again = again.and_then(|table| table.one(&self.analysis, Look::default()).ok()).unwrap_or_default();
         if !folder.join(TABLE).is_file() {
             self.say(TABLE, ": it is missing; publish the run again.");
+        } else if rows(&again) != rows(&String::from_utf8_lossy(&table)) {
+            self.say(TABLE, ": its rows are not those that the run gives; publish the run again.");
         }
         for inner in folders(folder).unwrap_or_default() {
             self.say(&name_of(&inner), "/: it is no folder of a published run; remove it.");

@@ -254,6 +254,17 @@ fn a_cell_without_figures_that_count_is_reported_by_its_file_and_place() {
 }
 
 #[test]
+fn a_table_whose_rows_the_run_does_not_give_is_reported() {
+    let root = repository_with(&[sound()]);
+    let table = date(&root).join("blocks").join(TABLE);
+    let text = fs::read_to_string(&table).unwrap();
+    fs::write(&table, text.replacen("| scylla", "| Scylla", 1)).unwrap();
+    assert_said(&check(&date(&root)), "2026-01-02/blocks/table.md: its rows are not those that the run gives");
+    fs::write(&table, format!("Other words.\n{text}")).unwrap();
+    assert_eq!(check(&date(&root)), [""; 0]);
+}
+
+#[test]
 fn a_comparison_of_releases_has_a_folder_of_its_own_and_is_no_front() {
     let (mut run, mut cells) = again(1, 1.0);
     run.plan.releases = vec!["scylla@all".to_owned()];

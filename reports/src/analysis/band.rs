@@ -18,7 +18,6 @@ type Costs = BTreeMap<String, BTreeMap<String, BTreeMap<String, [f64; 3]>>>;
 
 static COSTS: LazyLock<Costs> = LazyLock::new(|| toml::from_str(MEASURED).unwrap_or_default());
 
-/// The name of a contender's driver.
 pub(crate) fn driver(contender: &Contender) -> &str {
     contender.id.split(['@', '+', '#']).next().unwrap_or_default()
 }

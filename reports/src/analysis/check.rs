@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use crate::attempts::Attempts;
 use crate::judge::judged;
 use crate::text::plain;
-use crate::{Analysis, Cell, Contender, Pass, Place, Recorded, Role, Run, SummaryRow, Verdict};
+use crate::{Analysis, Cell, Contender, Pass, Place, Recorded, Run, SummaryRow, Verdict};
 
 /// The question to a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -127,8 +127,7 @@ impl Judgement {
         let Recorded { run, cells, .. } = recorded;
         let analysis = Analysis::against(run, cells, check.reference.as_deref());
         let base = analysis.reference.ok_or(CheckError::NoReference)?;
-        let is_other = |one: &&Contender| one.role == Role::Driver && !one.control && one.id != base.id;
-        let candidates: Vec<&Contender> = run.contenders.iter().filter(is_other).collect();
+        let candidates: Vec<&Contender> = run.drivers().filter(|one| one.id != base.id).collect();
         // A driver that could not be asked is missing only if it was named.
         let judged = check
             .named(&candidates)?

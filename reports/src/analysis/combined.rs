@@ -112,24 +112,24 @@ impl<'a> Combined<'a> {
             .iter()
             .flat_map(|(name, one)| one.warnings.iter().map(move |warning| format!("{}: {warning}", plain(name))));
         let warnings = doubts.iter().cloned().chain(warned).collect();
-        let findings = match rows.iter().any(|row| row.is_primary() && row.verdict.is_some_and(Verdict::holds)) {
-            true => findings::findings(first.run, Some(reference), &rows, None),
-            false => vec!["These runs together give no verdict.".to_owned()],
-        };
+        let has_verdict = rows.iter().any(|row| row.is_primary() && row.verdict.is_some_and(Verdict::holds));
         let combined = rows.iter().map(|row| CombinedRow::of(row, named)).collect();
         let agreement = agreement(&rows, named);
-        let analysis = Analysis { rows, logs, doubts, warnings, findings, repeats: None, until: None, ..first.clone() };
+        let mut analysis = Analysis { rows, logs, doubts, warnings, repeats: None, until: None, ..first.clone() };
+        analysis.findings = match has_verdict {
+            true => findings::findings(&analysis, None),
+            false => vec!["These runs together give no verdict.".to_owned()],
+        };
+        let time = named.iter().map(|(_, one)| further::time_of(one.every_cell)).sum();
         let mut all = Combined {
+            further: further::further(&analysis, time, " in further runs"),
             analysis,
             runs: named.len(),
             spread: spread.unwrap_or_default(),
             agreement,
             rows: combined,
             remarks: Vec::new(),
-            further: None,
         };
-        let time = named.iter().map(|(_, one)| further::time_of(one.every_cell)).sum();
-        all.further = further::further(&all.analysis, time, " in further runs");
         all.remarks = all.sentences().into_iter().chain(plans::other_builds(named)).collect();
         Ok(all)
     }
@@ -323,13 +323,9 @@ fn contradict(row: &mut SummaryRow, named: &[(String, Analysis)]) {
 impl CombinedRow {
     fn of(row: &SummaryRow, named: &[(String, Analysis)]) -> CombinedRow {
         let in_run = |(_, one): &(String, Analysis)| {
-            let found = one.rows.iter().find(|one| one.is_as(row));
-            InRun {
-                level: found.and_then(|one| one.level),
-                ratio: found.and_then(|one| one.ratio),
-                interval: found.and_then(|one| one.interval),
-                verdict: found.and_then(|one| one.verdict),
-            }
+            let found = one.rows.iter().find(|one| one.is_as(row)).cloned();
+            let SummaryRow { level, ratio, interval, verdict, .. } = found.unwrap_or_default();
+            InRun { level, ratio, interval, verdict }
         };
         let runs: Vec<InRun> = named.iter().map(in_run).collect();
         let held = row.verdict.map(|verdict| runs.iter().filter(|one| one.verdict == Some(verdict)).count());

@@ -53,10 +53,11 @@ pub(crate) fn compare(run: &Run, reference: Option<&Contender>, family: &mut [&m
     let lower_is_better = better == Better::Lower;
     let how =
         Comparison { band: BAND, lower_is_better, simultaneous: JUDGED.contains(&meter), ..Comparison::default() };
-    let prepared: Vec<Prepared> = family.iter().map(|table| table.prepare(run, reference)).collect();
-    let groups: Vec<Group> = prepared.iter().map(|prepared| prepared.group.clone()).collect();
-    for ((table, prepared), found) in family.iter_mut().zip(&prepared).zip(statistics::compare(&groups, &how)) {
-        table.fill(run, reference, prepared, found);
+    let (groups, columns): (Vec<Group>, Vec<Vec<usize>>) =
+        family.iter().map(|table| table.prepare(run, reference)).unzip();
+    let found = statistics::compare(&groups, &how);
+    for (((table, group), columns), found) in family.iter_mut().zip(&groups).zip(&columns).zip(found) {
+        table.fill(run, reference, group, columns, found);
     }
 }
 
@@ -137,12 +138,6 @@ pub(crate) fn control_warning<'a>(
     })
 }
 
-/// The input of the statistics, and the row of each of its columns.
-struct Prepared {
-    group: Group,
-    columns: Vec<usize>,
-}
-
 impl Table {
     pub fn meter(&self) -> &str {
         self.rows.first().map_or("", |row| row.meter.as_str())
@@ -159,11 +154,11 @@ impl Table {
     }
 
     /// The means of turns that are too few for an interval. A rate's is that of the time.
-    fn means(&mut self, prepared: &Prepared) {
+    fn means(&mut self, group: &Group, columns: &[usize]) {
         let is_rate = self.meter() == THROUGHPUT;
-        let rounds = prepared.group.rows.len() as f64;
-        for (at, row) in prepared.columns.iter().enumerate() {
-            let figures = prepared.group.rows.values().map(|row| row[at]);
+        let rounds = group.rows.len() as f64;
+        for (at, row) in columns.iter().enumerate() {
+            let figures = group.rows.values().map(|row| row[at]);
             let mean = match is_rate {
                 true => rounds / figures.map(f64::recip).sum::<f64>(),
                 false => figures.sum::<f64>() / rounds,
@@ -172,8 +167,8 @@ impl Table {
         }
     }
 
-    /// The rounds in which every driver that can be compared has a figure.
-    fn prepare(&self, run: &Run, reference: &Contender) -> Prepared {
+    /// The rounds in which every driver that can be compared has a figure, and the row of each column.
+    fn prepare(&self, run: &Run, reference: &Contender) -> (Group, Vec<usize>) {
         let is_driver = |row: &SummaryRow| {
             run.contender(&row.contender).is_some_and(|one| one.role == Role::Driver && one.in_flight.is_none())
         };
@@ -199,15 +194,15 @@ impl Table {
         };
         let bands = (0..columns.len()).filter_map(band_of).collect();
         let reference = references.first().copied().unwrap_or(usize::MAX);
-        let group = Group { rows, reference, controls, siblings, bands };
-        Prepared { group, columns }
+        (Group { rows, reference, controls, siblings, bands }, columns)
     }
 
     fn fill(
         &mut self,
         run: &Run,
         reference: &Contender,
-        prepared: &Prepared,
+        group: &Group,
+        columns: &[usize],
         found: Result<Fitted, statistics::NoInterval>,
     ) {
         let is_primary = self.meter() == CPU_PER_STATEMENT;
@@ -215,10 +210,10 @@ impl Table {
             Ok(fitted) => fitted,
             Err(why) => {
                 if !run.plan.repeats_all() {
-                    self.means(prepared);
+                    self.means(group, columns);
                 }
                 if is_primary {
-                    let others = prepared.columns.iter().enumerate().filter(|(at, _)| *at != prepared.group.reference);
+                    let others = columns.iter().enumerate().filter(|(at, _)| *at != group.reference);
                     let why = no_interval(run, &why, self.missing);
                     others.for_each(|(_, row)| self.rows[*row].no_interval = Some(why.clone()));
                 }
@@ -226,17 +221,16 @@ impl Table {
             }
         };
         // Ratios are to reference and controls: if the server limited one of them, the rate is the server's.
-        let bases = std::iter::once(&prepared.group.reference).chain(&prepared.group.controls);
-        let base =
-            bases.map(|column| &self.rows[prepared.columns[*column]]).find_map(|row| not_its_own(row, "the reference"));
-        for (row, level) in prepared.columns.iter().zip(levels) {
+        let mut bases = std::iter::once(&group.reference).chain(&group.controls);
+        let base = bases.find_map(|column| not_its_own(&self.rows[columns[*column]], "the reference"));
+        for (row, level) in columns.iter().zip(levels) {
             self.rows[*row].level = Some(level);
         }
         self.ratios(run, reference);
-        let known = prepared.columns.iter().zip(logs).filter_map(|(row, log)| Some((*row, log?)));
+        let known = columns.iter().zip(logs).filter_map(|(row, log)| Some((*row, log?)));
         self.logs = known.collect();
         let withheld = self.withheld;
-        for ((column, row), estimate) in prepared.columns.iter().enumerate().zip(estimates) {
+        for ((column, row), estimate) in columns.iter().enumerate().zip(estimates) {
             let row = &mut self.rows[*row];
             let Some(estimate) = estimate else { continue };
             row.ratio = Some(estimate.ratio);
@@ -250,7 +244,7 @@ impl Table {
             if !is_primary {
                 row.no_verdict = not_its_own(row, "this row").or_else(|| base.clone());
             }
-            if prepared.group.controls.contains(&column) {
+            if group.controls.contains(&column) {
                 continue;
             }
             row.verdict = row.no_verdict.is_none().then(|| match withheld {

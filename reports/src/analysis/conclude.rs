@@ -11,9 +11,7 @@ use crate::quantity::{lasting, percent};
 use crate::rounds::CountedRounds;
 use crate::row::{Places, reference};
 use crate::summary::{Summed, ids, summed};
-use crate::{
-    Analysis, ArrangementInfo, Cell, Contender, Run, SummaryRow, Sweep, count, cross_check, findings, ladder, plain,
-};
+use crate::{Analysis, ArrangementInfo, Cell, Run, Sweep, count, cross_check, findings, ladder, plain};
 
 impl<'a> Analysis<'a> {
     /// Against the run's own reference.
@@ -34,7 +32,6 @@ impl<'a> Analysis<'a> {
         })
     }
 
-    /// Of the measures that `ids` gives.
     fn of(run: &'a Run, cells: &'a [Cell], ids: fn(&'a Run, &[&'a Cell]) -> Vec<&'a str>) -> Analysis<'a> {
         let attempts = Attempts::of(cells);
         let counted: Vec<&Cell> = cells.iter().filter(|cell| attempts.counts(cell)).collect();
@@ -45,7 +42,7 @@ impl<'a> Analysis<'a> {
         let reference = reference(run);
         let rounds = CountedRounds::of(run, cells);
         let Summed { rows, logs, doubts } = summed(run, &ids(run, &counted), &by_place, &rounds, reference);
-        let bare = Analysis {
+        let own = Analysis {
             run,
             every_cell: cells,
             attempts,
@@ -55,13 +52,13 @@ impl<'a> Analysis<'a> {
             reference,
             repeats: repeats(cells),
             until: None,
-            rows: Vec::new(),
+            rows,
             logs,
-            doubts: Vec::new(),
+            doubts,
             warnings: Vec::new(),
             findings: Vec::new(),
         };
-        let own = bare.concluded(reference, rows, doubts);
+        let own = own.concluded();
         Analysis { until: until(&own), ..own }
     }
 
@@ -97,30 +94,24 @@ impl<'a> Analysis<'a> {
         }
         let more: Vec<String> = own.doubts.iter().filter(|doubt| !doubts.contains(doubt)).cloned().collect();
         doubts.extend(more);
-        Analysis { logs, ..own }.concluded(Some(other), rows, doubts)
+        Analysis { logs, reference: Some(other), rows, doubts, ..own }.concluded()
     }
 
-    fn concluded(
-        self,
-        reference: Option<&'a Contender>,
-        mut rows: Vec<SummaryRow>,
-        doubts: Vec<String>,
-    ) -> Analysis<'a> {
-        cross_check::contradict(&mut rows, reference.map(|base| base.id.as_str()));
-        let doubt = doubts.first().map(String::as_str);
-        let mut findings = findings::findings(self.run, reference, &rows, doubt);
-        findings.extend(reference.into_iter().flat_map(|base| explanations(self.run, &self.by_place, base, &rows)));
+    fn concluded(mut self) -> Analysis<'a> {
+        cross_check::contradict(&mut self.rows, self.reference.map(|base| base.id.as_str()));
         let too_few = self.rounds.sentence().filter(|_| self.has_too_few_rounds());
         let crowded = self.run.plan.arrangements.iter().filter_map(crowded);
-        let warnings = too_few.into_iter().chain(doubts.iter().cloned()).chain(crowded).collect();
-        let own = Analysis { reference, rows, doubts, warnings, findings, ..self };
-        let swept = match own.run.plan.ladder {
-            Some(_) => ladder::findings(&own),
-            None => Sweep::findings(&Sweep::all(&own), own.run),
+        self.warnings = too_few.into_iter().chain(self.doubts.iter().cloned()).chain(crowded).collect();
+        self.findings = match self.run.plan.ladder {
+            Some(_) => ladder::findings(&self),
+            None => Sweep::findings(&Sweep::all(&self), self.run),
         };
-        let mut findings = if swept.is_empty() { own.findings.clone() } else { swept };
-        findings.extend(further(&own, time_of(own.every_cell), MORE));
-        Analysis { findings, ..own }
+        if self.findings.is_empty() {
+            self.findings = findings::findings(&self, self.doubts.first().map(String::as_str));
+            self.findings.extend(explanations(&self));
+        }
+        self.findings.extend(further(&self, time_of(self.every_cell), MORE));
+        self
     }
 }
 

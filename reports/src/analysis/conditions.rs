@@ -112,10 +112,7 @@ fn of_contender(one: &Contender) -> Conditions {
         ("the libraries", libraries.collect::<Vec<_>>().join(", ")),
         ("the compiler", one.compiler.clone()),
         ("the load generator", short_hash(&one.build).to_owned()),
-        (
-            "the build on demand",
-            one.built.as_ref().map_or("none".to_owned(), |built| short_hash(&built.key).to_owned()),
-        ),
+        ("the build on demand", one.built.as_ref().map_or("none", |built| short_hash(&built.key)).to_owned()),
         ("the concurrency", one.in_flight.map_or("the run's".to_owned(), |own| whole(own as f64))),
         ("the availability", if one.unavailable.is_some() { "missing" } else { "there" }.to_owned()),
     ];
@@ -146,7 +143,6 @@ fn cores(cores: &[u32]) -> String {
     format!("{noun} {}", list.join(","))
 }
 
-/// The scenarios with their hashes.
 fn scenarios(run: &Run) -> String {
     run.scenarios.iter().map(|one| format!("{} {}", one.name, short_hash(&one.hash))).collect::<Vec<_>>().join(", ")
 }

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::measure::{ALLOCATIONS_PER_STATEMENT, CPU_BY_FUNCTION, OTHER_FUNCTIONS, SYSCALLS_BY_NAME};
-use crate::row::{Places, cells_of};
-use crate::{Analysis, Cell, Contender, Pass, Place, Run, SummaryRow, Verdict, plain, short, three_digits};
+use crate::{Analysis, Cell, Contender, Pass, Place, SummaryRow, Verdict, plain, short, three_digits};
 
 /// So many functions and system calls are named.
 const NAMED: usize = 3;
@@ -17,85 +16,63 @@ const LEAST_COUNT: f64 = 0.01;
 pub const NOTHING_EXPLAINS: &str = "Nothing says why: neither stacks nor system calls could be measured here.";
 
 /// A paragraph per row that is dearer in CPU time, if stacks were to be sampled; one sentence if no row can be explained.
-pub(crate) fn explanations(run: &Run, cells: &Places, reference: &Contender, rows: &[SummaryRow]) -> Vec<String> {
+pub(crate) fn explanations(analysis: &Analysis) -> Vec<String> {
+    let run = analysis.run;
     let is_dearer = |row: &&SummaryRow| row.is_primary() && row.verdict == Some(Verdict::Dearer);
-    let paragraph = |row: &SummaryRow| {
-        let contender = run.contender(&row.contender)?;
-        let place = Place::all(run).find(|place| row.is_in(*place))?;
-        let compared = Compared { cells, rows, place, mine: contender, theirs: reference };
-        let [who, base] = [contender, reference].map(|one| plain(&short(run, one)));
-        let (scenario, arrangement) = (plain(&row.scenario), plain(&row.arrangement));
-        Some(format!("Why {who} is dearer than {base} for {scenario} on {arrangement}: {}", compared.told()?))
-    };
-    if !run.plan.passes.contains(&Pass::Flamegraph) || !rows.iter().any(|row| is_dearer(&row)) {
+    let dearer: Vec<&SummaryRow> = analysis.rows.iter().filter(is_dearer).collect();
+    if !run.plan.passes.contains(&Pass::Flamegraph) || dearer.is_empty() {
         return Vec::new();
     }
-    let told: Vec<String> = rows.iter().filter(is_dearer).filter_map(paragraph).collect();
+    let paragraph = |row: &SummaryRow| {
+        let (contender, reference) = run.contender(&row.contender).zip(analysis.reference)?;
+        let place = Place::all(run).find(|place| row.is_in(*place))?;
+        let told = explanation(analysis, place, contender, reference)?;
+        let [who, base] = [contender, reference].map(|one| plain(&short(run, one)));
+        let (scenario, arrangement) = (plain(&row.scenario), plain(&row.arrangement));
+        Some(format!("Why {who} is dearer than {base} for {scenario} on {arrangement}: {told}"))
+    };
+    let told: Vec<String> = dearer.into_iter().filter_map(paragraph).collect();
     if told.is_empty() { vec![NOTHING_EXPLAINS.to_owned()] } else { told }
 }
 
 /// What `mine` spends more on per statement than `theirs`, whatever the verdict, from a small letter on; `None` if nothing
 /// was measured that tells it.
 pub fn explanation(analysis: &Analysis, place: Place, mine: &Contender, theirs: &Contender) -> Option<String> {
-    Compared { cells: &analysis.by_place, rows: &analysis.rows, place, mine, theirs }.told()
-}
-
-/// Two contenders in one scenario.
-struct Compared<'a> {
-    cells: &'a Places<'a>,
-    rows: &'a [SummaryRow],
-    place: Place<'a>,
-    mine: &'a Contender,
-    theirs: &'a Contender,
-}
-
-impl Compared<'_> {
-    fn told(&self) -> Option<String> {
-        match (self.functions(), self.counts()) {
-            (None, None) => None,
-            (None, Some(counts)) => Some(format!("it makes {counts}.")),
-            (Some(functions), None) => Some(format!("per statement {functions}.")),
-            (Some(functions), Some(counts)) => Some(format!("per statement {functions}. It makes {counts}.")),
-        }
-    }
-
-    /// The means of both by name; `None` if one of them was not measured.
-    fn both(&self, pass: Pass, kind: &str) -> Option<[BTreeMap<String, f64>; 2]> {
-        let of = |who| breakdown(&cells_of(self.cells, who, self.place, pass), kind);
-        Some([of(self.mine)?, of(self.theirs)?])
-    }
-
-    /// The functions that more CPU time goes to, as a clause.
-    fn functions(&self) -> Option<String> {
-        let [mine, theirs] = self.both(Pass::Flamegraph, CPU_BY_FUNCTION)?;
-        let least = mine.values().sum::<f64>() * LEAST_SHARE;
-        let functions = named(&differences(&mine, &theirs, least), " us");
-        Some(match functions.is_empty() {
-            true => "no function by itself accounts for it".to_owned(),
-            false => format!("of its CPU time more goes to {functions}"),
-        })
-    }
-
-    /// How many more system calls and allocations, as a list.
-    fn counts(&self) -> Option<String> {
-        let calls = self.both(Pass::Syscalls, SYSCALLS_BY_NAME).map(|[mine, theirs]| calls(&mine, &theirs));
-        let allocations = |who: &Contender| {
-            let is = |one: &&SummaryRow| one.meter == ALLOCATIONS_PER_STATEMENT && one.is_of(self.place, who);
-            self.rows.iter().find(is)?.median
-        };
-        let allocations = allocations(self.mine).zip(allocations(self.theirs));
-        let counted = allocations.map(|(mine, theirs)| amount(mine - theirs, "allocations", String::new()));
-        let counts: Vec<String> = calls.into_iter().chain(counted).collect();
-        (!counts.is_empty()).then(|| crate::list(&counts))
+    let who = [mine, theirs];
+    let functions = both(analysis, place, who, Pass::Flamegraph, CPU_BY_FUNCTION);
+    let functions = functions.map(|[mine, theirs]| functions_of(&mine, &theirs));
+    let calls = both(analysis, place, who, Pass::Syscalls, SYSCALLS_BY_NAME);
+    let calls = calls.map(|[mine, theirs]| calls_of(&mine, &theirs));
+    let allocations = who.map(|one| analysis.row(place, one, ALLOCATIONS_PER_STATEMENT).and_then(|row| row.median));
+    let allocations = allocations[0].zip(allocations[1]);
+    let allocations = allocations.map(|(mine, theirs)| amount(mine - theirs, "allocations", String::new()));
+    let counts: Vec<String> = calls.into_iter().chain(allocations).collect();
+    match (functions, crate::list(&counts)) {
+        (None, none) if none.is_empty() => None,
+        (None, counts) => Some(format!("it makes {counts}.")),
+        (Some(functions), none) if none.is_empty() => Some(format!("per statement {functions}.")),
+        (Some(functions), counts) => Some(format!("per statement {functions}. It makes {counts}.")),
     }
 }
 
 /// The system calls that `mine` makes more of than `theirs`, for example "`sendto` (+0.500)"; `None` if there are none, or nobody
 /// counted them by name.
 pub fn more_calls(analysis: &Analysis, place: Place, mine: &Contender, theirs: &Contender) -> Option<String> {
-    let of = |who| breakdown(&analysis.cells_of(place, who, Pass::Syscalls), SYSCALLS_BY_NAME);
-    let more = differences(&of(mine)?, &of(theirs)?, LEAST_COUNT);
+    let [mine, theirs] = both(analysis, place, [mine, theirs], Pass::Syscalls, SYSCALLS_BY_NAME)?;
+    let more = differences(&mine, &theirs, LEAST_COUNT);
     (!more.is_empty()).then(|| named(&more, ""))
+}
+
+/// The means of both by name; `None` if one of them was not measured.
+fn both(
+    analysis: &Analysis,
+    place: Place,
+    [mine, theirs]: [&Contender; 2],
+    pass: Pass,
+    kind: &str,
+) -> Option<[BTreeMap<String, f64>; 2]> {
+    let of = |who: &Contender| breakdown(&analysis.cells_of(place, who, pass), kind);
+    Some([of(mine)?, of(theirs)?])
 }
 
 /// The mean over the cells; `None` without any.
@@ -123,7 +100,16 @@ fn named(differences: &[(String, f64)], unit: &str) -> String {
     crate::list(&differences.iter().map(one).collect::<Vec<_>>())
 }
 
-fn calls(mine: &BTreeMap<String, f64>, theirs: &BTreeMap<String, f64>) -> String {
+/// The functions that more CPU time goes to, as a clause.
+fn functions_of(mine: &BTreeMap<String, f64>, theirs: &BTreeMap<String, f64>) -> String {
+    let least = mine.values().sum::<f64>() * LEAST_SHARE;
+    match named(&differences(mine, theirs, least), " us") {
+        none if none.is_empty() => "no function by itself accounts for it".to_owned(),
+        functions => format!("of its CPU time more goes to {functions}"),
+    }
+}
+
+fn calls_of(mine: &BTreeMap<String, f64>, theirs: &BTreeMap<String, f64>) -> String {
     let more = mine.values().sum::<f64>() - theirs.values().sum::<f64>();
     let which = named(&differences(mine, theirs, LEAST_COUNT), "");
     let link = if more >= LEAST_COUNT { "among them" } else { "but more of" };

@@ -6,7 +6,9 @@ use crate::measure::{CPU_PER_STATEMENT, THROUGHPUT};
 use crate::quantity::{percent, three_digits};
 use crate::ranking::Order;
 use crate::row::Place;
-use crate::{ArrangementInfo, Contender, Role, Run, ScenarioInfo, SummaryRow, Verdict, grouped, list, plain, short};
+use crate::{
+    Analysis, ArrangementInfo, Contender, Run, ScenarioInfo, SummaryRow, Verdict, grouped, list, plain, short,
+};
 
 /// Why a run gives no verdict at all.
 const TOO_FEW_ROUNDS: &str =
@@ -15,24 +17,19 @@ const TOO_FEW_ROUNDS: &str =
 /// The findings of a run, at least one: an entry per arrangement, and one about drivers without a verdict.
 ///
 /// `doubt` is why verdicts are withheld, if they are.
-pub(crate) fn findings(
-    run: &Run,
-    reference: Option<&Contender>,
-    rows: &[SummaryRow],
-    doubt: Option<&str>,
-) -> Vec<String> {
+pub(crate) fn findings(analysis: &Analysis, doubt: Option<&str>) -> Vec<String> {
+    let run = analysis.run;
     if run.plan.exact {
         return vec!["This run counts and takes no times, so it calls nothing cheaper or dearer.".to_owned()];
     }
     if run.plan.faults {
         return vec!["Bad days show failures, not costs: there are no verdicts.".to_owned()];
     }
-    let Some(reference) = reference else {
+    let Some(reference) = analysis.reference else {
         return vec!["No driver took part, so there is nothing to compare.".to_owned()];
     };
-    let is_compared = |one: &&Contender| one.role == Role::Driver && !one.control && one.id != reference.id;
-    let drivers: Vec<&Contender> = run.contenders.iter().filter(is_compared).collect();
-    let primary: Vec<&SummaryRow> = rows.iter().filter(|row| row.meter == CPU_PER_STATEMENT).collect();
+    let drivers: Vec<&Contender> = run.drivers().filter(|one| one.id != reference.id).collect();
+    let primary: Vec<&SummaryRow> = analysis.rows.iter().filter(|row| row.is_primary()).collect();
     if drivers.is_empty() {
         return vec![alone(run, reference, &primary)];
     }
@@ -55,7 +52,7 @@ pub(crate) fn findings(
             return vec![format!("This run gives no verdict. {}", plain(why))];
         }
     }
-    let of = |one: &ArrangementInfo| (Story::of(run, rows, reference, one), plain(&one.id));
+    let of = |one: &ArrangementInfo| (Story::of(analysis, one), plain(&one.id));
     let said = grouped(run.plan.arrangements.iter().map(of));
     let holds_for_all = said.len() == 1;
     let told = |(story, on): &(Story, Vec<String>)| story.told(run, (!holds_for_all).then(|| list(on)).as_deref());
@@ -68,7 +65,6 @@ pub(crate) fn findings(
     findings
 }
 
-/// What the only driver of a run costs.
 fn alone(run: &Run, driver: &Contender, primary: &[&SummaryRow]) -> String {
     let of = |row: &&&SummaryRow| row.contender == driver.id;
     let costs = primary.iter().filter(of).filter_map(|row| Some((three_digits(row.level?), place(run, row))));
@@ -118,7 +114,6 @@ impl Outcome {
 /// Outcomes, each with the scenarios that it holds for.
 type Outcomes = Vec<(Outcome, Vec<String>)>;
 
-/// What one arrangement shows.
 #[derive(PartialEq)]
 struct Story {
     cpu: Outcomes,
@@ -126,20 +121,16 @@ struct Story {
 }
 
 impl Story {
-    fn of(run: &Run, rows: &[SummaryRow], reference: &Contender, arrangement: &ArrangementInfo) -> Story {
+    fn of(analysis: &Analysis, arrangement: &ArrangementInfo) -> Story {
+        let run = analysis.run;
         let of = |meter: &str| {
             let of = |scenario: &ScenarioInfo| {
                 let place = Place { scenario, arrangement };
-                let order = Order::of(run, rows, Some(reference), place, meter);
+                let order = analysis.order(place, meter);
                 // Nobody is said to have served most beside a driver whose rate has no verdict.
-                let is_open = |row: &SummaryRow| {
-                    let driver = run.contender(&row.contender).filter(|one| one.role == Role::Driver && !one.control);
-                    row.meter == meter
-                        && row.is_in(place)
-                        && row.level.is_some()
-                        && driver.is_some_and(|one| !order.has(one))
-                };
-                let outcome = Outcome::of(run, &order).filter(|_| meter != THROUGHPUT || !rows.iter().any(is_open))?;
+                let has_level = |one: &Contender| analysis.row(place, one, meter).and_then(|row| row.level).is_some();
+                let is_open = meter == THROUGHPUT && run.drivers().any(|one| !order.has(one) && has_level(one));
+                let outcome = Outcome::of(run, &order).filter(|_| !is_open)?;
                 Some((outcome, plain(&scenario.name)))
             };
             grouped(run.scenarios.iter().filter_map(of))
@@ -157,14 +148,11 @@ impl Story {
             let starts = is_first && on.is_none();
             let scenarios = list(scenarios);
             cpu.push(match outcome {
-                Outcome::First(names) => match (&names[..], is_first) {
-                    ([name], true) => format!("{name} needed the least CPU time for {scenarios}"),
-                    ([name], false) => format!("{name} for {scenarios}"),
-                    (_, true) => {
-                        format!("{} needed the least CPU time for {scenarios}, too close to call", list(names))
-                    }
-                    (_, false) => format!("{} for {scenarios}, too close to call", list(names)),
-                },
+                Outcome::First(names) => {
+                    let needed = if is_first { " needed the least CPU time" } else { "" };
+                    let close = if names.len() == 1 { "" } else { ", too close to call" };
+                    format!("{}{needed} for {scenarios}{close}", list(names))
+                }
                 Outcome::Same(band) => {
                     let all = if starts { "All" } else { "all" };
                     format!("{all} needed the same CPU time within {} % for {scenarios}", percent(*band))
@@ -216,11 +204,8 @@ fn doubts(run: &Run, reference: &Contender, drivers: &[&Contender], primary: &[&
         for arrangement in &run.plan.arrangements {
             let here = primary.iter().filter(is_it).filter(|row| row.arrangement == arrangement.id);
             let scenarios: Vec<String> = here.map(|row| plain(&row.scenario)).collect();
-            match run.plan.arrangements.len() {
-                _ if scenarios.is_empty() => {}
-                1 => places.push(list(&scenarios)),
-                _ => places.push(format!("{} on {}", list(&scenarios), plain(&arrangement.id))),
-            }
+            let on = run.on(&arrangement.id);
+            places.extend((!scenarios.is_empty()).then(|| format!("{}{on}", list(&scenarios))));
         }
         let makes = if verdict.is_better() { "more" } else { "fewer" };
         (!places.is_empty()).then(|| {
@@ -270,10 +255,7 @@ fn why_without(row: &SummaryRow) -> &'static str {
 
 /// The scenario, and the arrangement if the run has several.
 fn place(run: &Run, row: &SummaryRow) -> String {
-    match run.plan.arrangements.len() {
-        1 => plain(&row.scenario),
-        _ => format!("{} on {}", plain(&row.scenario), plain(&row.arrangement)),
-    }
+    format!("{}{}", plain(&row.scenario), run.on(&row.arrangement))
 }
 
 #[cfg(test)]

@@ -186,7 +186,6 @@ impl Point {
     }
 }
 
-/// A run to show, under its name.
 #[derive(Clone, Copy)]
 struct Member<'a> {
     name: &'a str,
@@ -259,12 +258,8 @@ impl Group {
             started: one.run.started,
             notes: one.notes.to_vec(),
         });
-        let mut panels: BTreeMap<Key, Vec<Found>> = BTreeMap::new();
-        for (at, one) in members.iter().enumerate() {
-            collect(by, at, one, &mut panels);
-        }
+        let mut panels = grouped(members.iter().enumerate().flat_map(|(at, one)| found(by, at, one)));
         let variants = Variants::of(members);
-        let mut panels: Vec<(Key, Vec<Found>)> = panels.into_iter().collect();
         panels.sort_by_key(|(key, _)| variants.place(key));
         let mut remarks = remarks(members);
         remarks.extend(variants.sentences());
@@ -279,10 +274,10 @@ impl Group {
 }
 
 /// Scenario with hash, arrangement with cores, meter by rank, contender by version only.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(PartialEq)]
 struct Key {
-    scenario: Variant<String>,
-    arrangement: Variant<(Vec<u32>, Vec<u32>)>,
+    scenario: Variant,
+    arrangement: Variant,
     meter: usize,
     contender: String,
 }
@@ -294,8 +289,9 @@ struct Found {
     point: Point,
 }
 
-fn collect(by: By, at: usize, one: &Member, panels: &mut BTreeMap<Key, Vec<Found>>) {
+fn found(by: By, at: usize, one: &Member) -> Vec<(Key, Found)> {
     let Member { run, cells, .. } = *one;
+    let mut all = Vec::new();
     let analysis = Analysis::new(run, cells);
     for (row, log) in analysis.rows.iter().zip(&analysis.logs).filter(|(row, _)| !row.control) {
         let meter = METERS.iter().position(|(id, _)| *id == row.meter);
@@ -324,8 +320,9 @@ fn collect(by: By, at: usize, one: &Member, panels: &mut BTreeMap<Key, Vec<Found
             meter,
             contender: if by == By::Version { name.clone() } else { String::new() },
         };
-        panels.entry(key).or_default().push(Found { contender: name, role: contender.role, unit: row.unit, point });
+        all.push((key, Found { contender: name, role: contender.role, unit: row.unit, point }));
     }
+    all
 }
 
 /// The contender's figure, or why there is none; `None` if the run did not measure it.

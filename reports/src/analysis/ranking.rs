@@ -8,18 +8,15 @@ use crate::measure::CPU_PER_STATEMENT;
 use crate::quantity::{fixed, percent, whole};
 use crate::row::Place;
 use crate::text::{count, list, plain};
-use crate::{Analysis, ArrangementInfo, Better, Contender, Role, Run, SummaryRow, Verdict, short};
+use crate::{Analysis, ArrangementInfo, Better, Contender, Run, Verdict, short};
 
-/// One driver in one scenario and arrangement.
 pub(crate) struct Standing<'a> {
     pub contender: &'a Contender,
-    /// The interval of its ratio to the reference.
     interval: [f64; 2],
     /// `None` of the reference itself.
     verdict: Option<Verdict>,
 }
 
-/// The order of the drivers by one meter in one place.
 pub(crate) struct Order<'a> {
     pub standings: Vec<Standing<'a>>,
     run: &'a Run,
@@ -30,28 +27,6 @@ pub(crate) struct Order<'a> {
 }
 
 impl<'a> Order<'a> {
-    /// The reference and the drivers with a verdict, without controls.
-    pub fn of(
-        run: &'a Run,
-        rows: &[SummaryRow],
-        reference: Option<&Contender>,
-        place: Place,
-        meter: &str,
-    ) -> Order<'a> {
-        let drivers = run.contenders.iter().filter(|one| one.role == Role::Driver && !one.control);
-        let standing = |contender: &'a Contender| {
-            let row = rows.iter().find(|row| row.meter == meter && row.is_of(place, contender))?;
-            if reference.is_some_and(|reference| reference.id == contender.id) {
-                return row.ratio.map(|_| Standing { contender, interval: [1.0; 2], verdict: None });
-            }
-            Some(Standing { contender, interval: row.interval?, verdict: Some(row.verdict.filter(|one| one.holds())?) })
-        };
-        let better = run.measure(meter).map_or(Better::Lower, |known| known.better);
-        let arrangement = place.arrangement.id.clone();
-        let band = if meter == CPU_PER_STATEMENT { band::beyond } else { band::between };
-        Order { standings: drivers.filter_map(standing).collect(), run, arrangement, better, band }
-    }
-
     fn is_before(&self, one: &Standing, other: &Standing) -> bool {
         let band = (self.band)(self.run, &self.arrangement, one.contender, other.contender);
         let is_below = |one: [f64; 2], other: [f64; 2]| one[1] * (1.0 + band) < other[0];
@@ -104,21 +79,32 @@ impl<'a> Order<'a> {
 }
 
 impl<'a> Analysis<'a> {
-    /// The order of the drivers by CPU time here.
-    fn order(&self, place: Place) -> Order<'a> {
-        Order::of(self.run, &self.rows, self.reference, place, CPU_PER_STATEMENT)
+    /// The order of the drivers by that meter here: the reference and the drivers with a verdict, without controls.
+    pub(crate) fn order(&self, place: Place, meter: &str) -> Order<'a> {
+        let run = self.run;
+        let standing = |contender: &'a Contender| {
+            let row = self.row(place, contender, meter)?;
+            if self.reference.is_some_and(|reference| reference.id == contender.id) {
+                return row.ratio.map(|_| Standing { contender, interval: [1.0; 2], verdict: None });
+            }
+            Some(Standing { contender, interval: row.interval?, verdict: Some(row.verdict.filter(|one| one.holds())?) })
+        };
+        let better = run.measure(meter).map_or(Better::Lower, |known| known.better);
+        let arrangement = place.arrangement.id.clone();
+        let band = if meter == CPU_PER_STATEMENT { band::beyond } else { band::between };
+        Order { standings: run.drivers().filter_map(standing).collect(), run, arrangement, better, band }
     }
 
     /// The drivers of which one needed the least CPU time here; none if no difference is known.
     pub fn least(&self, place: Place) -> Vec<&'a Contender> {
-        let order = self.order(place);
+        let order = self.order(place, CPU_PER_STATEMENT);
         let first = order.first();
         if first.len() < order.standings.len() { first } else { Vec::new() }
     }
 
     /// What the driver that needed the least CPU time alone saves here against the next one, as a sentence.
     pub fn worth(&self, place: Place) -> Option<String> {
-        let order = self.order(place);
+        let order = self.order(place, CPU_PER_STATEMENT);
         let [first] = order.first()[..] else { return None };
         let level = |one: &Contender| self.row(place, one, CPU_PER_STATEMENT)?.level;
         let others = order.standings.iter().filter(|one| one.contender.id != first.id);
@@ -161,8 +147,8 @@ impl<'a> Analysis<'a> {
             let mut parts = Vec::new();
             for scenario in &run.scenarios {
                 let here = self.places().filter(|place| place.scenario.name == scenario.name);
-                let all: Vec<(&str, Order)> =
-                    here.map(|place| (place.arrangement.id.as_str(), self.order(place))).collect();
+                let order = |place: Place<'a>| (&*place.arrangement.id, self.order(place, CPU_PER_STATEMENT));
+                let all: Vec<(&str, Order)> = here.map(order).collect();
                 is_known |= all.iter().filter(|(_, order)| order.standings.len() > 1).count() > 1;
                 if changes_for(contender, &all) {
                     let said =
@@ -234,8 +220,8 @@ impl Analysis<'_> {
     /// How far an interval must lie from 1 for a verdict, as a clause.
     pub fn bands(&self) -> String {
         let run = self.run;
-        let drivers = || run.contenders.iter().filter(|one| one.role == Role::Driver && !one.control);
-        let wider = run.plan.arrangements.iter().flat_map(|arrangement| drivers().map(move |one| (arrangement, one)));
+        let arrangements = run.plan.arrangements.iter();
+        let wider = arrangements.flat_map(|arrangement| run.drivers().map(move |one| (arrangement, one)));
         let said = |(arrangement, one): (&ArrangementInfo, &Contender)| {
             let base = self.reference?;
             let band = Some(band::between(run, &arrangement.id, one, base)).filter(|band| *band > BAND)?;

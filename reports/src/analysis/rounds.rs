@@ -44,7 +44,8 @@ enum Why {
 pub struct CountedRounds<'a> {
     /// By generation and round: why it does not count.
     places: BTreeMap<Where<'a>, BTreeMap<(u32, u32), Option<Why>>>,
-    /// Where too few count.
+    /// Where others used the cores in more than two thirds of the rounds although they did not in half of the run's: in one table that
+    /// share varies by chance, because the rounds of a generation lie within seconds. In a run with too few it is half here, too.
     too_few: BTreeSet<Where<'a>>,
 }
 
@@ -70,9 +71,9 @@ impl<'a> CountedRounds<'a> {
             // Where contenders live one after the other, a later one may have found its round busy.
             let is_free = |at: &(u32, u32)| rounds.get(at).is_none_or(Option::is_none);
             let floor: Costs = witnesses.into_iter().filter(|(at, _)| is_free(at)).collect();
-            let server: Costs = servers.get(&place).into_iter().flatten().map(|(at, cost)| (*at, *cost)).collect();
             // A round without one of its turns has no median.
-            let server: Costs = server.into_iter().filter(|(at, _)| floor.contains_key(at)).collect();
+            let server = servers.get(&place).into_iter().flatten().filter(|(at, _)| floor.contains_key(*at));
+            let server: Costs = server.map(|(at, cost)| (*at, *cost)).collect();
             let (who, limit, costs) = match server.is_empty() {
                 true => ("floor", SLOW_FLOOR, &floor),
                 false => ("the server", SLOW_SERVER, &server),
@@ -139,20 +140,14 @@ impl<'a> CountedRounds<'a> {
         2 * busy > all
     }
 
-    /// Whether others used the cores in more than two thirds of the rounds here although they did not in half of the run's: in one table
-    /// that share varies by chance, because the rounds of a generation lie within seconds. In a run with too few it is half here, too.
-    fn are_too_few_in(&self, place: Where<'_>) -> bool {
-        self.too_few.contains(&place)
-    }
-
     /// Whether there is no verdict on this scenario in this arrangement.
     pub(crate) fn withhold(&self, place: Place) -> bool {
-        self.are_too_few() || self.are_too_few_in((&place.scenario.name, &place.arrangement.id))
+        self.are_too_few() || self.too_few.contains(&(&*place.scenario.name, &*place.arrangement.id))
     }
 
     /// Whether the cell's figures have no part in the table: its round does not count, and enough others do.
     pub(crate) fn leave_out(&self, cell: &Cell) -> bool {
-        let rounds = self.places.get(&place(cell)).filter(|_| !self.are_too_few_in(place(cell)));
+        let rounds = self.places.get(&place(cell)).filter(|_| !self.too_few.contains(&place(cell)));
         rounds.zip(cell.round).and_then(|(rounds, round)| rounds.get(&(cell.block, round))).is_some_and(Option::is_some)
     }
 }

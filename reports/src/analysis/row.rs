@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bottleneck::Bottleneck;
 use crate::measure::{CPU_PER_STATEMENT, THROUGHPUT};
-use crate::{ArrangementInfo, Cell, Contender, Pass, Role, Run, ScenarioInfo, Unit};
+use crate::{ArrangementInfo, Cell, Contender, Role, Run, ScenarioInfo, Unit};
 
 /// One contender's figures for one meter, by generation and round, or by repetition.
 pub(crate) type Figures = BTreeMap<Repetition, f64>;
@@ -128,7 +128,6 @@ impl SummaryRow {
             == (&other.label, &other.scenario, &other.arrangement, &other.meter)
     }
 
-    /// Whether both are of one scenario and arrangement.
     pub(crate) fn is_beside(&self, other: &SummaryRow) -> bool {
         self.scenario == other.scenario && self.arrangement == other.arrangement
     }
@@ -224,22 +223,13 @@ pub fn reference(run: &Run) -> Option<&Contender> {
 /// The contenders that ratios can be taken against: the run's own reference, then its other drivers; never a control.
 pub fn references(run: &Run) -> Vec<&Contender> {
     let own = reference(run);
-    let others = run.contenders.iter().filter(|one| {
-        one.role == Role::Driver && !one.control && one.unavailable.is_none() && own.is_some_and(|own| own.id != one.id)
-    });
+    let others = run.drivers().filter(|one| one.unavailable.is_none() && own.is_some_and(|own| own.id != one.id));
     own.into_iter().chain(others).collect()
 }
 
-/// The cells of one place.
 pub(crate) fn cells_in<'s, 'a>(cells: &'s Places<'a>, place: Place) -> &'s [&'a Cell] {
     let here = cells.get(place.scenario.name.as_str()).and_then(|cells| cells.get(place.arrangement.id.as_str()));
     here.map_or(&[], Vec::as_slice)
-}
-
-/// The contender's cells of one pass in one place: one per block, or one per turn.
-pub(crate) fn cells_of<'a>(cells: &Places<'a>, contender: &Contender, place: Place, pass: Pass) -> Vec<&'a Cell> {
-    let is_mine = |cell: &&&Cell| cell.pass == pass && cell.contender == contender.id;
-    cells_in(cells, place).iter().filter(is_mine).copied().collect()
 }
 
 /// Whether the row's figures may stand beside the reference's.

@@ -13,7 +13,6 @@ use crate::rounds::CountedRounds;
 use crate::row::{Figures, Place, Places, cells_in};
 use crate::{Cell, Contender, Measure, Pass, Run, SummaryRow, median, whole};
 
-/// Where the cell's figures repeat.
 fn repetition(cell: &Cell) -> Repetition {
     std::iter::once(cell.block).chain(cell.round).collect()
 }
@@ -66,7 +65,6 @@ pub(crate) fn summed(
     Summed { logs, rows: tables.into_iter().flat_map(|table| table.rows).collect(), doubts }
 }
 
-/// One contender's cells in one place.
 struct Mine<'a> {
     contender: &'a Contender,
     all: Vec<&'a Cell>,
@@ -76,7 +74,6 @@ struct Mine<'a> {
 }
 
 impl<'a> Mine<'a> {
-    /// Those among the cells `here`.
     fn of(contender: &'a Contender, here: &[&'a Cell], rounds: &CountedRounds) -> Mine<'a> {
         let all: Vec<&Cell> = here.iter().copied().filter(|cell| cell.contender == contender.id).collect();
         let counting: Vec<&Cell> = all.iter().copied().filter(|cell| !rounds.leave_out(cell)).collect();
@@ -206,7 +203,8 @@ fn why_not_measured(run: &Run, pass: Pass, no_cells: bool) -> String {
 pub(crate) fn ids<'a>(run: &'a Run, cells: &[&'a Cell]) -> Vec<&'a str> {
     let mut ids: Vec<&'a str> = measure::definitions().map(|definition| definition.id).collect();
     // Those of a pass that did not run would be rows of nothing.
-    let told = run.measures.iter().filter(|known| known.pass == Pass::Timing || has_run(run, known.pass));
+    let has_run = |pass: &Pass| *pass == Pass::Timing || run.plan.passes.contains(pass);
+    let told = run.measures.iter().filter(|known| has_run(&known.pass));
     let found = cells.iter().flat_map(|cell| cell.measures.keys());
     for id in told.map(|known| known.id.as_str()).chain(found) {
         if !ids.contains(&id) {
@@ -220,10 +218,6 @@ pub(crate) fn ids<'a>(run: &'a Run, cells: &[&'a Cell]) -> Vec<&'a str> {
     ids.retain(|id| !of_steps(id));
     ids.retain(|id| !run.plan.exact || run.measure(id).is_some_and(|known| known.is_exact()));
     ids
-}
-
-fn has_run(run: &Run, pass: Pass) -> bool {
-    run.plan.passes.contains(&pass)
 }
 
 fn pass_of(cells: &[&Cell], id: &str) -> Pass {

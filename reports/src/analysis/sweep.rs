@@ -3,8 +3,6 @@
 //! Every point is a scenario of its own, so its figures are rows as any others. All loads are closed loops: mean latency is the number
 //! in flight over statements per second (Little's law), and the two say the same twice.
 
-use std::collections::BTreeSet;
-
 use cqldyno_measure::least_for;
 
 use crate::measure::{CPU_PER_STATEMENT, STATEMENTS, THROUGHPUT};
@@ -166,7 +164,8 @@ impl<'a> Sweep<'a> {
                 let lines: Vec<Sweep> =
                     over.iter().map(|one| sweep(Axis::InFlight, one.clone(), curves(one))).collect();
                 let across = Axis::ALL.into_iter().flat_map(|axis| Sweep::across(axis, &lines)).collect::<Vec<_>>();
-                sweeps.extend(lines.into_iter().chain(across).filter(Sweep::has_several));
+                let has_several = |one: &Sweep| one.curves.iter().any(|curve| curve.points.len() > 1);
+                sweeps.extend(lines.into_iter().chain(across).filter(has_several));
             }
         }
         sweeps
@@ -192,10 +191,6 @@ impl<'a> Sweep<'a> {
             sweeps.push(Sweep { of: first.of.clone(), axis, over, on: first.on.clone(), curves });
         }
         sweeps
-    }
-
-    fn has_several(&self) -> bool {
-        self.curves.iter().any(|curve| curve.points.len() > 1)
     }
 
     /// The sweeps of each scenario over statements in flight.
@@ -309,29 +304,16 @@ fn most(run: &Run, of: &str, sweeps: &[&Sweep]) -> Option<String> {
     })
 }
 
-/// What a driver cannot do, with the numbers that show it.
-struct Limit {
-    what: String,
-    places: Vec<String>,
-    why: String,
-}
-
 /// From which numbers on statements wait in a driver, and which numbers have no figure. A sentence per driver and reason.
 fn limits(run: &Run, all: &[Sweep]) -> Vec<String> {
-    let mut limits: Vec<Limit> = Vec::new();
-    let scenarios = all.iter().map(|sweep| &sweep.of).collect::<BTreeSet<_>>().len();
+    let scenarios = unique(all.iter().map(|sweep| &sweep.of)).len();
     // Reasons that differ in their numbers alone are one.
     let words = |why: &str| why.replace(|c: char| c.is_ascii_digit(), "");
+    let mut noted = Vec::new();
     let mut note = |what: String, point: &SweptPoint, sweep: &Sweep, why: &str| {
-        let mut place = format!("{} in flight{}", whole(point.in_flight as f64), over(&sweep.over));
-        if scenarios > 1 {
-            place.push_str(&format!(" for {}", sweep.of));
-        }
-        match limits.iter_mut().find(|known| known.what == what && words(&known.why) == words(why)) {
-            Some(known) if known.places.contains(&place) => {}
-            Some(known) => known.places.push(place),
-            None => limits.push(Limit { what, places: vec![place], why: why.to_owned() }),
-        }
+        let of = if scenarios > 1 { format!(" for {}", sweep.of) } else { String::new() };
+        let place = format!("{} in flight{}{of}", whole(point.in_flight as f64), over(&sweep.over));
+        noted.push(((what, words(why)), (place, why.to_owned())));
     };
     for sweep in all.iter().filter(|one| one.axis == Axis::InFlight) {
         for curve in sweep.curves.iter().filter(|curve| curve.contender.unavailable.is_none()) {
@@ -346,13 +328,15 @@ fn limits(run: &Run, all: &[Sweep]) -> Vec<String> {
             }
         }
     }
-    let told = |Limit { what, mut places, why }: Limit| {
+    let told = |((what, _), found): ((String, String), Vec<(String, String)>)| {
+        let (places, reasons): (Vec<String>, Vec<String>) = found.into_iter().unzip();
+        let mut places = unique(places);
         let more = places.len().saturating_sub(NAMED);
         places.truncate(NAMED);
         places.extend((more > 0).then(|| format!("{more} more")));
-        format!("{what} {}: {}.", list(&places), plain(&why).trim_end_matches('.'))
+        format!("{what} {}: {}.", list(&places), plain(&reasons[0]).trim_end_matches('.'))
     };
-    limits.into_iter().map(told).collect()
+    grouped(noted).into_iter().map(told).collect()
 }
 
 impl Swept<'_> {
@@ -456,17 +440,13 @@ fn point(
         };
         let are_enough =
             cells.iter().all(|cell| cell.get(STATEMENTS).is_none_or(|number| number >= least_for(0.99) as f64));
+        let latency = us(|all| all.p50_us).zip(us(|all| all.p99_us)).filter(|_| are_enough);
+        let rates = cells.iter().filter_map(|cell| cell.get(THROUGHPUT));
         Ok(SweptFigures {
             rate,
-            rates: cells
-                .iter()
-                .filter_map(|cell| cell.get(THROUGHPUT))
-                .fold([rate; 2], |[low, high], one| [low.min(one), high.max(one)]),
+            rates: rates.fold([rate; 2], |[low, high], one| [low.min(one), high.max(one)]),
             cpu_us: analysis.row(place, who, CPU_PER_STATEMENT).and_then(|row| row.median),
-            latency_us: us(|all| all.p50_us)
-                .zip(us(|all| all.p99_us))
-                .filter(|_| are_enough)
-                .map(|(p50, p99)| [p50, p99]),
+            latency_us: latency.map(<[f64; 2]>::from),
         })
     };
     SweptPoint {

@@ -97,7 +97,10 @@ mod tests {
     fn a_benchmark_is_a_contender_in_a_place_and_has_its_measures_with_their_intervals() {
         let (run, cells) = sample::blocks(12);
         let text = bencher(&run, &cells);
-        insta::assert_snapshot!(text);
+        expect_test::expect_file![
+            "golden/a_benchmark_is_a_contender_in_a_place_and_has_its_measures_with_their_intervals.txt"
+        ]
+        .assert_eq(&text);
         // The schema of https://bencher.dev/docs/reference/bencher-metric-format/.
         let metric = json!({
             "type": "object", "required": ["value"], "additionalProperties": false,

@@ -69,9 +69,10 @@ pub struct Chart {
 }
 
 impl Chart {
-    /// A picture that is the same for all views and has no legend.
-    fn of(kind: Kind, title: String, about: impl Into<String>, picture: Drawn) -> Chart {
-        Chart { kind, title, about: about.into(), view: None, picture: Ok(picture), legend: Vec::new() }
+    /// A picture that is the same for all views and has no legend, or why there is none.
+    fn of(kind: Kind, title: String, about: impl Into<String>, picture: Result<Drawn, &str>) -> Chart {
+        let picture = picture.map_err(str::to_owned);
+        Chart { kind, title, about: about.into(), view: None, picture, legend: Vec::new() }
     }
 
     /// With the name of its place below the title.
@@ -83,13 +84,8 @@ impl Chart {
     pub fn file(&self) -> Option<String> {
         Some(self.picture.as_ref().ok()?.standalone(&self.title, &self.legend))
     }
-
-    fn none(kind: Kind, title: String, why: &str) -> Chart {
-        Chart { kind, title, about: String::new(), view: None, picture: Err(why.to_owned()), legend: Vec::new() }
-    }
 }
 
-/// What a chart is of.
 pub struct Here<'a> {
     pub place: Place<'a>,
     /// Those of the attempts that count.

@@ -50,7 +50,6 @@ impl Judgement {
         parts
     }
 
-    /// What came of it, in few words.
     fn outcome(&self) -> String {
         let of = |is: fn(&Checked) -> bool| self.lines.iter().filter(|line| is(line)).count();
         match (of(Checked::fails), of(|line| line.verdict == Ok(Verdict::Inconclusive)), self.lines.len()) {

@@ -16,17 +16,14 @@ const LEAST_CPU_FOR_SPLIT: f64 = 0.5;
 /// One row of a table before it is text.
 pub(crate) struct Row<'a> {
     pub contender: &'a Contender,
-    /// The summary's rows, keyed by meter.
     pub figures: BTreeMap<&'a str, &'a SummaryRow>,
     /// What stands in place of the medians of [`SUMMED`], if anything does.
     pub instead: Option<BTreeMap<&'static str, f64>>,
-    /// Errors of all of the row's cells.
     pub errors: u64,
     /// The peak memory of noop in the same place.
     pub noop_peak: Option<f64>,
     /// The threads of noop in the same place: the main one and the runtime's.
     pub noop_threads: Option<f64>,
-    /// The contender's part in the ratios.
     pub standing: Standing,
 }
 
@@ -51,10 +48,6 @@ impl Row<'_> {
         }
     }
 
-    fn cost(&self) -> Option<&SummaryRow> {
-        self.figures.get(CPU_PER_STATEMENT).copied()
-    }
-
     /// The figure with how far it is from noop's, which has no such addition itself.
     fn beside_noop(&self, figure: String, noop: Option<f64>, over: impl FnOnce(f64) -> String) -> Entry {
         Entry::Figure(match noop.filter(|_| self.contender.role != Role::Noop) {
@@ -64,7 +57,6 @@ impl Row<'_> {
     }
 }
 
-/// What stands in one field.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Entry {
     Figure(String),
@@ -100,7 +92,6 @@ pub(crate) enum Kind {
     Bottleneck,
 }
 
-/// One column: what it is called, what it shows and how.
 pub(crate) struct Column {
     pub title: &'static str,
     pub kind: Kind,
@@ -109,8 +100,11 @@ pub(crate) struct Column {
     needs_all_answers: bool,
     /// Whether the run has anything to show in it.
     is_shown: fn(&[SummaryRow]) -> bool,
-    show: fn(&Row, f64) -> Entry,
+    show: Show,
 }
+
+/// From a row, its figures of the column's meter, and the median of these.
+type Show = fn(&Row, &SummaryRow, f64) -> Entry;
 
 impl Column {
     pub fn entry(&self, row: &Row) -> Entry {
@@ -119,17 +113,17 @@ impl Column {
         };
         match row.median(self.meter) {
             Some(_) if self.needs_all_answers && figure.void.is_some() => Entry::Void,
-            Some(median) => (self.show)(row, median),
+            Some(median) => (self.show)(row, figure, median),
             None => Entry::Missing(figure.unavailable.clone().unwrap_or_default()),
         }
     }
 }
 
-const fn column(title: &'static str, meter: &'static str, show: fn(&Row, f64) -> Entry) -> Column {
+const fn column(title: &'static str, meter: &'static str, show: Show) -> Column {
     Column { title, kind: Kind::Figure, meter, needs_all_answers: true, is_shown: |_| true, show }
 }
 
-const fn compared(kind: Kind, title: &'static str, meter: &'static str, show: fn(&Row, f64) -> Entry) -> Column {
+const fn compared(kind: Kind, title: &'static str, meter: &'static str, show: Show) -> Column {
     Column { kind, ..column(title, meter, show).shown_if(has_intervals) }
 }
 
@@ -145,18 +139,15 @@ impl Column {
 
 /// The columns after the contender's, in the order in which they stand.
 pub(crate) const COLUMNS: &[Column] = &[
-    column("real", WALL, |_, value| Entry::Figure(time(value))),
+    column("real", WALL, |_, _, value| Entry::Figure(time(value))),
     column("user", USER, split),
     column("sys", SYS, split),
     column("CPU us\n/statement", CPU_PER_STATEMENT, precise),
-    compared(Kind::Ratio, "CPU time / reference's\n(95 % interval)", CPU_PER_STATEMENT, |row, _| {
-        ratio(row, CPU_PER_STATEMENT)
-    }),
-    compared(Kind::Verdict, "verdict on\nCPU time", CPU_PER_STATEMENT, |row, _| verdict(row, CPU_PER_STATEMENT)),
+    compared(Kind::Ratio, "CPU time / reference's\n(95 % interval)", CPU_PER_STATEMENT, ratio),
+    compared(Kind::Verdict, "verdict on\nCPU time", CPU_PER_STATEMENT, verdict),
     column("system\ncalls\n/statement", SYSCALLS_PER_STATEMENT, precise).shown_if(|rows| !has_range(rows)),
-    column("system calls\n/statement\n(least-most)", SYSCALLS_PER_STATEMENT, |row, value| {
-        let range = row.figures.get(SYSCALLS_PER_STATEMENT).and_then(|figure| figure.range);
-        let [least, most] = range.unwrap_or([value; 2]).map(three_digits);
+    column("system calls\n/statement\n(least-most)", SYSCALLS_PER_STATEMENT, |_, figure, value| {
+        let [least, most] = figure.range.unwrap_or([value; 2]).map(three_digits);
         Entry::Figure(format!("{} ({least}-{most})", three_digits(value)))
     })
     .shown_if(has_range),
@@ -166,21 +157,20 @@ pub(crate) const COLUMNS: &[Column] = &[
         .shown_if(|rows| has(rows, CALLGRIND_INSTRUCTIONS)),
     column("server\nCPU us\n/statement", SERVER_CPU_PER_STATEMENT, precise),
     column("statements\n/s", THROUGHPUT, rounded),
-    compared(Kind::Ratio, "statements/s\n/ reference's\n(95 % interval)", THROUGHPUT, |row, _| ratio(row, THROUGHPUT)),
-    compared(Kind::Verdict, "verdict on\nstatements/s", THROUGHPUT, |row, _| verdict(row, THROUGHPUT)),
-    compared(Kind::Smallest, "smallest\ndifference", CPU_PER_STATEMENT, |row, _| {
-        let found = row.cost().and_then(|figure| figure.detectable);
-        Entry::Figure(found.map_or("-".to_owned(), |share| format!("{:.1} %", share * 100.0)))
+    compared(Kind::Ratio, "statements/s\n/ reference's\n(95 % interval)", THROUGHPUT, ratio),
+    compared(Kind::Verdict, "verdict on\nstatements/s", THROUGHPUT, verdict),
+    compared(Kind::Smallest, "smallest\ndifference", CPU_PER_STATEMENT, |_, figure, _| {
+        Entry::Figure(figure.detectable.map_or("-".to_owned(), |share| format!("{:.1} %", share * 100.0)))
     }),
     Column {
         kind: Kind::Bottleneck,
-        ..column("bottleneck", CPU_PER_STATEMENT, |row, _| {
-            Entry::figure(row.cost().and_then(|figure| figure.bottleneck).map_or("-", Bottleneck::name))
+        ..column("bottleneck", CPU_PER_STATEMENT, |_, figure, _| {
+            Entry::figure(figure.bottleneck.map_or("-", Bottleneck::name))
         })
         .of_void_rows()
         .shown_if(|rows| rows.iter().any(|row| row.bottleneck.is_some()))
     },
-    column("peak MiB\n(over noop)", PEAK_RSS, |row, value| {
+    column("peak MiB\n(over noop)", PEAK_RSS, |row, _, value| {
         row.beside_noop(mebibytes(value), row.noop_peak, |noop| {
             let over = mebibytes(value - noop);
             // What rounds to nothing has no sign of its own.
@@ -189,7 +179,7 @@ pub(crate) const COLUMNS: &[Column] = &[
     })
     .of_void_rows(),
     // noop has all threads but those that a driver makes.
-    column("threads\n(its own)", THREADS, |row, value| {
+    column("threads\n(its own)", THREADS, |row, _, value| {
         row.beside_noop(whole(value), row.noop_threads, |noop| whole((value - noop).max(0.0)))
     })
     .of_void_rows()
@@ -197,7 +187,7 @@ pub(crate) const COLUMNS: &[Column] = &[
     column("data con-\nnections", CONNECTIONS, rounded).of_void_rows(),
     column("to a\nreplica", TO_REPLICA, share).of_void_rows().shown_if(|rows| has(rows, TO_REPLICA)),
     column("to its\nshard", TO_SHARD, share).of_void_rows().shown_if(|rows| has(rows, TO_SHARD)),
-    column("errors", ERRORS, |row, _| Entry::Figure(whole(row.errors as f64))).of_void_rows(),
+    column("errors", ERRORS, |row, _, _| Entry::Figure(whole(row.errors as f64))).of_void_rows(),
 ];
 
 /// The columns for which a run with these rows has figures.
@@ -222,34 +212,32 @@ fn has(rows: &[SummaryRow], meter: &str) -> bool {
     rows.iter().any(|row| row.meter == meter && row.median.is_some())
 }
 
-fn ratio(row: &Row, meter: &str) -> Entry {
-    let figure = row.figures.get(meter).filter(|figure| figure.ratio.is_some());
-    match figure.filter(|_| row.standing == Standing::Reference) {
-        Some(_) => Entry::figure("1"),
-        None => Entry::Figure(figure.and_then(|figure| figure.ratio_within(3, " to ")).unwrap_or("-".to_owned())),
+fn ratio(row: &Row, figure: &SummaryRow, _: f64) -> Entry {
+    match row.standing == Standing::Reference && figure.ratio.is_some() {
+        true => Entry::figure("1"),
+        false => Entry::Figure(figure.ratio_within(3, " to ").unwrap_or("-".to_owned())),
     }
 }
 
 /// The verdict, with the count that contradicts it; or why there is none.
-fn verdict(row: &Row, meter: &str) -> Entry {
-    let figure = row.figures.get(meter).copied();
-    Entry::figure(match (row.standing, figure.and_then(SummaryRow::verdict_name)) {
+fn verdict(row: &Row, figure: &SummaryRow, _: f64) -> Entry {
+    Entry::figure(match (row.standing, figure.verdict_name()) {
         (Standing::Reference, _) => "reference",
         (Standing::Control, _) => "control",
         (_, Some(verdict)) => {
-            return match figure.and_then(|figure| figure.contradicted.clone()) {
+            return match figure.contradicted.clone() {
                 Some(why) => Entry::Noted(verdict, why),
                 None => Entry::Figure(verdict),
             };
         }
         (Standing::Apart, None) => "-",
         (Standing::Compared, None) => match figure {
-            Some(SummaryRow { no_verdict: Some(why), bottleneck, .. }) => {
+            SummaryRow { no_verdict: Some(why), bottleneck, .. } => {
                 let is_bound = *bottleneck == Some(Bottleneck::Server);
                 return Entry::Noted(if is_bound { "server-bound" } else { "no verdict" }.to_owned(), why.clone());
             }
-            Some(SummaryRow { interval: Some(_), .. }) => return withheld(row.contender),
-            Some(SummaryRow { no_interval: Some(why), .. }) => return Entry::Missing(why.clone()),
+            SummaryRow { interval: Some(_), .. } => return withheld(row.contender),
+            SummaryRow { no_interval: Some(why), .. } => return Entry::Missing(why.clone()),
             _ => "-",
         },
     })
@@ -268,11 +256,11 @@ fn withheld(contender: &Contender) -> Entry {
     }
 }
 
-fn share(_: &Row, value: f64) -> Entry {
+fn share(_: &Row, _: &SummaryRow, value: f64) -> Entry {
     Entry::Figure(format!("{value:.2} %"))
 }
 
-fn rounded(_: &Row, value: f64) -> Entry {
+fn rounded(_: &Row, _: &SummaryRow, value: f64) -> Entry {
     Entry::Figure(whole(value))
 }
 
@@ -280,11 +268,11 @@ fn has_range(rows: &[SummaryRow]) -> bool {
     rows.iter().any(|row| row.meter == SYSCALLS_PER_STATEMENT && row.range.is_some())
 }
 
-fn precise(_: &Row, value: f64) -> Entry {
+fn precise(_: &Row, _: &SummaryRow, value: f64) -> Entry {
     Entry::Figure(three_digits(value))
 }
 
-fn split(row: &Row, value: f64) -> Entry {
+fn split(row: &Row, _: &SummaryRow, value: f64) -> Entry {
     match row.median(USER).zip(row.median(SYS)) {
         Some((user, sys)) if user + sys < LEAST_CPU_FOR_SPLIT => Entry::Missing(format!(
             "Below {LEAST_CPU_FOR_SPLIT} s of CPU time its split into user and sys means little, because the kernel samples it; \

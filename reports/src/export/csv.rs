@@ -4,7 +4,7 @@ use std::io::Write;
 
 use super::exporter::{ExportError, Exporter, Look};
 use crate::text::plain;
-use crate::{Analysis, Cell, History, Measure, Recorded, Unit, climbed};
+use crate::{Analysis, Cell, Contender, History, Measure, Recorded, Unit, climbed};
 
 const HEADER: &str = "contender,label,control,scenario,arrangement,block,round,pass,\
      attempt,started,measure,value,unit,unavailable,counts,void,failed";
@@ -24,8 +24,7 @@ impl Exporter for Csv {
     fn write(&self, analysis: &Analysis, _: Look, out: &mut dyn Write) -> Result<(), ExportError> {
         let mut part = String::new();
         put(&mut part, [HEADER]);
-        missing(&mut part, None, analysis);
-        ladders(&mut part, None, analysis);
+        of_no_cell(&mut part, None, analysis);
         for cell in analysis.every_cell {
             out.write_all(part.as_bytes())?;
             part.clear();
@@ -40,8 +39,7 @@ impl Exporter for Csv {
         put(&mut out, ["run", HEADER]);
         for (name, one) in named {
             let analysis = Analysis::new(&one.run, &one.cells);
-            missing(&mut out, Some(name), &analysis);
-            ladders(&mut out, Some(name), &analysis);
+            of_no_cell(&mut out, Some(name), &analysis);
             one.cells.iter().for_each(|cell| rows(&mut out, Some(name), &analysis, cell));
         }
         Some(Ok(out))
@@ -96,30 +94,23 @@ fn of_history(history: &History) -> String {
     out
 }
 
-/// A row per contender that is missing, each after the run's name, if any.
-fn missing(out: &mut String, name: Option<&str>, analysis: &Analysis) {
+/// A row per contender that is missing, and two per ladder: the highest rate that held and the lowest that failed. Each is after the run's
+/// name, if any.
+fn of_no_cell(out: &mut String, name: Option<&str>, analysis: &Analysis) {
+    let who =
+        |one: &Contender| name.map(text).into_iter().chain([text(&one.id), text(&one.label), one.control.to_string()]);
     for one in &analysis.run.contenders {
         if let Some(why) = &one.unavailable {
-            let who = [text(&one.id), text(&one.label), one.control.to_string()];
             // It has no place and no measure.
-            let fields = who.into_iter().chain(vec![String::new(); 10]).chain([text(why)]);
-            put(out, name.map(text).into_iter().chain(fields).chain(["false,,".to_owned()]));
+            put(out, who(one).chain(vec![String::new(); 10]).chain([text(why), "false,,".to_owned()]));
         }
     }
-}
-
-/// Two rows per ladder, each after the run's name, if any: the highest rate that held and the lowest that failed. They are of no cell.
-fn ladders(out: &mut String, name: Option<&str>, analysis: &Analysis) {
     for one in climbed(analysis.run, analysis.every_cell) {
         for (measure, found) in [("ladder_held", one.ladder.held()), ("ladder_failed", one.ladder.failed())] {
             let Some(rate) = found else { continue };
-            let (of, at) = (one.contender, one.place);
-            let who = [text(&of.id), text(&of.label), of.control.to_string()];
-            let place = [text(&at.scenario.name), text(&at.arrangement.id)];
-            let fields = who.into_iter().chain(place).chain(vec![String::new(); 5]);
-            let figure =
-                [measure.to_owned(), rate.to_string(), Unit::PerSecond.symbol().to_owned(), ",true,,".to_owned()];
-            put(out, name.map(text).into_iter().chain(fields).chain(figure));
+            let place = [text(&one.place.scenario.name), text(&one.place.arrangement.id)];
+            let figure = [measure, &rate.to_string(), Unit::PerSecond.symbol(), ",true,,"].map(str::to_owned);
+            put(out, who(one.contender).chain(place).chain(vec![String::new(); 5]).chain(figure));
         }
     }
 }
@@ -154,7 +145,6 @@ fn rows(out: &mut String, name: Option<&str>, analysis: &Analysis, cell: &Cell) 
     }
 }
 
-/// A line of finished fields.
 fn put<T: AsRef<str>>(out: &mut String, fields: impl IntoIterator<Item = T>) {
     for (place, field) in fields.into_iter().enumerate() {
         if place > 0 {
@@ -172,10 +162,7 @@ const FORMULA: [char; 8] = ['=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d
 /// formula. Not for numbers, which may begin with a minus.
 fn text(from_outside: &str) -> String {
     let text = plain(from_outside);
-    quoted(if text.starts_with(FORMULA) { format!("'{text}") } else { text })
-}
-
-fn quoted(field: String) -> String {
+    let field = if text.starts_with(FORMULA) { format!("'{text}") } else { text };
     if field.contains([',', '"']) { format!("\"{}\"", field.replace('"', "\"\"")) } else { field }
 }
 

@@ -16,17 +16,13 @@ const FAILED: &str = "failed";
 /// A field of a row without figures.
 const NOTHING: &str = "-";
 
-/// A comparison, ready to be set.
 pub(crate) struct Document {
-    /// What was run, on what; a name and a sentence each.
     pub head: Vec<(String, String)>,
     /// One per scenario and arrangement.
     pub tables: Vec<Table>,
-    /// Numbered notes from 1, to which the tables refer.
     pub notes: Notes,
     /// What a reader must know of the contenders, and of their order.
     pub caveats: Vec<String>,
-    fitted: Option<String>,
 }
 
 pub(crate) struct Table {
@@ -62,17 +58,12 @@ impl Document {
         let caveats =
             analysis.changes().into_iter().chain(caveats).chain(libraries).chain(on_demand).chain(differences);
         let caveats = caveats.chain(ours.map(|role| is(role).to_owned())).collect();
-        let is_fitted = analysis.rows.iter().any(|row| row.interval.is_some());
-        let fitted = is_fitted.then(|| FITTED.to_owned());
-        Document { head, tables, notes, caveats, fitted }
+        Document { head, tables, notes, caveats }
     }
 
     pub fn wide(&mut self, analysis: &Analysis) -> Vec<Part> {
         if analysis.run.plan.faults {
-            let mut notes = Notes::default();
-            let mut parts = faults::every_figure(analysis, &mut notes);
-            parts.extend((!notes.0.is_empty()).then_some(Part::Notes(notes.0)));
-            return parts;
+            return faults::every_figure(analysis);
         }
         if analysis.run.plan.ladder.is_some() {
             return ladder::steps(analysis);
@@ -83,8 +74,9 @@ impl Document {
             parts.extend(table.sheets.drain(..).map(Part::Sheet));
             parts.extend(Part::list(table.remarks.clone()));
         }
-        parts.extend(self.fitted.take().map(Part::Text));
-        parts.extend((!self.notes.0.is_empty()).then(|| Part::Notes(self.notes.0.clone())));
+        let is_fitted = analysis.rows.iter().any(|row| row.interval.is_some());
+        parts.extend(is_fitted.then(|| Part::Text(FITTED.to_owned())));
+        parts.extend(Notes(self.notes.0.clone()).part());
         parts
     }
 
@@ -108,7 +100,6 @@ pub(crate) fn doubts(analysis: &Analysis) -> [Vec<Part>; 2] {
     [parts, later]
 }
 
-/// What a role is, in a sentence.
 pub(crate) fn is(role: Role) -> &'static str {
     match role {
         Role::Driver => "A driver is a CQL client library.",
@@ -127,14 +118,10 @@ impl At<'_> {
     fn table(&self, notes: &mut Notes) -> Table {
         let Place { scenario, arrangement: of } = self.place;
         let run = self.analysis.run;
-        let name = plain(&scenario.name);
+        let about = std::iter::once(&scenario.about).chain(&scenario.asked).map(|text| plain(text));
         let mut table = Table {
-            title: if run.plan.arrangements.len() > 1 { format!("{name} on {}", plain(&of.id)) } else { name },
-            about: std::iter::once(&scenario.about)
-                .chain(&scenario.asked)
-                .map(|text| plain(text))
-                .collect::<Vec<_>>()
-                .join(" "),
+            title: format!("{}{}", plain(&scenario.name), run.on(&of.id)),
+            about: about.collect::<Vec<_>>().join(" "),
             arrangement: arrangement(of),
             sheets: vec![self.main(notes)],
             remarks: Vec::new(),
@@ -142,7 +129,9 @@ impl At<'_> {
         };
         let mut noticed = Vec::new();
         // In the order in which they are shown.
-        for contender in in_order(run) {
+        let mut contenders: Vec<&Contender> = run.contenders.iter().collect();
+        contenders.sort_by_key(|one| one.role != Role::Driver);
+        for contender in contenders {
             self.remark(contender, &mut table.remarks, &mut noticed);
         }
         let said = |(finding, mut labels): (String, Vec<String>)| {
@@ -157,9 +146,10 @@ impl At<'_> {
 
     fn main(&self, notes: &mut Notes) -> Sheet {
         let groups = by_role(self.analysis.run.contenders.iter(), |contender| {
-            let fields = self.fields(contender, notes);
+            let cells = self.cells_of(contender, Pass::Timing);
+            let fields = self.fields(contender, self.analysis.run.plan.total.map(|_| &*cells), notes);
             // A row without any figure says so in its first field already.
-            let trouble = trouble(&self.cells_of(contender, Pass::Timing));
+            let trouble = trouble(&cells);
             let trouble = if fields[0].text == trouble && trouble == FAILED { String::new() } else { trouble };
             let is_empty = fields.iter().skip(1).all(|field| field.text == NOTHING);
             TableRow { trouble, is_empty, ..TableRow::of(&contender.label, fields) }
@@ -167,33 +157,13 @@ impl At<'_> {
         Sheet::of("", "contender", self.columns.iter().map(|column| column.title), groups)
     }
 
-    /// One per column, or a word for the whole row.
-    pub fn fields(&self, contender: &Contender, notes: &mut Notes) -> Vec<Field> {
-        match self.analysis.run.plan.total {
-            Some(_) => self.summed(contender, notes),
-            None => self.fields_of(self.row(contender), notes),
-        }
-    }
-
-    /// The same with the sums over all turns of what Linux' `time` prints.
-    pub fn summed(&self, contender: &Contender, notes: &mut Notes) -> Vec<Field> {
-        let cells = self.cells_of(contender, Pass::Timing);
-        let sum = |meter: &str| cells.iter().filter_map(|cell| cell.get(meter)).reduce(|sum, one| sum + one);
-        self.fields_instead(contender, sum, notes)
-    }
-
-    /// The same with other figures in place of the medians of what Linux' `time` prints.
-    pub fn fields_instead(
-        &self,
-        contender: &Contender,
-        of: impl Fn(&str) -> Option<f64>,
-        notes: &mut Notes,
-    ) -> Vec<Field> {
-        let instead = SUMMED.into_iter().filter_map(|meter| Some((meter, of(meter)?))).collect();
-        self.fields_of(Row { instead: Some(instead), ..self.row(contender) }, notes)
-    }
-
-    fn fields_of(&self, row: Row, notes: &mut Notes) -> Vec<Field> {
+    /// One per column, or a word for the whole row. What Linux' `time` prints are the medians, or the sums over the cells that are given.
+    pub fn fields(&self, contender: &Contender, summed: Option<&[&Cell]>, notes: &mut Notes) -> Vec<Field> {
+        let instead = summed.map(|cells| {
+            let sum = |meter: &str| cells.iter().filter_map(|cell| cell.get(meter)).reduce(|sum, one| sum + one);
+            SUMMED.into_iter().filter_map(|meter| Some((meter, sum(meter)?))).collect()
+        });
+        let row = Row { instead, ..self.row(contender) };
         let left_out = self.place.scenario.left_out.contains_key(&row.contender.id);
         let state = match row.figures.get(WALL).or_else(|| row.figures.get(STATEMENTS)) {
             Some(figure) if figure.median.is_some() => None,
@@ -210,7 +180,6 @@ impl At<'_> {
         fields
     }
 
-    /// What the contender's row of the main table is made of.
     pub fn row<'s>(&'s self, contender: &'s Contender) -> Row<'s> {
         let analysis = self.analysis;
         let is_own = |one: &&Contender| one.role == Role::Noop && one.id.starts_with("noop");
@@ -267,11 +236,9 @@ impl At<'_> {
                 (Pass::Timing, all) => format!(" in {some} of {all} turns"),
                 _ => format!(" in the {} pass", pass.name()),
             };
-            type Why = fn(&Cell) -> Option<&String>;
-            let reasons: [(&str, Why); 2] =
-                [("failed", |cell| cell.failed.as_ref()), ("is void", |cell| cell.void.as_ref())];
-            for (is, why) in reasons {
-                let all: Vec<&String> = mine.iter().filter_map(|cell| why(cell)).collect();
+            let failed = mine.iter().filter_map(|cell| cell.failed.as_ref()).collect::<Vec<_>>();
+            let void = mine.iter().filter_map(|cell| cell.void.as_ref()).collect();
+            for (is, all) in [("failed", failed), ("is void", void)] {
                 if let Some(why) = all.first().filter(|why| !said.contains(why)) {
                     said.push(why);
                     remarks.push(format!("{label} {is}{}: {}", of(all.len()), plain(why)));
@@ -280,11 +247,6 @@ impl At<'_> {
             noticed.extend(mine.iter().flat_map(|cell| &cell.findings).map(|text| (plain(text), label.clone())));
         }
     }
-}
-
-fn in_order(run: &Run) -> impl Iterator<Item = &Contender> {
-    let of = |is_driver: bool| run.contenders.iter().filter(move |one| (one.role == Role::Driver) == is_driver);
-    of(true).chain(of(false))
 }
 
 /// How many of the cells give no figure to compare, for example `void` or `failed 1/3`; empty if all count.

@@ -27,12 +27,12 @@ pub(crate) fn compact(analysis: &Analysis) -> Vec<Part> {
     let all: Vec<&Contender> = shown(analysis).collect();
     let (own, equal): (Vec<&Contender>, Vec<&Contender>) = all.iter().partition(|one| one.id.contains(OWN_DEFAULTS));
     let has_both = !own.is_empty() && !equal.is_empty();
-    let with = [(equal, "with equal settings"), (own, "with each driver's own defaults")];
+    let with = [(equal, ", with equal settings"), (own, ", with each driver's own defaults")];
+    let statements = analysis.run.statements(|number| whole(number as f64));
     let mut parts: Vec<Part> = Vec::new();
     for (contenders, which) in with.into_iter().filter(|(contenders, _)| !contenders.is_empty()) {
-        let mut title =
-            format!("Failed of {} statements, and the longest gap without a right answer", statements(analysis));
-        title += &if has_both { format!(", {which}") } else { String::new() };
+        let which = if has_both { which } else { "" };
+        let title = format!("Failed of {statements} statements, and the longest gap without a right answer{which}");
         let row = |place: Place| {
             let fields = contenders.iter().map(|one| failed_and_gap(analysis, place, one));
             TableRow::of(&place.scenario.name, fields.collect())
@@ -44,14 +44,14 @@ pub(crate) fn compact(analysis: &Analysis) -> Vec<Part> {
     parts
 }
 
-/// Every figure of every day, with the errors by kind below.
-pub(crate) fn every_figure(analysis: &Analysis, notes: &mut Notes) -> Vec<Part> {
-    let mut parts = Vec::new();
+/// Every figure of every day, with the errors by kind below, and at last the notes.
+pub(crate) fn every_figure(analysis: &Analysis) -> Vec<Part> {
+    let (mut parts, mut notes) = (Vec::new(), Notes::default());
     for place in analysis.places() {
         let row = |one: &'_ Contender| {
             let cells = cells(analysis, place, one);
             let mut fields = vec![why_none(analysis, place, one).unwrap_or_else(|| Field::of(whole(failed(&cells))))];
-            fields.extend(FIGURES.iter().map(|(id, _)| one_figure(&cells, id, notes)));
+            fields.extend(FIGURES.iter().map(|(id, _)| one_figure(&cells, id, &mut notes)));
             fields.push(Field::of(slowest(&cells).map_or("-".to_owned(), three_digits)));
             TableRow::of(&one.label, fields)
         };
@@ -63,6 +63,7 @@ pub(crate) fn every_figure(analysis: &Analysis, notes: &mut Notes) -> Vec<Part> 
         parts.push(Part::Sheet(Sheet::of("", "contender", columns, vec![rows])));
         parts.extend(Part::list(shown(analysis).filter_map(|one| kinds(analysis, place, one)).collect()));
     }
+    parts.extend(notes.part());
     parts
 }
 
@@ -72,11 +73,6 @@ fn shown<'a>(analysis: &'a Analysis) -> impl Iterator<Item = &'a Contender> {
 
 fn cells<'a>(analysis: &Analysis<'a>, place: Place, contender: &Contender) -> Vec<&'a Cell> {
     analysis.cells_of(place, contender, Pass::Timing)
-}
-
-/// The statements of a day: of all the same number, or the least and the greatest.
-fn statements(analysis: &Analysis) -> String {
-    analysis.run.statements(|number| whole(number as f64))
 }
 
 /// The median of the measure over the generations.
@@ -96,7 +92,6 @@ fn slowest(cells: &[&Cell]) -> Option<f64> {
     median(&mut each.collect::<Vec<_>>())
 }
 
-/// Why the contender has no figures on that day.
 fn why_none(analysis: &Analysis, place: Place, contender: &Contender) -> Option<Field> {
     if contender.unavailable.is_some() {
         return Some(Field::bad("missing"));
@@ -129,13 +124,9 @@ fn one_figure(cells: &[&Cell], id: &str, notes: &mut Notes) -> Field {
     let reason = cells.iter().find_map(|cell| cell.measures.get(id)?.reason());
     match (of(cells, id).filter(|_| reason.is_none()), cells.iter().find_map(unit)) {
         (Some(value), Some(Unit::Count)) => Field::of(whole(value)),
-        (Some(value), Some(Unit::Microseconds)) => Field::of(three_digits(value)),
         (Some(value), Some(Unit::Seconds)) => Field::of(format!("{value:.2}")),
         (Some(value), Some(unit)) => Field::of(figure(value, unit)),
-        _ => match reason {
-            Some(why) => Field::missing(notes.number(why)),
-            None => Field::of("-"),
-        },
+        _ => reason.map_or(Field::of("-"), |why| Field::missing(notes.number(why))),
     }
 }
 
@@ -157,11 +148,10 @@ fn kinds(analysis: &Analysis, place: Place, contender: &Contender) -> Option<Str
 fn alarms(analysis: &Analysis) -> Vec<String> {
     let alarm = |what: &str, amount: &dyn Fn(&[&Cell]) -> Option<String>| {
         let of_day = |place: Place<'_>| {
-            let who: Vec<String> = shown(analysis)
-                .filter_map(|one| {
-                    Some(format!("{}{}", short(analysis.run, one), amount(&cells(analysis, place, one))?))
-                })
-                .collect();
+            let of = |one: &Contender| {
+                Some(format!("{}{}", short(analysis.run, one), amount(&cells(analysis, place, one))?))
+            };
+            let who: Vec<String> = shown(analysis).filter_map(of).collect();
             (!who.is_empty()).then(|| format!("{} on {}", list(&who), plain(&place.scenario.name)))
         };
         let days: Vec<String> = analysis.places().filter_map(of_day).collect();
@@ -174,17 +164,12 @@ fn alarms(analysis: &Analysis) -> Vec<String> {
             Some(format!(" {}", whole(most)))
         }
     };
-    let is_not_back = |cells: &[&Cell]| {
-        cells
-            .iter()
-            .any(|cell| cell.measures.get("below_rate").is_some_and(|one| one.reason().is_some()))
-            .then(String::new)
-    };
+    let is_back = |cell: &&Cell| cell.measures.get("below_rate").is_none_or(|one| one.reason().is_none());
     let all = [
         alarm("Acknowledged writes that were lost", &more("lost")),
         alarm("Writes that were executed twice", &more("doubled")),
         alarm("Statements without an answer a minute later", &more("unanswered")),
-        alarm("Below 90 % of the rate until the window ended", &is_not_back),
+        alarm("Below 90 % of the rate until the window ended", &|cells| (!cells.iter().all(is_back)).then(String::new)),
     ];
     let mut said: Vec<String> = all.into_iter().flatten().collect();
     let all = shown(analysis).flat_map(|one| analysis.places().flat_map(move |place| cells(analysis, place, one)));

@@ -49,7 +49,6 @@ pub(crate) fn title(run: &Run) -> String {
     format!("{}; {target}, {}", asked.join(", "), count(run.environment.cores.into(), "core"))
 }
 
-/// How long the steps of a ladder are.
 pub(crate) fn steps(ladder: &LadderInfo) -> String {
     format!("steps of {}", lasting(Duration::from_millis(ladder.lasts_ms)))
 }
@@ -100,22 +99,14 @@ pub(crate) fn head(run: &Run) -> Vec<(String, String)> {
         0 => "system calls were not counted".to_owned(),
         n => format!("system calls are counted in separate cells of {} statements", whole(n as f64)),
     };
-    let about = plain(&plan.target.about);
-    let mut head = vec![
-        ("asked", asked),
-        ("passes", counted),
-        (
-            "target",
-            if plan.target.embedded || plan.target.started().is_some() {
-                about
-            } else {
-                format!("{}, {about}", plain(&plan.target.id))
-            },
-        ),
-        ("machine", machine(run)),
-    ];
+    let target = match plan.target.embedded || plan.target.started().is_some() {
+        true => plain(&plan.target.about),
+        false => format!("{}, {}", plain(&plan.target.id), plain(&plan.target.about)),
+    };
     let program = [&run.cqldyno, &run.environment.compiler, &run.environment.profile].map(|part| plain(part));
-    head.push(("program", format!("cqldyno {}", program.join(", "))));
+    let program = format!("cqldyno {}", program.join(", "));
+    let mut head = vec![("asked", asked), ("passes", counted), ("target", target), ("machine", machine(run))];
+    head.push(("program", program));
     if run.interrupted {
         head.push(("ended", "early: unfinished cells are missing".to_owned()));
     }
@@ -136,7 +127,6 @@ fn machine(run: &Run) -> String {
     parts.into_iter().chain(more).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
-/// An arrangement in a sentence.
 pub(crate) fn arrangement(arrangement: &ArrangementInfo) -> String {
     // Without a server of ours, being pinned concerns the worker alone.
     let pinned = if arrangement.id.contains("pinned") { "pinned" } else { "unpinned" };

@@ -11,7 +11,6 @@ pub(super) const BARS: &str = "A figure is the median over the blocks or generat
 pub(super) const NOTHING_JOINED: &str = "Only runs with equal processor, kernel, target, settings and count are joined. The machine may have changed in \
      other ways.";
 
-/// The history as a terminal and Markdown show it.
 pub(super) fn parts(history: &History) -> Vec<Part> {
     let mut parts = vec![Part::Text(BARS.to_owned()), Part::Text(NOTHING_JOINED.to_owned())];
     for (at, group) in history.groups.iter().enumerate() {

@@ -40,7 +40,7 @@ use crate::Place;
 use crate::measure::CPU_PER_STATEMENT;
 use crate::quantity::whole;
 use crate::text::{count, unique};
-use crate::{Analysis, Axis, Contender, History, Recorded, Role, Run, Sweep, plain, references, why_cut_short};
+use crate::{Analysis, Axis, History, Recorded, Run, Sweep, plain, references, why_cut_short};
 
 const SCRIPT: &str = include_str!("html/page.js");
 
@@ -95,7 +95,8 @@ fn page(views: Vec<View>) -> Result<String, ExportError> {
     let mut head = page.document.head.clone();
     head.retain(|(name, _)| name != "verdicts");
     let method = sections::method(run, &head, &files, left_out);
-    let title = format!("{} – cqldyno", page.names());
+    let names: Vec<String> = run.drivers().map(|one| plain(&one.label)).collect();
+    let title = format!("{} – cqldyno", names.join(", "));
     let content = html! {
         (PreEscaped(body))
         main.wide { (method) (sections::notes(&page.notes.0)) }
@@ -129,11 +130,6 @@ impl<'a> Page<'a> {
         let run = analysis.run;
         let sweeps = Sweep::all(analysis);
         Page { run, analysis, faces: Faces::of(run), views, columns, document, notes, fields, sweeps }
-    }
-
-    fn names(&self) -> String {
-        let drivers = self.run.contenders.iter().filter(|one| one.role == Role::Driver && !one.control);
-        drivers.map(|one| plain(&one.label)).collect::<Vec<_>>().join(", ")
     }
 
     /// The page down to the contenders, and what its script reads.
@@ -180,8 +176,17 @@ impl<'a> Page<'a> {
             (choices(self.run, &self.views, &self.faces, &self.columns, &meters, &charts))
             main {
                 @if let Some(group) = History::of_releases(self.analysis) { (history::releases(&group)) }
-                @if self.run.plan.faults { (self.bad_days()) }
-                @if self.run.plan.ladder.is_some() { (self.ladders(detail)) }
+                @if self.run.plan.faults {
+                    section { (set(&faults::compact(self.analysis))) }
+                    details.more { summary { "Every figure of each day" } (set(&faults::every_figure(self.analysis))) }
+                }
+                @if self.run.plan.ladder.is_some() {
+                    section {
+                        (sections::charts(&chart::ladders(self.run, self.analysis.every_cell, &self.faces, detail == Detail::Full)))
+                        (set(&ladder::compact(self.analysis)))
+                    }
+                    details.more { summary { "Every step" } (set(&ladder::steps(self.analysis))) }
+                }
                 @if !self.has_curves() && !self.run.plan.exact && !self.run.plan.faults && self.run.plan.ladder.is_none() { (first::first(&self.views[0], &self.faces, &self.fields[0])) }
                 (self.sweeps(detail))
                 (self.reading())
@@ -204,49 +209,6 @@ impl<'a> Page<'a> {
     /// Whether curves over statements in flight are what the run is about.
     fn has_curves(&self) -> bool {
         self.sweeps.iter().any(|sweep| sweep.axis == Axis::InFlight)
-    }
-
-    /// A chart and the tables of each scenario, and every step.
-    fn ladders(&self, detail: Detail) -> Markup {
-        let sheets = |parts: Vec<Part>| {
-            html! {
-                @for part in &parts {
-                    @match part {
-                        Part::Sheet(sheet) => (titled(sheet)),
-                        Part::Notes(notes) => ol.remarks { @for note in notes { li { (sections::words(note)) } } },
-                        _ => {}
-                    }
-                }
-            }
-        };
-        html! {
-            section {
-                (sections::charts(&chart::ladders(self.run, self.analysis.every_cell, &self.faces, detail == Detail::Full)))
-                (sheets(ladder::compact(self.analysis)))
-            }
-            details.more { summary { "Every step" } (sheets(ladder::steps(self.analysis))) }
-        }
-    }
-
-    /// The tables of bad days with what no application should see, and every figure of each day.
-    fn bad_days(&self) -> Markup {
-        let mut notes = Notes::default();
-        let every = faults::every_figure(self.analysis, &mut notes);
-        let set = |part: &Part| match part {
-            Part::Title(text) => html! { h3 { (text) } },
-            Part::Text(text) => html! { p { (text) } },
-            Part::List(sentences) => html! { ul.remarks { @for one in sentences { li { (sections::words(one)) } } } },
-            Part::Sheet(sheet) => titled(sheet),
-            _ => html! {},
-        };
-        html! {
-            section { @for part in &faults::compact(self.analysis) { (set(part)) } }
-            details.more {
-                summary { "Every figure of each day" }
-                @for part in &every { (set(part)) }
-                ol.remarks { @for note in &notes.0 { li { (sections::words(note)) } } }
-            }
-        }
     }
 
     /// What the sweeps come to, then the curves of each with its points.
@@ -274,8 +236,7 @@ impl<'a> Page<'a> {
     /// What was measured, for a reader who does not know the tool.
     fn lead(&self) -> String {
         let plan = &self.run.plan;
-        let is_asked = |one: &&Contender| one.role == Role::Driver && !one.control && one.unavailable.is_none();
-        let drivers = self.run.contenders.iter().filter(is_asked).count();
+        let drivers = self.run.drivers().filter(|one| one.unavailable.is_none()).count();
         let scenarios = unique(self.run.scenarios.iter().map(|one| plain(one.kind())));
         let target = match plan.target.started() {
             Some(started) => plain(started),
@@ -359,6 +320,21 @@ impl<'a> Page<'a> {
         let names: Vec<&String> = self.views.iter().map(|view| &view.name).collect();
         let data = json!({ "names": names, "fields": self.fields.iter().map(of).collect::<Vec<_>>() });
         Ok(serde_json::to_string(&data)?.replace('<', "\\u003c"))
+    }
+}
+
+fn set(parts: &[Part]) -> Markup {
+    html! {
+        @for part in parts {
+            @match part {
+                Part::Title(text) => h3 { (text) },
+                Part::Text(text) => p { (text) },
+                Part::List(sentences) => ul.remarks { @for one in sentences { li { (sections::words(one)) } } },
+                Part::Notes(notes) => ol.remarks { @for note in notes { li { (sections::words(note)) } } },
+                Part::Sheet(sheet) => (titled(sheet)),
+                _ => {},
+            }
+        }
     }
 }
 

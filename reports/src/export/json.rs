@@ -19,7 +19,7 @@ impl Exporter for Json {
     /// `{run, cells, summary, warnings, findings}`. The run is as it was measured; `reference` names whom the summary is against if
     /// that is another one than the run's own.
     fn write(&self, analysis: &Analysis, _: Look, out: &mut dyn Write) -> Result<(), ExportError> {
-        write(&Whole::of(analysis), out)
+        write(&Whole::of(analysis, analysis.run, analysis.every_cell), out)
     }
 
     /// `{runs, remarks, combined}`: each run is the document of one run with its `name` and `notes` on how it was kept. Runs of one plan
@@ -43,19 +43,19 @@ impl Exporter for Json {
         let runs = named.iter().zip(&analyses).map(|((name, one), analysis)| Named {
             name,
             notes: &one.notes,
-            whole: Whole::of(analysis),
+            whole: Whole::of(analysis, &one.run, one.cells.as_slice()),
         });
         let SideBySide { remarks, combined, .. } = SideBySide::new(named);
         let several = Several { runs: runs.collect(), remarks, combined: combined.as_ref().map(together) };
-        Some(text(&several).map_err(ExportError::from))
+        Some(text(&several))
     }
 
     fn history(&self, history: &History, _: Look) -> Option<Result<String, ExportError>> {
-        Some(text(history).map_err(ExportError::from))
+        Some(text(history))
     }
 }
 
-pub(super) fn text(document: &impl Serialize) -> Result<String, serde_json::Error> {
+fn text(document: &impl Serialize) -> Result<String, ExportError> {
     Ok(serde_json::to_string_pretty(document)? + "\n")
 }
 
@@ -133,23 +133,18 @@ fn together(combined: &Combined) -> Value {
     })
 }
 
-impl<'a> Whole<'a> {
-    pub fn of(analysis: &'a Analysis) -> Whole<'a> {
+impl<'a, C> Whole<'a, C> {
+    /// With the run and its cells in that form.
+    pub fn of(analysis: &'a Analysis, run: &'a Run, cells: C) -> Whole<'a, C> {
         let reference = analysis.reference.filter(|_| analysis.is_turned());
         Whole {
-            run: analysis.run,
-            cells: analysis.every_cell,
+            run,
+            cells,
             reference: reference.map(|one| one.id.as_str()),
             summary: &analysis.rows,
             ladders: climbed(analysis.run, analysis.every_cell).iter().map(Ladders::of).collect(),
             warnings: &analysis.warnings,
             findings: &analysis.findings,
         }
-    }
-
-    /// The same of another form of its run and cells.
-    pub fn with<C>(self, run: &'a Run, cells: C) -> Whole<'a, C> {
-        let Whole { reference, summary, ladders, warnings, findings, .. } = self;
-        Whole { run, cells, reference, summary, ladders, warnings, findings }
     }
 }

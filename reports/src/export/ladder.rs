@@ -4,77 +4,54 @@ use super::part::{Field, Notes, Part, Sheet, TableRow, by_role};
 use crate::ladder::distance;
 use crate::quantity::{rate, three_digits};
 use crate::text::{plain, unique};
-use crate::{Analysis, Climbed, LadderInfo, Limit, Run, climbed, grouped, short};
+use crate::{Analysis, Climbed, Contender, LadderInfo, Limit, climbed, grouped, short};
 
 const NONE: &str = "-";
-
-/// Those of one scenario in one arrangement, at every distance.
-struct Kind<'c, 'a> {
-    name: String,
-    distances: Vec<String>,
-    climbed: Vec<&'c Climbed<'a>>,
-}
-
-impl<'c, 'a> Kind<'c, 'a> {
-    fn all(run: &Run, climbed: &'c [Climbed<'a>]) -> Vec<Kind<'c, 'a>> {
-        let key = |one: &&'c Climbed<'a>| (one.place.scenario.kind(), one.place.arrangement.id.as_str());
-        let kind = |((kind, on), climbed): ((&str, &str), Vec<&'c Climbed<'a>>)| {
-            let on = if run.plan.arrangements.len() > 1 { format!(" on {}", plain(on)) } else { String::new() };
-            let distances = unique(climbed.iter().map(|one| distance(run, one.place.scenario)));
-            Kind { name: format!("{}{on}", plain(kind)), distances, climbed }
-        };
-        grouped(climbed.iter().map(|one| (key(&one), one))).into_iter().map(kind).collect()
-    }
-
-    /// A row per contender with a field for every distance.
-    fn sheet(&self, run: &Run, what: &str, mut field: impl FnMut(&Climbed) -> Field) -> Sheet {
-        let row = |one: &'_ crate::Contender| {
-            let at = |away: &String| {
-                let is_it =
-                    |found: &&&Climbed| found.contender.id == one.id && distance(run, found.place.scenario) == *away;
-                self.climbed.iter().find(is_it).map_or(Field::of(NONE), |found| field(found))
-            };
-            TableRow::of(&short(run, one), self.distances.iter().map(at).collect())
-        };
-        let contenders =
-            run.contenders.iter().filter(|one| self.climbed.iter().any(|found| found.contender.id == one.id));
-        let columns = self.distances.iter().map(|distance| format!("delay\n{distance}"));
-        Sheet::of(format!("{}, {what}", self.name), "contender", columns, by_role(contenders, row))
-    }
-}
 
 /// Per scenario: the highest rate held, the CPU time there, and what limited it.
 pub(crate) fn compact(analysis: &Analysis) -> Vec<Part> {
     let run = analysis.run;
     let Some(bound) = &run.plan.ladder else { return Vec::new() };
     let all = climbed(run, analysis.every_cell);
+    let held =
+        format!("statements/s with {} below {}: highest held / lowest failed", bound.percentile(), bound.bound());
     let mut notes = Notes::default();
-    let sheets = |kind: Kind| {
-        let held =
-            format!("statements/s with {} below {}: highest held / lowest failed", bound.percentile(), bound.bound());
-        vec![
-            kind.sheet(run, &held, between),
-            kind.sheet(run, "CPU us per statement at the rate held", |one| {
-                Field::of(one.ladder.cpu_us().map_or(NONE.to_owned(), three_digits))
-            }),
-            kind.sheet(run, "what failed at the lowest rate that failed", |one| {
-                one.ladder.limit().map_or(Field::of(NONE), |limit| why(limit, "", bound, &mut notes))
-            }),
-        ]
-    };
-    let sheets: Vec<Sheet> = Kind::all(run, &all).into_iter().flat_map(sheets).collect();
-    with_notes(sheets, notes)
+    let mut parts = Vec::new();
+    let kinds = grouped(all.iter().map(|one| ((one.place.scenario.kind(), &one.place.arrangement.id), one)));
+    for ((kind, on), climbed) in kinds {
+        let distances = unique(climbed.iter().map(|one| distance(run, one.place.scenario)));
+        let mut sheet = |what: &str, field: &mut dyn FnMut(&Climbed) -> Field| {
+            let row = |one: &Contender| {
+                let at = |away: &String| {
+                    let is_it = |found: &&&Climbed| {
+                        found.contender.id == one.id && distance(run, found.place.scenario) == *away
+                    };
+                    climbed.iter().find(is_it).map_or(Field::of(NONE), |found| field(found))
+                };
+                TableRow::of(&short(run, one), distances.iter().map(at).collect())
+            };
+            let is_here = |one: &&Contender| climbed.iter().any(|found| found.contender.id == one.id);
+            let rows = by_role(run.contenders.iter().filter(is_here), row);
+            let columns = distances.iter().map(|distance| format!("delay\n{distance}"));
+            let title = format!("{}{}, {what}", plain(kind), run.on(on));
+            parts.push(Part::Sheet(Sheet::of(title, "contender", columns, rows)));
+        };
+        sheet(&held, &mut between);
+        sheet("CPU us per statement at the rate held", &mut |one| {
+            Field::of(one.ladder.cpu_us().map_or(NONE.to_owned(), three_digits))
+        });
+        sheet("what failed at the lowest rate that failed", &mut |one| {
+            one.ladder.limit().map_or(Field::of(NONE), |limit| why(limit, "", bound, &mut notes))
+        });
+    }
+    parts.extend(notes.part());
+    parts
 }
 
 /// The limit in a few words, and a note with the sentence if there is one.
 fn why(limit: &Limit, before: &str, bound: &LadderInfo, notes: &mut Notes) -> Field {
     let note = limit.why.as_ref().map(|why| notes.number(why));
     Field { note, ..Field::of(format!("{before}{}", limit.words(bound))) }
-}
-
-fn with_notes(sheets: Vec<Sheet>, notes: Notes) -> Vec<Part> {
-    let notes = (!notes.0.is_empty()).then_some(Part::Notes(notes.0));
-    sheets.into_iter().map(Part::Sheet).chain(notes).collect()
 }
 
 fn between(one: &Climbed) -> Field {
@@ -88,23 +65,18 @@ fn between(one: &Climbed) -> Field {
     }
 }
 
-/// Every step of every ladder, a table each.
 pub(crate) fn steps(analysis: &Analysis) -> Vec<Part> {
     let run = analysis.run;
     let Some(bound) = &run.plan.ladder else { return Vec::new() };
     let mut notes = Notes::default();
-    let mut sheet = |one: &Climbed| {
-        let on = if run.plan.arrangements.len() > 1 {
-            format!(" on {}", plain(&one.place.arrangement.id))
-        } else {
-            String::new()
-        };
-        let at =
-            format!("{}{on} with a delay of {}", plain(one.place.scenario.kind()), distance(run, one.place.scenario));
-        step_sheet(one, bound, format!("{}, {at}, every step", short(run, one.contender)), &mut notes)
+    let sheet = |one: &Climbed| {
+        let (scenario, on) = (one.place.scenario, run.on(&one.place.arrangement.id));
+        let at = format!("{}{on} with a delay of {}", plain(scenario.kind()), distance(run, scenario));
+        let title = format!("{}, {at}, every step", short(run, one.contender));
+        Part::Sheet(step_sheet(one, bound, title, &mut notes))
     };
-    let sheets = climbed(run, analysis.every_cell).iter().map(&mut sheet).collect();
-    with_notes(sheets, notes)
+    let sheets: Vec<Part> = climbed(run, analysis.every_cell).iter().map(sheet).collect();
+    sheets.into_iter().chain(notes.part()).collect()
 }
 
 fn step_sheet(one: &Climbed, bound: &LadderInfo, title: String, notes: &mut Notes) -> Sheet {

@@ -94,18 +94,51 @@ mod tests {
 
     #[test]
     fn the_first_generation_has_figures_and_neither_ratios_nor_intervals() {
-        insta::assert_snapshot!(lines(1, [80, 20]));
+        expect_test::expect![[r#"
+                             CPU us                           server  statements/s
+            writes
+              scylla           3.94 ###############            0.300          399k
+              cdrs-tokio       6.20 ########################   0.300          256k
+              cassandra-cpp  missing, see below
+            reads
+              scylla           4.04 ################           0.300          399k
+              cdrs-tokio       6.20 ########################   0.300          256k
+              cassandra-cpp  missing, see below
+
+            cassandra-cpp: missing: The worker cqldyno-driver-cassandra-cpp was not built,
+              because libcassandra was not found; run `make build`."#]]
+        .assert_eq(&lines(1, [80, 20]));
     }
 
     #[test]
     fn the_eighth_generation_has_intervals_and_no_verdicts() {
-        insta::assert_snapshot!(lines(8, [80, 20]));
+        expect_test::expect![[r#"
+                             CPU us                  server  vs scylla (95 %)   statements/s
+            writes
+              scylla           4.01 ##########        0.300                     399k
+              cdrs-tokio       6.25 ###############   0.300  1.56 (1.54-1.58)   256k
+              cassandra-cpp  missing, see below
+            reads
+              scylla           4.00 ##########        0.300                     399k
+              cdrs-tokio       6.24 ###############   0.300  1.56 (1.54-1.58)   256k
+              cassandra-cpp  missing, see below
+
+            cassandra-cpp: missing: The worker cqldyno-driver-cassandra-cpp was not built,
+              because libcassandra was not found; run `make build`."#]]
+        .assert_eq(&lines(8, [80, 20]));
     }
 
     #[test]
     fn tables_that_do_not_fit_have_a_line_each_or_are_counted() {
-        insta::assert_snapshot!(lines(8, [80, 5]));
-        insta::assert_snapshot!(lines(1, [40, 2]));
+        expect_test::expect![[r#"
+            CPU time vs scylla (95 %)
+            writes  cdrs-tokio 1.56 (1.54 to 1.58)
+            reads  cdrs-tokio 1.56 (1.54 to 1.58)"#]]
+        .assert_eq(&lines(8, [80, 5]));
+        expect_test::expect![[r#"
+            CPU us
+            2 more tables without room here"#]]
+        .assert_eq(&lines(1, [40, 2]));
         for size in [[80, 24], [40, 3], [12, 2], [200, 1], [1, 1]] {
             let text = lines(8, size);
             assert!(text.lines().count() <= size[1], "{text}");
@@ -125,8 +158,12 @@ mod tests {
             assert_eq!(live_line(&Analysis::watched(&run, &cells)), "", "it takes no times");
             one
         };
-        insta::assert_snapshot!(line(7));
-        insta::assert_snapshot!(line(9));
+        expect_test::expect![": writes  scylla 4.00 us  cdrs-tokio 6.24 us; reads  scylla 4.02 us  cdrs-tokio 6.23 us"]
+            .assert_eq(&line(7));
+        expect_test::expect![
+            ", vs scylla: writes  cdrs-tokio 1.56 (1.54 to 1.57); reads  cdrs-tokio 1.56 (1.55 to 1.58)"
+        ]
+        .assert_eq(&line(9));
     }
 
     #[test]

@@ -159,6 +159,11 @@ impl Field {
 pub struct Notes(pub Vec<String>);
 
 impl Notes {
+    /// All of them, if there are any.
+    pub fn part(self) -> Option<Part> {
+        (!self.0.is_empty()).then_some(Part::Notes(self.0))
+    }
+
     /// The number of the sentence.
     pub fn number(&mut self, sentence: &str) -> usize {
         let sentence = plain(sentence);

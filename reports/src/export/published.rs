@@ -10,7 +10,7 @@ pub use self::front::Front;
 use crate::measure::CPU_PER_STATEMENT;
 use crate::quantity::{three_digits, whole};
 use crate::text::{count, escape, list, plain, unique};
-use crate::{Analysis, Carried, Contender, Place, Recorded, Role, Run, SummaryRow, short};
+use crate::{Analysis, Carried, Contender, Place, Recorded, Run, SummaryRow, short};
 
 const CLASSIC: &str = "classic";
 const BLOCKS: &str = "blocks";
@@ -61,15 +61,10 @@ pub fn unnumbered(name: &str) -> &str {
     }
 }
 
-fn drivers(run: &Run) -> impl Iterator<Item = &Contender> {
-    run.contenders.iter().filter(|one| one.role == Role::Driver && !one.control)
-}
-
 fn labels(run: &Run) -> Vec<&str> {
-    drivers(run).map(|one| one.label.as_str()).collect()
+    run.drivers().map(|one| one.label.as_str()).collect()
 }
 
-/// The server of a run, as sentences name it.
 fn server(run: &Run) -> String {
     if run.plan.target.embedded { "the embedded cluster".to_owned() } else { escape(&plain(&run.plan.target.id)) }
 }

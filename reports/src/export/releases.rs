@@ -104,7 +104,6 @@ fn sheet(panels: &[&Panel]) -> Sheet {
     Sheet::of(title, "release", columns, vec![places.iter().map(row).collect()])
 }
 
-/// In two lines.
 fn column(words: &str) -> String {
     let (what, how) = words.split_at(words.find(" per statement").unwrap_or(words.len()));
     format!("{what}\n{}", how.trim_start())
@@ -164,7 +163,7 @@ mod tests {
     fn a_terminal_shows_the_changes_with_their_causes_first_and_a_release_that_was_not_built_with_its_reason() {
         let (run, cells) = run(&RELEASES);
         let text = shown::table(&run, &cells, Look { width: 100, ..shown::at(100) });
-        insta::assert_snapshot!(text);
+        expect_test::expect_file!["golden/a_terminal_shows_the_changes_with_their_causes_first_and_a_release_that_was_not_built_with_its_reason.txt"].assert_eq(&text);
         let markdown = shown::markdown(&run, &cells);
         assert!(
             markdown.contains("| 0.3.1 | 0.430 \\* |") && markdown.contains("- 0.2.1 -&gt; 0.3.1: writes"),

@@ -23,7 +23,8 @@ impl At<'_> {
     /// The further tables, in the order of the passes; none without any figure or reason.
     pub(crate) fn more(&self, notes: &mut Notes) -> Vec<Sheet> {
         let mut sheets = Vec::new();
-        for pass in Pass::ALL.into_iter().filter(|pass| *pass == Pass::Timing || self.has_run(*pass)) {
+        let passes = &self.analysis.run.plan.passes;
+        for pass in Pass::ALL.into_iter().filter(|pass| *pass == Pass::Timing || passes.contains(pass)) {
             sheets.extend(self.measures(pass, notes));
             sheets.extend(self.breakdowns(pass));
         }
@@ -77,10 +78,6 @@ impl At<'_> {
         hosts.iter().filter(|parts| !parts.is_empty()).map(row).collect()
     }
 
-    fn has_run(&self, pass: Pass) -> bool {
-        self.analysis.run.plan.passes.contains(&pass)
-    }
-
     /// A row per contender, a column per measure that its meter gave a heading and the main table does not have.
     fn measures(&self, pass: Pass, notes: &mut Notes) -> Option<Sheet> {
         let run = self.analysis.run;
@@ -98,7 +95,7 @@ impl At<'_> {
             .collect();
         // Instructions in user mode are half of the work: the kernel's part is asked for by system calls.
         let beside = |measure: &&MeasureInfo| pass == Pass::Instructions && measure.id == SYSCALLS_PER_STATEMENT;
-        if !measures.is_empty() && self.has_run(Pass::Counting) {
+        if !measures.is_empty() && run.plan.passes.contains(&Pass::Counting) {
             measures.extend(run.measures.iter().find(beside).map(|measure| (measure, "system\ncalls")));
         }
         let shown = run.contenders.iter().filter(|one| one.unavailable.is_none() && !one.control);
@@ -142,6 +139,7 @@ fn of_kind(kind: &str, pass: Pass, found: &[Found]) -> Sheet {
     let names = greatest_first(columns.iter().flat_map(|(_, figures)| figures).map(|(name, value)| (&**name, *value)));
     let (shown, others): (Vec<_>, Vec<_>) = names.into_iter().partition(|(_, most)| *most >= LEAST);
     let row = |label: &str, value: &dyn Fn(&BTreeMap<String, f64>) -> f64| {
+        let share = |value: f64| if value == 0.0 { "-".to_owned() } else { three_digits(value) };
         TableRow::of(label, columns.iter().map(|(_, figures)| Field::of(share(value(figures)))).collect())
     };
     let mut rows: Vec<TableRow> =
@@ -165,10 +163,6 @@ pub(crate) fn greatest_first<'a>(figures: impl Iterator<Item = (&'a str, f64)>) 
     let mut names: Vec<(&str, f64)> = greatest.into_iter().collect();
     names.sort_by(|(a, x), (b, y)| y.total_cmp(x).then(a.cmp(b)));
     names
-}
-
-fn share(value: f64) -> String {
-    if value == 0.0 { "-".to_owned() } else { three_digits(value) }
 }
 
 fn entry(row: Option<&SummaryRow>) -> Entry {
@@ -226,7 +220,10 @@ mod tests {
     #[test]
     fn a_measure_that_no_reader_knows_stands_in_the_table_of_its_pass_under_its_meters_heading() {
         let (run, cells) = with_allocations();
-        insta::assert_snapshot!(wide(&run, &cells, 80));
+        expect_test::expect_file![
+            "golden/a_measure_that_no_reader_knows_stands_in_the_table_of_its_pass_under_its_meters_heading.txt"
+        ]
+        .assert_eq(&wide(&run, &cells, 80));
         let text = markdown(&run, &cells);
         assert!(text.contains("Allocations:\n\n| contender | mallocs /statement |"), "{text}");
         assert!(!text.contains("77,777") && !text.contains("nothing |"), "{text}");

@@ -113,7 +113,6 @@ pub(crate) fn overview(analysis: &Analysis) -> Vec<Part> {
     said.chain(releases(analysis)).collect()
 }
 
-/// What was found, and what it is worth.
 pub(crate) fn found(analysis: &Analysis) -> impl Iterator<Item = Part> {
     let findings = analysis.findings.iter().map(|finding| Part::Text(plain(finding)));
     findings.chain(analysis.worths().into_iter().map(Part::Text))
@@ -153,7 +152,6 @@ pub(crate) fn shown<'a>(analysis: &Analysis<'a>) -> Vec<&'a Contender> {
 type Columns = [(&'static str, &'static str, fn(f64) -> String)];
 
 const LEFT_OPEN: &str = "connections_left_open";
-/// What a session costs, and what it asks for.
 const OF_SESSIONS: [(&str, &Columns); 2] = [
     (
         "sessions",
@@ -218,12 +216,9 @@ fn response_times(analysis: &Analysis) -> Option<Sheet> {
     let has = |meter: &str| analysis.rows.iter().any(|row| row.meter == meter && row.median.is_some());
     let mut percentiles = vec![("response_p50", "50 %"), ("response_p99", "99 %"), ("response_p999", "99.9 %")];
     percentiles.retain(|(meter, _)| has(meter));
-    let reference = analysis.reference.filter(|_| {
-        analysis
-            .rows
-            .iter()
-            .any(|row| row.interval.is_some() && percentiles.iter().any(|(meter, _)| *meter == row.meter))
-    });
+    let has_interval =
+        |(meter, _): &(&str, _)| analysis.rows.iter().any(|row| row.meter == *meter && row.interval.is_some());
+    let reference = analysis.reference.filter(|_| percentiles.iter().any(has_interval));
     let several = analysis.run.plan.arrangements.len() > 1;
     let row = |place: Place, one: &Contender| {
         let arrangement = several.then(|| plain(&place.arrangement.id));

@@ -176,7 +176,6 @@ fn field(row: Option<&SummaryRow>, show: fn(&SummaryRow) -> Option<String>) -> F
     }
 }
 
-/// When, where, against whom.
 fn about(one: &Recorded) -> String {
     let Recorded { run, notes, .. } = one;
     let machine = &run.environment;

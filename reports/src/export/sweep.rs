@@ -95,11 +95,10 @@ pub(crate) fn points(run: &Run, sweep: &Sweep, notes: &mut Notes) -> Sheet {
     Sheet::of(format!("{}, {what}", sweep.name()), "contender", [numbers, &FIGURES[..]].concat(), groups)
 }
 
-/// The tables of every point with their notes.
 pub(super) fn every_point(run: &Run, sweeps: &[Sweep]) -> Vec<Part> {
     let mut notes = Notes::default();
     let mut parts: Vec<Part> = sweeps.iter().map(|sweep| Part::Sheet(points(run, sweep, &mut notes))).collect();
-    parts.extend((!notes.0.is_empty()).then_some(Part::Notes(notes.0)));
+    parts.extend(notes.part());
     parts
 }
 

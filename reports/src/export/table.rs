@@ -4,7 +4,6 @@ use std::io::Write;
 
 use tabled::Table as Grid;
 use tabled::builder::Builder;
-use tabled::grid::util::string::get_string_width;
 use tabled::settings::formatting::AlignmentStrategy;
 use tabled::settings::object::{Columns, Rows};
 use tabled::settings::style::HorizontalLine;
@@ -17,7 +16,7 @@ use super::part::{Field, Part, Sheet, Short, TableRow};
 use super::short::{found, overview, tables};
 use super::story::story;
 use super::{side_by_side, sweep};
-use crate::text::{label_lines, pair, unique, wrap};
+use crate::text::{label_lines, pair, unique, width_of, wrap};
 use crate::{Analysis, History, Recorded, Sweep};
 
 /// Parts of labels longer than this are broken if room is short.
@@ -120,7 +119,7 @@ fn set(out: &mut String, part: &Part, look: Look) {
         Part::Text(text) => line(paragraph(text, 2)),
         Part::Warning(text) => line(look.styled(&paragraph(&format!("Warning: {text}"), 2), ALARM)),
         Part::Pairs(pairs) => {
-            let longest = pairs.iter().map(|(name, _)| get_string_width(name)).max().unwrap_or(0).min(24);
+            let longest = pairs.iter().map(|(name, _)| width_of(name)).max().unwrap_or(0).min(24);
             pairs.iter().for_each(|(name, sentence)| line(pair(name, sentence, longest, look.room())));
         }
         Part::List(sentences) => sentences.iter().for_each(|text| line(paragraph(text, 2))),
@@ -159,14 +158,14 @@ impl Columned {
         let Sheet { columns, words, .. } = &short.sheet;
         let longest = |at: usize| {
             let fields = short.sheet.groups.iter().flatten().map(|row| &row.fields[at]).filter(|field| !field.is_bad);
-            fields.map(|field| get_string_width(&field.text)).max().unwrap_or(0)
+            fields.map(|field| width_of(&field.text)).max().unwrap_or(0)
         };
         let mut fields: Vec<usize> = (words + 1..columns.len()).map(longest).collect();
         // A title reaches over the columns that continue its own.
         for at in (0..fields.len()).filter(|at| !short.heads[*at].continues) {
             let continued = short.heads[at + 1..].iter().take_while(|next| next.continues).count();
             let room: usize = fields[at..=at + continued].iter().sum::<usize>() + continued;
-            fields[at + continued] += get_string_width(&columns[words + 1 + at]).saturating_sub(room);
+            fields[at + continued] += width_of(&columns[words + 1 + at]).saturating_sub(room);
         }
         let cost = longest(*words).max("CPU us".len());
         let gaps: usize = short.heads.iter().map(|head| if head.continues { 1 } else { 2 }).sum();
@@ -222,7 +221,7 @@ impl Columned {
         let mut out = format!("  {}  ", padded(parts.next().unwrap_or_default(), self.label, false));
         if cost.is_bad {
             let room = self.look.room().saturating_sub(self.label + 4);
-            let text = match cost.text.split_once(": ").filter(|_| get_string_width(&cost.text) > room) {
+            let text = match cost.text.split_once(": ").filter(|_| width_of(&cost.text) > room) {
                 Some((what, _)) => {
                     below.push(format!("{name}: {}", cost.text));
                     format!("{what}, see below")
@@ -253,7 +252,7 @@ impl Columned {
 
 /// The text with spaces up to `width` columns.
 fn padded(text: &str, width: usize, right: bool) -> String {
-    let spaces = " ".repeat(width.saturating_sub(get_string_width(text)));
+    let spaces = " ".repeat(width.saturating_sub(width_of(text)));
     if right { spaces + text } else { text.to_owned() + &spaces }
 }
 

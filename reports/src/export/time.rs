@@ -40,7 +40,7 @@ impl Exporter for Time {
             parts.push(Part::Text(arrangement(one)));
             parts.push(Part::Sheet(sheet(analysis, &places, &mut notes)));
         }
-        parts.extend((!notes.0.is_empty()).then_some(Part::Notes(notes.0)));
+        parts.extend(notes.part());
         Ok(out.write_all(terminal(&parts, look).as_bytes())?)
     }
 }
@@ -63,11 +63,12 @@ fn field(analysis: &Analysis, place: Place, contender: &Contender, notes: &mut N
     // All three are of one cell: user and sys of another would not add up to its CPU time.
     let mut by_time: Vec<&&Cell> = cells.iter().filter(|cell| cell.get(WALL).is_some()).collect();
     by_time.sort_by(|one, other| one.get(WALL).partial_cmp(&other.get(WALL)).unwrap_or(Ordering::Equal));
-    let fields = match by_time.get(by_time.len().saturating_sub(1) / 2) {
-        Some(_) if !analysis.run.plan.repeats_all() => at.summed(contender, notes),
-        Some(cell) => at.fields_instead(contender, |meter| cell.get(meter), notes),
-        None => at.fields(contender, notes),
+    let summed = match by_time.get(by_time.len().saturating_sub(1) / 2) {
+        Some(cell) if analysis.run.plan.repeats_all() => Some(std::slice::from_ref(*cell)),
+        None if analysis.run.plan.total.is_none() => None,
+        _ => Some(cells.as_slice()),
     };
+    let fields = at.fields(contender, summed, notes);
     let mut noted = |why: &str, word: &str| Field { note: Some(notes.number(why)), ..Field::bad(word) };
     let why = cells.iter().find_map(|cell| cell.failed.as_ref().or(cell.void.as_ref()));
     match (&contender.unavailable, why) {

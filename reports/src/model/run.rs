@@ -9,13 +9,12 @@ use serde_json::Value;
 use crate::measure::{self, MeasureInfo};
 use crate::model::ladder::LadderInfo;
 use crate::quantity::whole;
-use crate::text::{count, short_hash};
+use crate::text::{count, plain, short_hash, unique};
 use crate::{Checksum, Pass, Setting};
 
 /// The version of the result model that is written; version 1 is converted when it is read, and any other one is refused.
 pub const SCHEMA_VERSION: u32 = 2;
 
-/// The oldest version that is read.
 pub(super) const OLDEST_VERSION: u32 = 1;
 
 /// Ends the id and the label of a control that nobody named.
@@ -80,10 +79,8 @@ impl Run {
     /// The load generators' builds, each once, as short hashes.
     pub(crate) fn load_generators(&self) -> String {
         let builds = self.contenders.iter().filter(|one| !one.build.is_empty());
-        let mut builds: Vec<&str> = builds.map(|one| short_hash(&one.build)).collect();
-        builds.sort_unstable();
-        builds.dedup();
-        builds.join(" ")
+        let builds: BTreeSet<&str> = builds.map(|one| short_hash(&one.build)).collect();
+        Vec::from_iter(builds).join(" ")
     }
 
     /// The contenders as they were asked for: without the control, and without the number of one that was named twice.
@@ -102,6 +99,16 @@ impl Run {
     /// The contender of that id.
     pub fn contender(&self, id: &str) -> Option<&Contender> {
         self.contenders.iter().find(|contender| contender.id == id)
+    }
+
+    /// The drivers that are compared, without the control.
+    pub(crate) fn drivers(&self) -> impl Iterator<Item = &Contender> + Clone {
+        self.contenders.iter().filter(|one| one.role == Role::Driver && !one.control)
+    }
+
+    /// After a scenario's name: the arrangement if the run has several.
+    pub(crate) fn on(&self, arrangement: &str) -> String {
+        if self.plan.arrangements.len() > 1 { format!(" on {}", plain(arrangement)) } else { String::new() }
     }
 
     /// The generations of every scenario and arrangement: those of the plan, or fewer if the run was cut short.
@@ -146,10 +153,8 @@ impl Run {
 
     fn of_scenarios(&self, of: impl Fn(&ScenarioInfo) -> u64, shown: impl Fn(u64) -> String) -> String {
         let numbers: BTreeSet<u64> = self.scenarios.iter().map(of).collect();
-        let ends = [numbers.first(), numbers.last()].into_iter().flatten().map(|number| shown(*number));
-        let mut ends: Vec<String> = ends.collect();
-        ends.dedup();
-        ends.join(" to ")
+        let ends = [numbers.first(), numbers.last()].into_iter().flatten();
+        unique(ends.map(|number| shown(*number))).join(" to ")
     }
 
     /// How many generations ran of every scenario and arrangement, for example `12 generations`; `generations` if nobody knows.

@@ -23,7 +23,8 @@ pub(crate) struct Entry<'a> {
 pub(crate) struct Fields<'a> {
     /// What has these fields, with its article: `a statement`.
     of: String,
-    table: &'a DeTable<'a>,
+    /// What they are read from.
+    pub(crate) table: &'a DeTable<'a>,
     span: Range<usize>,
     asked: Vec<&'static str>,
 }
@@ -140,11 +141,6 @@ impl<'a> Entry<'a> {
 impl<'a> Fields<'a> {
     pub(crate) fn new(of: &str, table: &'a DeTable<'a>, span: Range<usize>) -> Fields<'a> {
         Fields { of: of.to_owned(), table, span, asked: Vec::new() }
-    }
-
-    /// What they are read from.
-    pub(crate) fn table(&self) -> &'a DeTable<'a> {
-        self.table
     }
 
     /// Says from now on more exactly what has these fields.

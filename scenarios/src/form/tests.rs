@@ -57,8 +57,16 @@ fn a_mistake_names_the_file_its_line_and_column_and_shows_the_place() {
 }
 
 #[test]
+fn every_type_is_documented() {
+    let documented = include_str!("../../FIELDS.md");
+    for name in types() {
+        assert!(documented.contains(&format!("`{name}`")), "FIELDS.md lacks {name}");
+    }
+}
+
+#[test]
 fn every_mistake_has_its_place_and_a_sentence_that_says_what_is_allowed() {
-    let types = TYPES.split(' ').map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
+    let types = types().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
     let mistakes: &[(&str, &str, usize, usize, &str)] = &[
         // Not TOML.
         ("name = \"tiny\"", "name = \"tiny", 1, 13, "this is not TOML: invalid basic string, expected `\"`"),

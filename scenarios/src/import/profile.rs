@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::spread::Spread;
-use super::table::{Table, words};
-use crate::cql::{self, after_word, is_word};
+use super::table::Table;
+use crate::cql::{self, after_word, is_word, words};
 
 /// With more keys than these each execution has one of its own, because all that are read must be loaded.
 const MOST_KEYS: u64 = 100_000;

@@ -3,7 +3,7 @@
 use super::Import;
 use super::spread::ONE;
 use super::table::rises;
-use crate::cql::{self, Token, Uses, after, after_word, is_word, items};
+use crate::cql::{self, Token, Uses, after, after_word, is_word, items, words};
 
 /// A partition that is read has so many rows at most, and all partitions of a statement together ten times as many, because all are
 /// loaded.
@@ -90,10 +90,7 @@ impl Import {
             return Err("it does not name a partition by its key, so it needs an index or filters".to_owned());
         }
         let further: Vec<String> = self.table.clustering.iter().skip(by.len() - partition).cloned().collect();
-        let asked = after_word(clauses, "limit").and_then(|rest| match rest.first() {
-            Some(Token::Word(word)) => word.parse::<u64>().ok(),
-            _ => None,
-        });
+        let asked = after_word(clauses, "limit").and_then(|rest| words(rest.get(..1)?).pop()?.parse::<u64>().ok());
         let ordered = after_word(clauses, "order").and_then(|rest| after(rest, &["by"]));
         let turned = match ordered {
             None => None,

@@ -1,7 +1,9 @@
 //! The table of a profile, from its CREATE TABLE, and what values its columns have.
 
+use cqldyno_driver_api::Scalar;
+
 use super::spread::{SIZE, Spread};
-use crate::cql::{self, Token, after, after_word, is_word, items, list};
+use crate::cql::{self, Token, after, after_word, is_word, items, list, words};
 
 /// A collection has so many elements at most.
 const MOST_ELEMENTS: u64 = 65_535;
@@ -98,14 +100,6 @@ impl Table {
     }
 }
 
-pub(super) fn words(tokens: &[Token]) -> Vec<String> {
-    let word = |token: &Token| match token {
-        Token::Word(word) => Some(word.clone()),
-        _ => None,
-    };
-    tokens.iter().filter_map(word).collect()
-}
-
 pub(super) fn written(tokens: &[Token]) -> String {
     let text = |token: &Token| match token {
         Token::Word(word) => word.clone(),
@@ -142,11 +136,7 @@ pub(super) fn typed(kind: &[Token], length: Spread) -> Result<String, String> {
             Ok(format!("type = \"tuple\", of = [{}]", all.join(", ")))
         }
         ("text" | "varchar" | "ascii" | "blob", None) => Ok(format!("type = \"{word}\", length = {}", length.amount())),
-        (
-            "bigint" | "int" | "smallint" | "tinyint" | "varint" | "double" | "float" | "timestamp" | "date"
-            | "counter" | "decimal" | "time" | "duration" | "inet" | "boolean" | "uuid" | "timeuuid",
-            None,
-        ) => Ok(format!("type = \"{word}\"")),
+        (_, None) if Scalar::ALL.iter().any(|one| one.name() == word) => Ok(format!("type = \"{word}\"")),
         _ => Err(written(kind)),
     }
 }

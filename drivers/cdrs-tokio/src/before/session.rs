@@ -107,7 +107,7 @@ impl Session for CdrsTokioSession {
 
     async fn batch(&self, statement: &CdrsTokioStatement, rows: BatchRows<'_>) -> Result<(), DriverError> {
         let values = rows.iter().map(|row| values::bind(row).unwrap_or(QueryValues::SimpleValues(Vec::new())));
-        let kind = if rows.is_logged() { BatchType::Logged } else { BatchType::Unlogged };
+        let kind = if rows.is_logged { BatchType::Logged } else { BatchType::Unlogged };
         self.pool.batch(&statement.prepared, (kind, self.consistency), values).await.map(drop).map_err(failed)
     }
 

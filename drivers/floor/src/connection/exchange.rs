@@ -9,7 +9,6 @@ use cqldyno_driver_api::{DriverError, ErrorKind};
 
 use super::{Connection, State};
 use crate::answers::Answer;
-use crate::errors::lost;
 use crate::requests;
 
 /// A longer body is decoded outside the lock, and its buffer is not kept.
@@ -66,6 +65,12 @@ impl<E, D> Drop for Exchange<'_, E, D> {
 #[cold]
 fn ended() -> DriverError {
     DriverError::new(ErrorKind::Other, "a statement was polled after its end")
+}
+
+/// No connection, or one that broke.
+#[cold]
+fn lost(why: &str) -> DriverError {
+    DriverError::new(ErrorKind::ConnectionLost, why)
 }
 
 impl Connection {

@@ -90,7 +90,7 @@ impl Setup<'_> {
         };
         let cancel = self.bench.context.cancel;
         let done = self.floor_does(job, "read-back", cancel, &mut || served.ended(), &mut |_| ());
-        match done.map_err(|failure| served.blame(failure, self.bench.context.cancel)) {
+        match done.map_err(|failure| served.blame(failure, cancel)) {
             Ok(Floored { done, exit, .. }) => {
                 exits.extend(exit);
                 Ok(ReadBack::of(done))
@@ -99,12 +99,8 @@ impl Setup<'_> {
             Err(failure) => {
                 let why = format!("The inserted rows could not be read back by floor: {failure}");
                 let why = self.bench.redaction.apply(&why);
-                Ok(ReadBack {
-                    measure: Measure::unavailable(why.clone()),
-                    wrong: u64::MAX,
-                    tickets: None,
-                    doubt: Some(why),
-                })
+                let measure = Measure::unavailable(why.clone());
+                Ok(ReadBack { measure, wrong: u64::MAX, tickets: None, doubt: Some(why) })
             }
         }
     }

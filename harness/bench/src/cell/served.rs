@@ -112,7 +112,7 @@ impl<'a> Served<'a> {
             Served::Nobody => &[],
             Served::Node(server) => server.nodes(),
             Served::Cassandra(cluster, _) => cluster.nodes(),
-            Served::Postgres(server) => std::slice::from_ref(server.address()),
+            Served::Postgres(server) => std::slice::from_ref(&server.address),
             Served::Cluster(nodes) => nodes,
         }
     }
@@ -149,14 +149,12 @@ impl<'a> Served<'a> {
 
     /// What failed: the worker, or the server that no longer answers it. A worker knows only its own side.
     pub(super) fn blame(&mut self, failure: CellFailure, cancel: &Cancel) -> CellFailure {
-        match (self, &failure) {
-            (Served::Node(server), CellFailure::Worker(_)) => server.silent(cancel).unwrap_or(failure),
-            (Served::Cassandra(cluster, _), CellFailure::Worker(_)) => {
-                cluster.ended().map_or(failure, CellFailure::Server)
-            }
-            (Served::Postgres(server), CellFailure::Worker(_)) => server.ended().map_or(failure, CellFailure::Server),
-            _ => failure,
-        }
+        let its = match (&failure, self) {
+            (CellFailure::Worker(_), Served::Node(server)) => server.silent(cancel),
+            (CellFailure::Worker(_), served) => served.ended(),
+            _ => None,
+        };
+        its.unwrap_or(failure)
     }
 
     /// Starts the script of the scenario, if it has one.

@@ -55,7 +55,6 @@ pub(super) struct Setup<'a> {
     pub stem: String,
     /// Where the embedded cluster writes the certificate of its CA, if it encrypts.
     pub ca: Option<TempPath>,
-    /// The tape that the contender plays, if it plays one.
     tape: Option<Arc<TempPath>>,
     /// What was made of the scenario's own rows, and the first of them that the window plays.
     pub recording: Option<(&'a Recording, u64)>,
@@ -82,7 +81,8 @@ impl<'a> Setup<'a> {
             let is_control = planned.contender >= plan.contenders.len();
             introduced = introduced.of_generation(planned.block + u32::from(is_control));
         }
-        let mut scenario = plan.scenarios[planned.scenario].shifted(shift(plan.seed, number));
+        let shift = 1 + Permutation::new(MOST_SHIFT, plan.seed).apply(number as u64).cast_signed();
+        let mut scenario = plan.scenarios[planned.scenario].shifted(shift);
         // Contenders that are alive at once share the cluster, and no table. On one of others all keyspaces are ours alone.
         let shares = planned.rounds.is_some() && !planned.apart && !plan.target.is_embedded();
         if shares || matches!(plan.target, Target::Addresses { .. }) {
@@ -137,7 +137,6 @@ impl<'a> Setup<'a> {
         plans.filter(|argument| argument != TLS).map(OsString::from).chain(tls).collect()
     }
 
-    /// What clients take for TLS.
     fn tls(&self) -> Option<Tls> {
         let own = self.ca.as_ref().map(|ca| Tls { ca: Some(ca.to_path_buf()), client: None });
         own.or_else(|| self.bench.context.plan.access.tls.clone())
@@ -153,11 +152,6 @@ impl<'a> Setup<'a> {
         tickets(self.load.count, self.planned.turns(), nth)
     }
 
-    /// The cell of the turn in this round, without figures.
-    pub(super) fn cell_of(&self, round: u32) -> Cell {
-        Cell { round: self.planned.rounds.map(|_| round), ..self.cell.clone() }
-    }
-
     /// The idle span after its turns: only times and calls by name are read in it.
     pub(super) fn idle(&self) -> Option<Duration> {
         let is_read = matches!(self.planned.pass, Pass::Timing | Pass::Syscalls);
@@ -170,12 +164,10 @@ impl<'a> Setup<'a> {
         times || measure.is_taken_in(self.planned.pass)
     }
 
-    /// Workers that share the load.
     pub(super) fn workers(&self) -> u64 {
         self.bench.context.plan.workers()
     }
 
-    /// Whether statements open sessions of their own.
     pub(super) fn opens_sessions(&self) -> bool {
         opens_sessions(&self.scenario)
     }
@@ -249,10 +241,8 @@ impl<'a> Setup<'a> {
             // Nobody else need know what is read back.
             scenario.statements.iter_mut().for_each(|statement| statement.read_back = None);
         }
-        let rate = match self.load.shape {
-            Shape::AtRate(rate) if mode == Mode::Measure => Some(rate),
-            _ => None,
-        };
+        let rate = if let Shape::AtRate(rate) = self.load.shape { Some(rate) } else { None };
+        let rate = rate.filter(|_| mode == Mode::Measure);
         let is_traced = plan.faults && (mode == Mode::ReadBack || rate.is_some());
         Job {
             mode,
@@ -368,10 +358,5 @@ fn tape_of_rows(
 /// User and password of a PostgreSQL of ours.
 fn own_login(bench: &CellBench<'_>) -> Option<Credentials> {
     let server = bench.postgres.as_ref()?;
-    Some(Credentials { user: cqldyno_postgres::USER.to_owned(), password: server.password().to_owned() })
-}
-
-/// How far the cell with this number shifts what it loads: at least 1.
-fn shift(seed: u64, number: usize) -> i64 {
-    1 + Permutation::new(MOST_SHIFT, seed).apply(number as u64).cast_signed()
+    Some(Credentials { user: cqldyno_postgres::USER.to_owned(), password: server.password.clone() })
 }

@@ -64,7 +64,6 @@ pub(super) struct Whole {
     began: Option<(Edge, Instant)>,
     /// Without histograms.
     done: Done,
-    /// What each step of the script did.
     played: Vec<Played>,
     /// Connections that the server accepted, and PREPAREs that it got.
     opened: (u64, u64),
@@ -100,7 +99,6 @@ impl Whole {
         self.turns += 1;
         self.cpu_us += turn.end.user_us + turn.end.sys_us + turn.untold_us;
         self.asleep = self.asleep + turn.asleep.unwrap_or_default();
-        let Done { issued, answered, verified, issued_by_statement, errors, .. } = &turn.done;
         self.played.resize(turn.played.len(), Played::default());
         for (sum, one) in self.played.iter_mut().zip(&turn.played) {
             sum.fired += one.fired;
@@ -110,16 +108,7 @@ impl Whole {
             self.opened.0 += counted.opened;
             self.opened.1 += counted.prepared;
         }
-        self.done.issued += issued;
-        self.done.answered += answered;
-        self.done.verified += verified;
-        for (name, count) in issued_by_statement {
-            *self.done.issued_by_statement.entry(name.clone()).or_default() += count;
-        }
-        for (kind, error) in errors {
-            let sum = self.done.errors.entry(*kind).or_default();
-            sum.count += error.count;
-        }
+        merged::add_counts(&mut self.done, &turn.done);
     }
 
     /// The part of a turn between its edges, `None` if the turn counts as a whole: it does if the edges of all turns so far cost far more
@@ -192,16 +181,8 @@ struct Closing {
 }
 
 impl Waiting<'_> {
-    pub(super) fn turn(
-        &mut self,
-        stage: &mut dyn FnMut(Stage),
-        before_ack: &mut dyn FnMut() -> Result<(), CellFailure>,
-    ) -> Result<Turn, CellFailure> {
-        self.take_turn(stage, before_ack).map_err(|failure| self.served.blame(failure, self.setup.bench.context.cancel))
-    }
-
     /// `go`, the window, `end`. The meters are read at its edges; the last one at `go` is the first one at `end`.
-    fn take_turn(
+    pub(super) fn turn(
         &mut self,
         stage: &mut dyn FnMut(Stage),
         before_ack: &mut dyn FnMut() -> Result<(), CellFailure>,

@@ -110,8 +110,8 @@ impl CellBench<'_> {
             says,
             cancelled: &|| self.context.cancel.is_cancelled(),
         })?;
-        self.prepared = Some(server.version().to_owned());
-        self.redaction = Redaction::of(Some(server.password()));
+        self.prepared = Some(server.version.clone());
+        self.redaction = Redaction::of(Some(&server.password));
         self.postgres = Some(server);
         Ok(())
     }
@@ -141,10 +141,8 @@ impl CellBench<'_> {
                 if began.elapsed() > most {
                     break 'laps;
                 }
-                let floored = {
-                    let job = setup.floors_job(Mode::Measure, nodes);
-                    setup.floor_does(job, "warm-up", self.context.cancel, look, &mut |_| ())?
-                };
+                let job = setup.floors_job(Mode::Measure, nodes);
+                let floored = setup.floor_does(job, "warm-up", self.context.cancel, look, &mut |_| ())?;
                 seconds += floored.lasted.as_secs_f64();
             }
             let lap = [seconds, (used() - before) as f64];

@@ -54,7 +54,7 @@ struct Told {
     round: Option<RoundCores>,
 }
 
-/// Watches the cores from round to round.
+/// Watches the cores from round to round. It fails only when the run is to end: that nothing can be watched is what its rounds say.
 pub(super) enum Watch<'a> {
     Here(Box<WatchHere<'a>>),
     Loaders {
@@ -68,9 +68,6 @@ pub(super) enum Watch<'a> {
 
 impl<'a> Watch<'a> {
     /// Starts it for so many `turns`, beside the contenders of `setup`, before anyone is alive.
-    ///
-    /// # Errors
-    /// When the run is to end. That nothing can be watched is what its rounds say.
     pub(super) fn start(setup: &'a Setup<'a>, turns: u32) -> Result<Watch<'a>, CellFailure> {
         let said = |failure: CellFailure| setup.bench.redaction.apply(&failure.to_string());
         let witness = WitnessOrder::of(setup, turns).map_err(said);
@@ -84,20 +81,12 @@ impl<'a> Watch<'a> {
             ask_all::<_, Told>(&mut loaders, &|_| ToWatch::Start(Box::new(order.clone())))?;
             Ok(loaders)
         });
-        match started {
-            Err(CellFailure::Cancelled) => Err(CellFailure::Cancelled),
-            started => Ok(Watch::Loaders {
-                loaders: started.map_err(said),
-                pinned: setup.placement.worker_cores().map(|_| setup.cores()),
-                without_witness: None,
-            }),
-        }
+        let loaders = unless_cancelled(started)?.map_err(said);
+        let pinned = setup.placement.worker_cores().map(|_| setup.cores());
+        Ok(Watch::Loaders { loaders, pinned, without_witness: None })
     }
 
     /// The processes `ours` are alive now, and those of loaders `elsewhere`.
-    ///
-    /// # Errors
-    /// When the run is to end.
     pub(super) fn begin(&mut self, ours: &[i32], elsewhere: &[(Whereabouts, [i32; 2])]) -> Result<(), CellFailure> {
         let (loaders, pinned) = match self {
             Watch::Here(watch) => {
@@ -124,9 +113,6 @@ impl<'a> Watch<'a> {
     }
 
     /// Between two turns: the witness has one of its own.
-    ///
-    /// # Errors
-    /// When the run is to end.
     pub(super) fn between(&mut self) -> Result<(), CellFailure> {
         match self {
             Watch::Here(watch) => watch.between(),
@@ -135,9 +121,6 @@ impl<'a> Watch<'a> {
     }
 
     /// After a turn and before its `ack`: a contender that loaders started may end after it, and nobody would know what it used.
-    ///
-    /// # Errors
-    /// When the run is to end.
     pub(super) fn before_ack(&mut self) -> Result<(), CellFailure> {
         self.ask(&|_| ToWatch::Ended).map(drop)
     }
@@ -152,9 +135,6 @@ impl<'a> Watch<'a> {
     }
 
     /// What the round had until now. Another one begins, unless it goes on with the next contender.
-    ///
-    /// # Errors
-    /// When the run is to end.
     pub(super) fn round(&mut self) -> Result<RoundCores, CellFailure> {
         let told = self.ask(&|_| ToWatch::Round)?;
         Ok(match self {
@@ -173,7 +153,7 @@ impl<'a> Watch<'a> {
     fn ask(&mut self, message: &(dyn Fn(&Loader<'_>) -> ToWatch + Sync)) -> Result<Vec<Told>, CellFailure> {
         let Watch::Loaders { loaders, without_witness, .. } = self else { return Ok(Vec::new()) };
         let Ok(watches) = loaders else { return Ok(Vec::new()) };
-        match ask_all::<_, Told>(watches, message) {
+        match unless_cancelled(ask_all::<_, Told>(watches, message))? {
             Ok(told) => {
                 let mut without = watches.iter().zip(&told).filter_map(|(loader, told)| {
                     told.without_witness.as_ref().map(|why| format!("On {}: {why}", loader.host))
@@ -181,7 +161,6 @@ impl<'a> Watch<'a> {
                 *without_witness = without.next();
                 Ok(told)
             }
-            Err(CellFailure::Cancelled) => Err(CellFailure::Cancelled),
             Err(failure) => {
                 *loaders = Err(failure.to_string());
                 Ok(Vec::new())
@@ -190,7 +169,14 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// Watches cores of this machine.
+/// What came of it, or what is to be said of its failure; the end of the run alone is an error.
+fn unless_cancelled<T>(ended: Result<T, CellFailure>) -> Result<Result<T, CellFailure>, CellFailure> {
+    match ended {
+        Err(CellFailure::Cancelled) => Err(CellFailure::Cancelled),
+        ended => Ok(ended),
+    }
+}
+
 pub(super) struct WatchHere<'a> {
     cores: Vec<usize>,
     ours: Vec<i32>,
@@ -213,11 +199,11 @@ impl<'a> WatchHere<'a> {
         launch: &Launch<'_>,
         cancel: &'a Cancel,
     ) -> Result<WatchHere<'a>, CellFailure> {
-        let begin = |order: &WitnessOrder| match Witness::begin(order, launch, cancel) {
-            Err(CellFailure::Cancelled) => Err(CellFailure::Cancelled),
-            begun => Ok(begun.map_err(|failure| launch.redaction.apply(&failure.to_string()))),
+        let witness = match &order.witness {
+            Ok(order) => unless_cancelled(Witness::begin(order, launch, cancel))?
+                .map_err(|failure| launch.redaction.apply(&failure.to_string())),
+            Err(why) => Err(why.clone()),
         };
-        let witness = order.witness.as_ref().map_or_else(|why| Ok(Err(why.clone())), begin)?;
         let others = Others::watch(&cores, &[], &[]);
         let (ours, started_by_others, had) = (Vec::new(), Vec::new(), Had::default());
         Ok(WatchHere { others, cores, ours, started_by_others, had, is_paused: false, witness, apart: order.apart })
@@ -249,14 +235,10 @@ impl<'a> WatchHere<'a> {
 
     fn between(&mut self) -> Result<(), CellFailure> {
         let Ok(witness) = &mut self.witness else { return Ok(()) };
-        match witness.turn() {
-            Err(CellFailure::Cancelled) => Err(CellFailure::Cancelled),
-            Err(failure) => {
-                self.witness = Err(failure.to_string());
-                Ok(())
-            }
-            Ok(()) => Ok(()),
+        if let Err(failure) = unless_cancelled(witness.turn())? {
+            self.witness = Err(failure.to_string());
         }
+        Ok(())
     }
 
     fn round(&mut self) -> RoundCores {

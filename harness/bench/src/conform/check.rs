@@ -76,7 +76,6 @@ impl Findings {
         }
     }
 
-    /// Whether it does not hold.
     pub(super) fn deviates(&self, check: Check) -> bool {
         matches!(self.0.get(&check), Some(Found::Deviates(_)))
     }
@@ -86,7 +85,6 @@ impl Findings {
         self.0.insert(check, Found::LeftOut(why.to_owned()));
     }
 
-    /// Every check with what was found.
     pub(super) fn into_all(mut self) -> Vec<(Check, Found)> {
         Check::ALL.into_iter().map(|check| (check, self.0.remove(&check).unwrap_or(Found::NotReached))).collect()
     }

@@ -1,7 +1,6 @@
 //! What a worker is played with: a node in this process with its tables and rows, and the job.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 
 use cqldyno_cluster::{Delay, Node, NodeOptions, Snapshot};
@@ -40,7 +39,6 @@ pub(super) struct Stage {
     pub load: Load,
     /// Data connections that are asked for.
     pub connections: usize,
-    /// The tape that the worker plays, if it plays one.
     pub tape: Option<TempPath>,
 }
 
@@ -69,11 +67,6 @@ impl Stage {
         Ok(Stage { node, scenario, workload, load, connections: CONNECTIONS, tape })
     }
 
-    fn nodes(&self) -> Vec<SocketAddr> {
-        self.node.iter().map(Node::address).collect()
-    }
-
-    /// What the node counted so far.
     pub(super) fn snapshot(&self) -> Option<Snapshot> {
         self.node.as_ref().map(Node::stats)
     }
@@ -98,13 +91,10 @@ impl Stage {
             turns,
             warmup: self.load.warmup,
             concurrency: self.load.concurrency,
-            rate: match self.load.shape {
-                Shape::AtRate(rate) => Some(rate),
-                Shape::Closed | Shape::Connecting => None,
-            },
+            rate: if let Shape::AtRate(rate) = self.load.shape { Some(rate) } else { None },
             seed: SEED,
             runtime: if is_floors { Runtime::Current } else { Runtime::Multi { workers: 2 } },
-            target: self.nodes(),
+            target: self.node.iter().map(Node::address).collect(),
             credentials: None,
             tls: None,
             datacenter: None,

@@ -16,6 +16,7 @@ use super::stage::{Stage, histogram, untimely};
 use super::{COUNT, ENDLESS, Ends, LONG_TAPE, Play, WARMUP};
 use crate::judge::ReadBack;
 use crate::judge::agreement::{answers_void, connection_void, grouped, issued_voids};
+use crate::judge::merged::add_counts;
 use crate::judge::readings::{read, window_of};
 use crate::plan::pass::Shape;
 use crate::process::failure::CellFailure;
@@ -52,7 +53,6 @@ const OPERATIONS: [(Capability, &str); 4] = [
 ];
 const NO_SERVER: &str = "noop sends nothing.";
 
-/// What was found of a window that was stopped.
 struct Stopped {
     deviations: Vec<String>,
     /// What its clocks say.
@@ -61,7 +61,6 @@ struct Stopped {
     whole: Option<Duration>,
 }
 
-/// A worker that waits for `go`.
 struct Waiting<'a> {
     worker: Worker<'a>,
     /// Data connections that are due.
@@ -83,7 +82,6 @@ impl<'a> Play<'a> {
         }
     }
 
-    /// A window, and the worker's account of it.
     fn window(&mut self, check: Check, title: &str, stage: &Stage) -> Result<(Waiting<'a>, End, Done), Ends> {
         let mut waiting = self.waiting(check, title, stage, 1)?;
         let (end, done) = self.ran(check, &mut waiting.worker)?;
@@ -267,7 +265,6 @@ impl<'a> Play<'a> {
         Ok(())
     }
 
-    /// Several turns of one job.
     pub(super) fn turns(&mut self) -> Result<(), Ends> {
         if !self.hello.as_ref().is_some_and(|hello| hello.turns) {
             self.findings.leave_out(Check::Turns, "It takes no turns, which are optional: it is compared in cells.");
@@ -285,9 +282,7 @@ impl<'a> Play<'a> {
             let found = stage.deviations(asked.end - asked.start, account, counted.as_ref(), waiting.connections);
             self.findings
                 .judge(Check::Turns, found.into_iter().map(|found| format!("Turn {} of {TURNS}: {found}", nth + 1)));
-            for (name, count) in done.issued_by_statement {
-                *whole.issued_by_statement.entry(name).or_default() += count;
-            }
+            add_counts(&mut whole, &done);
             if nth + 1 < TURNS {
                 self.findings.judge(Check::Turns, awake(waiting.worker.pid()));
             }

@@ -162,15 +162,10 @@ impl Counted {
             connections.extend(&found.connections);
             forgotten += found.forgotten_connections;
         }
-        let mut ciphers = BTreeMap::new();
+        let grown = |of: &dyn Fn(&Snapshot) -> u64| of(after).saturating_sub(of(before));
+        let (mut ciphers, mut connections_by_node, mut places) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
         for one in after.connections.iter().filter(|one| connections.contains(&one.id)) {
             *ciphers.entry(one.cipher.clone()).or_default() += 1;
-        }
-        let bytes = |at: &Snapshot| [at.read_bytes, at.written_bytes];
-        let (bytes, earlier) = (bytes(after), bytes(before));
-        let mut connections_by_node = BTreeMap::new();
-        let mut places = BTreeSet::new();
-        for one in after.connections.iter().filter(|one| connections.contains(&one.id)) {
             *connections_by_node.entry(one.node).or_default() += 1;
             places.insert((one.node, one.shard));
         }
@@ -195,26 +190,21 @@ impl Counted {
         let more = |pick| reads(after, pick).saturating_sub(reads(before, pick));
         let reads =
             Reads { count: more(|one| one.reads), frames: more(|one| one.frames), bytes: more(|one| one.read_bytes) };
-        let prepared = |at: &Snapshot| at.opcodes.get("PREPARE").copied().unwrap_or(0);
         let has_script = !scenario.script.is_empty();
-        let refused = |at: &Snapshot| if has_script { at.errors.values().sum::<u64>() } else { 0 };
-        let executes_refused = |at: &Snapshot| -> u64 {
+        let executes_refused = grown(&|at| {
             let of_scenario = at.executes_refused.iter().filter(|(id, _)| by_text.contains_key(text_of(at, id)));
             of_scenario.map(|(_, count)| count).sum()
-        };
-        let executes_refused = executes_refused(after).saturating_sub(executes_refused(before));
-        let cpu_ns = |at: &Snapshot| (at.cpu_user_us + at.cpu_sys_us) * 1_000;
-        let requests = after.frames.saturating_sub(before.frames);
+        });
+        let requests = grown(&|at| at.frames);
         let executes: u64 = by_text.values().sum();
         let of = |is_statement: &dyn Fn(Request) -> bool| -> u64 {
             operations.iter().filter(|((request, _), _)| is_statement(*request)).map(|(_, (count, _))| count).sum()
         };
         let asked_for = executes + of(&|_| true);
         let issued = executes + of(&|request| request != Request::Prepare);
-        let statements = statements(after).saturating_sub(statements(before));
-        let own_statements = statements.saturating_sub(issued);
+        let own_statements = grown(&statements).saturating_sub(issued);
         let is_asked = |text: &str| by_text.contains_key(text) || operations.keys().any(|(_, asked)| asked == text);
-        let system_statements = of_system(after, is_asked).saturating_sub(of_system(before, is_asked));
+        let system_statements = grown(&|at| of_system(at, is_asked));
         let received = after.execute_times.iter().filter(|(id, _)| by_text.contains_key(text_of(after, id)));
         let received = received.map(|(_, times)| times).chain(asked.iter().filter_map(|one| one.times.as_ref()));
         let received = received.map(span).reduce(|one, other| Span {
@@ -234,15 +224,15 @@ impl Counted {
             executes_by_node,
             routed,
             ciphers,
-            opened: after.connections_ever.saturating_sub(before.connections_ever),
-            bytes: [0, 1].map(|way| bytes[way].saturating_sub(earlier[way])),
+            opened: grown(&|at| at.connections_ever),
+            bytes: [grown(&|at| at.read_bytes), grown(&|at| at.written_bytes)],
             requests,
             control_requests: requests.saturating_sub(asked_for),
-            prepared: prepared(after).saturating_sub(prepared(before)),
+            prepared: grown(&|at| at.opcodes.get("PREPARE").copied().unwrap_or(0)),
             played: Vec::new(),
-            refused: refused(after).saturating_sub(refused(before)),
+            refused: grown(&|at| if has_script { at.errors.values().sum() } else { 0 }),
             executes_refused,
-            cpu_ns: cpu_ns(after).saturating_sub(cpu_ns(before)),
+            cpu_ns: grown(&|at| (at.cpu_user_us + at.cpu_sys_us) * 1_000),
             reads,
         }
     }

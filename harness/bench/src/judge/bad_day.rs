@@ -29,33 +29,22 @@ pub(crate) fn of(
     wrong: Result<&Tickets, String>,
 ) -> BadDay {
     let Some(traced) = &done.trace else {
-        let not = || Err(NOT_TRACED.to_owned());
-        let answers_per_10ms = Vec::new();
-        return BadDay {
-            rate,
-            answers_per_10ms,
-            unanswered: 0,
-            received: not(),
-            doubled: not(),
-            rows: Err(NOT_TRACED.to_owned()),
-        };
+        let (answers_per_10ms, why) = (Vec::new(), NOT_TRACED.to_owned());
+        let (received, doubled) = (Err(why.clone()), Err(why.clone()));
+        return BadDay { rate, answers_per_10ms, unanswered: 0, received, doubled, rows: Err(why) };
     };
+    // Up to the intended start of the last statement: the worker ends with the last right answer, before or after it.
+    let mut answers_per_10ms = traced.answers_per_10ms.clone();
+    let lasts = usize::try_from(done.issued.saturating_mul(100).div_ceil(rate.max(1))).unwrap_or(usize::MAX);
+    answers_per_10ms.resize(lasts.min(MOST_TENS), 0);
     BadDay {
         rate,
-        answers_per_10ms: padded(traced, done.issued, rate),
+        answers_per_10ms,
         unanswered: traced.unanswered.count(),
         received: counted.as_ref().map_err(Clone::clone).and_then(|counted| received(scenario, counted)),
         doubled: counted.as_ref().map_err(Clone::clone).and_then(|counted| doubled(scenario, counted)),
         rows: wrong.map(|wrong| lost_and_stored((scenario, workload), done.issued, traced, wrong)),
     }
-}
-
-/// Right answers up to the intended start of the last statement: the worker ends with the last right answer, before or after it.
-fn padded(traced: &Traced, issued: u64, rate: u64) -> Vec<u64> {
-    let mut answers = traced.answers_per_10ms.clone();
-    let lasts = usize::try_from(issued.saturating_mul(100).div_ceil(rate.max(1))).unwrap_or(usize::MAX);
-    answers.resize(lasts.min(MOST_TENS), 0);
-    answers
 }
 
 /// Whether each statement is one EXECUTE.

@@ -18,7 +18,6 @@ pub(crate) struct Due<'a> {
     pub uncommented: String,
     /// As the server counts its PREPAREs.
     pub prepared_as: String,
-    /// The names of the statements.
     pub names: Vec<&'a str>,
     /// EXECUTEs: one number, unless the answers of some statements are drawn and a part of them is missing.
     pub executes: RangeInclusive<u64>,

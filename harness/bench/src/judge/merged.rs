@@ -99,17 +99,8 @@ fn steady(parts: &[Steady]) -> Option<Steady> {
 pub(crate) fn done(parts: &[Done]) -> Result<Done, String> {
     let mut whole = Done { below_concurrency: Some(0), polls: Some(0), ..Done::default() };
     for part in parts {
-        whole.issued += part.issued;
-        whole.answered += part.answered;
-        whole.verified += part.verified;
+        add_counts(&mut whole, part);
         whole.threads += part.threads;
-        for (name, count) in &part.issued_by_statement {
-            *whole.issued_by_statement.entry(name.clone()).or_default() += count;
-        }
-        for (kind, error) in &part.errors {
-            let sum = whole.errors.entry(*kind).or_insert_with(|| ErrorCount { count: 0, ..error.clone() });
-            sum.count += error.count;
-        }
         whole.below_concurrency = whole.below_concurrency.zip(part.below_concurrency).map(|(sum, one)| sum + one);
         whole.polls = whole.polls.zip(part.polls).map(|(sum, one)| sum + one);
         add(&mut whole.per_second, &part.per_second);
@@ -128,6 +119,20 @@ pub(crate) fn done(parts: &[Done]) -> Result<Done, String> {
         jit_cpu_ns: plus(one.jit_cpu_ns, other.jit_cpu_ns),
     });
     Ok(whole)
+}
+
+/// Adds statements, answers and errors of one account to another.
+pub(crate) fn add_counts(sum: &mut Done, one: &Done) {
+    sum.issued += one.issued;
+    sum.answered += one.answered;
+    sum.verified += one.verified;
+    for (name, count) in &one.issued_by_statement {
+        *sum.issued_by_statement.entry(name.clone()).or_default() += count;
+    }
+    for (kind, error) in &one.errors {
+        let sum = sum.errors.entry(*kind).or_insert_with(|| ErrorCount { count: 0, ..error.clone() });
+        sum.count += error.count;
+    }
 }
 
 fn pace(parts: &[Done]) -> Result<Option<Pace>, String> {

@@ -31,7 +31,6 @@ pub(crate) fn busy(before: &Result<Traffic, Refusal>, after: &Result<Traffic, Re
     }
 }
 
-/// The window as meters see it.
 pub(crate) fn window_of(
     end: &End,
     done: &Done,
@@ -72,7 +71,6 @@ pub(crate) fn window_of(
     }
 }
 
-/// Every meter's readings and findings.
 pub(crate) fn read(seen: Vec<Seen>, window: &Window) -> Outcome {
     let mut whole = Outcome::default();
     for outcome in seen.into_iter().map(|seen| seen(window)) {
@@ -91,7 +89,6 @@ pub(crate) fn measures() -> Vec<MeasureInfo> {
     cqldyno_meter::ALL.iter().flat_map(|meter| meter.measures).map(MeasureInfo::from).collect()
 }
 
-/// The measure with this id.
 pub(crate) fn declared(id: &str) -> Option<&'static Declaration> {
     cqldyno_meter::ALL.iter().flat_map(|meter| meter.measures).find(|measure| measure.id == id)
 }

@@ -32,17 +32,15 @@ fn is_expected(step: &Step, kind: ErrorKind) -> bool {
         || step.action == Action::Forget && kind == ErrorKind::Unprepared
 }
 
-/// How many statements may have failed with each kind of error because of what was played. A step that never fired explains none, and
-/// one that touches answers no more than it touched; behind a lost connection there may be any number of statements.
-fn explained(script: &[Step], played: &[Played], kind: ErrorKind) -> u64 {
-    let fired = script.iter().zip(played).filter(|(step, played)| played.fired > 0 && is_expected(step, kind));
-    let most = |(step, played): (&Step, &Played)| if step.costs_connections() { u64::MAX } else { played.touched };
-    fired.map(most).fold(0, u64::saturating_add)
-}
-
 /// The worker's account with the errors that the script is the reason of taken as right answers.
 pub(crate) fn without_expected<'d>(script: &[Step], played: &[Played], done: &'d Done) -> Cow<'d, Done> {
-    let most = |kind: &ErrorKind| explained(script, played, *kind);
+    // A step that never fired explains no error, and one that touches answers no more than it touched; behind a lost connection there
+    // may be any number of statements.
+    let of_step = |(step, played): (&Step, &Played)| if step.costs_connections() { u64::MAX } else { played.touched };
+    let most = |kind: &ErrorKind| {
+        let fired = script.iter().zip(played).filter(|(step, played)| played.fired > 0 && is_expected(step, *kind));
+        fired.map(of_step).fold(0, u64::saturating_add)
+    };
     if done.errors.keys().all(|kind| most(kind) == 0) {
         return Cow::Borrowed(done);
     }

@@ -263,6 +263,7 @@ impl Contender {
     /// Takes a key by what it means; an error says what it takes.
     fn set(&mut self, key: &str, value: &str) -> Result<(), &'static str> {
         let one_of = |known: &[&str]| known.contains(&value).then(|| value.to_owned());
+        let is_on = || if value == "on" { Ok(true) } else { Err("on, or leave it out") };
         match key {
             "allocator" => self.order.allocator = Some(one_of(&ALLOCATORS).ok_or("system, jemalloc or mimalloc")?),
             "layout" => {
@@ -287,14 +288,8 @@ impl Contender {
                 self.own.page_size = Some(number.ok_or("a number of rows from 1 to 2147483647")?);
             }
             "timeout" => self.own.timeout_ms = Some(timeout(value).ok_or("none, or a time of 1ms or more such as 5s")?),
-            "tls" => {
-                one_of(&["on"]).ok_or("on, or leave it out")?;
-                self.own.tls = true;
-            }
-            "tape" => {
-                one_of(&["on"]).ok_or("on, or leave it out")?;
-                self.own.tape = true;
-            }
+            "tls" => self.own.tls = is_on()?,
+            "tape" => self.own.tape = is_on()?,
             // A whole version is that of a dependency; anything else is the adapter's.
             _ if key != LIBRARY && semver::Version::parse(value).is_ok() => {
                 self.order.pins.insert(key.to_owned(), value.to_owned());

@@ -62,7 +62,6 @@ struct Ended {
     guessed: Guess,
 }
 
-/// Estimates cells of one plan.
 #[derive(Debug)]
 pub(crate) struct Estimate<'a> {
     schedule: &'a Schedule<'a>,

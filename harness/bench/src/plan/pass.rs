@@ -24,7 +24,6 @@ const SAMPLED_TIMES: u64 = 4;
 /// The most statements that are sampled: they take seconds.
 const MOST_SAMPLED: u64 = 1_000_000;
 
-/// One pass.
 pub(crate) struct PassKind {
     /// What it does, in a line for people.
     pub about: &'static str,
@@ -43,7 +42,6 @@ pub(crate) struct Step {
     pub name: Option<&'static str>,
     /// What is under way, for the progress of a cell.
     pub doing: &'static str,
-    /// What is asked of the worker.
     pub load: Load,
     /// Whether the load's rate is a guess, and half of what the slowest driver reached takes its place.
     pub at_half: bool,
@@ -139,7 +137,6 @@ impl Load {
     }
 }
 
-/// What a pass is.
 pub(crate) fn kind(pass: Pass) -> PassKind {
     match pass {
         Pass::Timing => PassKind {

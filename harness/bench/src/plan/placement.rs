@@ -126,44 +126,35 @@ pub fn place(
     topology: &Topology,
     own_server: bool,
 ) -> Result<Vec<Placement>, PlacementError> {
-    let asked = arrangements.iter().any(|arrangement| arrangement.pinned);
-    arrangements.iter().map(|arrangement| place_one(*arrangement, asked, pin, topology, own_server)).collect()
-}
-
-fn place_one(
-    arrangement: Arrangement,
-    some_pinned: bool,
-    pin: &Pin,
-    topology: &Topology,
-    own_server: bool,
-) -> Result<Placement, PlacementError> {
-    let all = topology.cores();
-    let physical = topology.physical.len();
-    let shared = |note: Option<String>| {
+    let some_pinned = arrangements.iter().any(|arrangement| arrangement.pinned);
+    let (all, physical) = (topology.cores(), topology.physical.len());
+    let shared = |arrangement: Arrangement, note: Option<String>| {
         let arrangement = Arrangement { pinned: false, ..arrangement };
         Ok(Placement { arrangement, worker: all.clone(), server: all.clone(), note })
     };
-    match (pin, arrangement.pinned) {
-        (Pin::Cores { worker, server }, _) => {
-            check(worker, server, topology)?;
+    let place = |arrangement: Arrangement| match (pin, arrangement.pinned) {
+        (Pin::Cores { worker, server }, _) => check(worker, server, topology).map(|()| {
             let arrangement = Arrangement { pinned: true, ..arrangement };
-            Ok(Placement { arrangement, worker: worker.clone(), server: server.clone(), note: None })
-        }
+            Placement { arrangement, worker: worker.clone(), server: server.clone(), note: None }
+        }),
         (Pin::Off, true) => Err(PlacementError::PinnedAndOff(arrangement)),
         (Pin::Auto, true) => divide(arrangement, topology),
-        (_, false) if !own_server => shared(None),
-        (Pin::Off, false) => shared(None),
-        (Pin::Auto, false) if some_pinned => shared(None),
+        (Pin::Off, false) => shared(arrangement, None),
+        (Pin::Auto, false) if some_pinned || !own_server => shared(arrangement, None),
         (Pin::Auto, false) if physical >= PINNING_CORES => {
             divide(Arrangement { pinned: true, ..arrangement }, topology)
         }
-        (Pin::Auto, false) => shared(Some(format!(
-            "Worker and server share {}: they have cores of their own from {PINNING_CORES} physical cores on, and there {} \
-             {physical}.",
-            if all.len() == 1 { "one core".to_owned() } else { format!("the {} cores", all.len()) },
-            if physical == 1 { "is" } else { "are" },
-        ))),
-    }
+        (Pin::Auto, false) => {
+            let note = format!(
+                "Worker and server share {}: they have cores of their own from {PINNING_CORES} physical cores on, and there \
+                 {} {physical}.",
+                if all.len() == 1 { "one core".to_owned() } else { format!("the {} cores", all.len()) },
+                if physical == 1 { "is" } else { "are" },
+            );
+            shared(arrangement, Some(note))
+        }
+    };
+    arrangements.iter().copied().map(place).collect()
 }
 
 fn divide(arrangement: Arrangement, topology: &Topology) -> Result<Placement, PlacementError> {

@@ -31,7 +31,6 @@ pub(crate) struct Block {
     pub arrangement: usize,
     /// From 1.
     pub number: u32,
-    /// What its cells are run for.
     pub pass: Pass,
 }
 
@@ -63,7 +62,6 @@ impl Group {
 pub(crate) struct Schedule<'a> {
     pub(crate) plan: &'a Plan,
     blocks: Vec<Block>,
-    /// The steps of every pass.
     steps: BTreeMap<Pass, Vec<Step>>,
     contenders: Vec<usize>,
     control: Option<usize>,
@@ -208,7 +206,6 @@ impl<'a> Schedule<'a> {
         vec![Group { cells, rounds }]
     }
 
-    /// The step of a cell of this schedule.
     pub(crate) fn step(&self, cell: &PlannedCell) -> &Step {
         &self.steps[&cell.pass][cell.step]
     }
@@ -221,19 +218,16 @@ impl<'a> Schedule<'a> {
         let has_enough = has_enough(run, cells);
         let is_wanted = |block: &&Block| block.pass != Pass::Timing || !has_enough;
         let blocks: Vec<Block> = self.blocks.iter().filter(is_wanted).copied().collect();
-        self.first_attempts(&blocks).all(|planned| {
-            let step = self.step(&planned).name;
-            let place = (
-                run.contenders[planned.contender].id.as_str(),
-                run.scenarios[planned.scenario].name.as_str(),
-                run.plan.arrangements[planned.arrangement].id.as_str(),
-            );
-            cells.iter().any(|cell| {
-                (cell.contender.as_str(), cell.scenario.as_str(), cell.arrangement.as_str()) == place
-                    && (cell.block, cell.pass, cell.step.as_deref()) == (planned.block, planned.pass, step)
-                    && !cell.more
-            })
-        })
+        self.first_attempts(&blocks).all(|planned| cells.iter().any(|cell| self.is_done(&planned, cell, run)))
+    }
+
+    /// Whether the cell is the planned one, in whatever attempt, and has its last turn.
+    pub(crate) fn is_done(&self, planned: &PlannedCell, cell: &Cell, run: &Run) -> bool {
+        (cell.block, cell.pass, cell.step.as_deref()) == (planned.block, planned.pass, self.step(planned).name)
+            && cell.contender == run.contenders[planned.contender].id
+            && cell.scenario == run.scenarios[planned.scenario].name
+            && cell.arrangement == run.plan.arrangements[planned.arrangement].id
+            && !cell.more
     }
 
     /// The first attempt at every cell of `blocks`.

@@ -41,11 +41,6 @@ impl Plan {
         Ok(self)
     }
 
-    /// Whether scenarios have numbers in flight of their own.
-    pub(crate) fn is_sweep(&self) -> bool {
-        self.scenarios.iter().any(|scenario| scenario.point.is_some())
-    }
-
     /// The scenario with as many statements as take no longer than the plan's with most in flight.
     fn as_long(&self, scenario: Scenario) -> Scenario {
         let limits = scenario.limits;

@@ -56,7 +56,6 @@ const LEAST_WINDOW: u64 = 64;
 /// Bytes of a ticket besides values and rows.
 const TICKET_BYTES: u64 = 24;
 
-/// The types of every statement.
 pub(crate) fn types(scenario: &Scenario) -> Vec<TapeTypes> {
     let of = |columns: &[Column]| columns.iter().map(|column| column.kind.cql()).collect();
     let expected = |one: &Statement| one.expect.as_ref().map(|expect| of(&expect.columns)).unwrap_or_default();

@@ -40,7 +40,6 @@ pub(crate) struct Launch<'a> {
     pub program: &'a Path,
     /// A program with its arguments that runs `program` in turn; empty for none.
     pub in_front: Vec<OsString>,
-    /// Its arguments.
     pub arguments: Vec<OsString>,
     /// Further environment variables of the program, not of the gate.
     pub environment: Vec<(OsString, OsString)>,
@@ -367,7 +366,6 @@ fn exit(status: ExitStatus) -> String {
     }
 }
 
-/// The file name of a program, for messages.
 pub(crate) fn file_name(program: &Path) -> String {
     program.file_name().unwrap_or(OsStr::new("worker")).to_string_lossy().into_owned()
 }

@@ -18,13 +18,14 @@ use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 
+use crate::plan::topology::parse_list;
+
 /// The hidden subcommand of `cqldyno`; what follows it are the arguments of [`main`].
 pub const SUBCOMMAND: &str = "__gate";
 
 /// The line that opens the gate, with its line feed.
 pub const OPEN: &str = "open\n";
 
-/// Where the dynamic loader looks first.
 const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
 
 /// The exit code of a gate that could not become its program.
@@ -100,7 +101,6 @@ fn wait_and_become(arguments: Vec<OsString>) -> Result<(), String> {
     Err(format!("The program {} cannot be started: {error}.", program.display()))
 }
 
-/// The folder, and then those that were there.
 fn before_inherited(folder: OsString, inherited: Option<OsString>) -> OsString {
     let mut path = folder;
     if let Some(inherited) = inherited.filter(|path| !path.is_empty()) {
@@ -111,11 +111,8 @@ fn before_inherited(folder: OsString, inherited: Option<OsString>) -> OsString {
 }
 
 fn cores(list: &OsString) -> Result<Vec<usize>, String> {
-    list.to_str()
-        .map(|list| list.split(',').map(str::parse).collect::<Result<Vec<usize>, _>>())
-        .and_then(Result::ok)
-        .filter(|cores| !cores.is_empty())
-        .ok_or_else(|| format!("The gate found the cores {list:?}; give numbers with commas between them."))
+    let cores = list.to_str().and_then(parse_list);
+    cores.ok_or_else(|| format!("The gate found the cores {list:?}; give numbers with commas between them."))
 }
 
 #[cfg(test)]

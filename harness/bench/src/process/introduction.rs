@@ -25,7 +25,6 @@ pub(crate) struct Introduced {
     pub contender: Contender,
     /// The worker's file as it was.
     pub executable: Executable,
-    /// What it says of itself.
     pub hello: Hello,
     /// How it was built, if it was built on demand.
     pub built: Option<Built>,
@@ -190,33 +189,26 @@ fn hello(launch: Launch<'_>, deadlines: Deadlines, cancel: &Cancel) -> Result<He
 }
 
 pub(crate) fn row(id: &str, contender: &Contender, found: &Result<Introduced, CellFailure>) -> Row {
-    let hello = found.as_ref().ok().map(|introduced| &introduced.hello);
     let repeated = id != contender.to_string();
-    let label = match hello {
-        Some(hello) => {
-            label(hello, contender, found.as_ref().ok().and_then(|one| one.built.as_ref()))
-                + if repeated { &id[id.rfind('#').unwrap_or(id.len())..] } else { "" }
-        }
-        None => id.to_owned(),
+    let row = Row { id: id.to_owned(), role: contender.role(), control: repeated, ..Row::default() };
+    let found = match found {
+        Ok(found) => found,
+        Err(failure) => return Row { label: id.to_owned(), unavailable: Some(failure.to_string()), ..row },
     };
-    let driver = hello.map(|hello| &hello.driver);
+    let Hello { driver, settings, build, language, .. } = &found.hello;
+    let number = if repeated { &id[id.rfind('#').unwrap_or(id.len())..] } else { "" };
     Row {
-        id: id.to_owned(),
-        label,
-        role: contender.role(),
-        control: repeated,
-        version: driver.map(|driver| driver.version.clone()).unwrap_or_default(),
-        language: hello.and_then(|hello| hello.language.clone()),
-        libraries: driver.map(|driver| driver.libraries.iter().map(library).collect()).unwrap_or_default(),
-        settings: hello.map(|hello| hello.settings.iter().map(setting).collect()).unwrap_or_default(),
-        caveats: driver.map(|driver| driver.caveats.clone()).unwrap_or_default(),
-        build: hello.map(|hello| hello.build.id.clone()).unwrap_or_default(),
-        executable: found.as_ref().map(|introduced| introduced.executable.hash.clone()).unwrap_or_default(),
-        compiler: hello.map(|hello| hello.build.compiler.clone()).unwrap_or_default(),
-        in_flight: None,
-        layouts: found.iter().flat_map(|one| &one.layouts).map(|one| one.executable.hash.clone()).collect(),
-        built: None,
-        unavailable: found.as_ref().err().map(CellFailure::to_string),
+        label: label(&found.hello, contender, found.built.as_ref()) + number,
+        version: driver.version.clone(),
+        language: language.clone(),
+        libraries: driver.libraries.iter().map(library).collect(),
+        settings: settings.iter().map(setting).collect(),
+        caveats: driver.caveats.clone(),
+        build: build.id.clone(),
+        executable: found.executable.hash.clone(),
+        compiler: build.compiler.clone(),
+        layouts: found.layouts.iter().map(|one| one.executable.hash.clone()).collect(),
+        ..row
     }
 }
 

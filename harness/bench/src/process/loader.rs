@@ -34,7 +34,6 @@ use crate::process::child::{Launch, Process, Silence, file_name};
 use crate::process::failure::CellFailure;
 use crate::process::worker::{after, overgrown, too_large};
 
-/// The subcommand of `cqldyno`.
 pub(crate) const SUBCOMMAND: &str = "loader";
 /// What loader and parent say to each other changes with this.
 pub(crate) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "-2");
@@ -63,7 +62,6 @@ pub(crate) struct Whereabouts {
 }
 
 impl Whereabouts {
-    /// Of this process.
     pub(crate) fn here() -> Whereabouts {
         let told = |what: &str| {
             let text = read_to_string(format!("/proc/sys/kernel/{what}")).unwrap_or_default();
@@ -293,7 +291,6 @@ fn relayed(worker: &Path, start: &Start) -> Result<i32, String> {
     ))
 }
 
-/// The meters of one worker.
 struct Meters {
     worker: i32,
     nodes: Vec<SocketAddr>,

@@ -271,7 +271,6 @@ pub(crate) fn ask_all<M: Serialize, T: DeserializeOwned + Send>(
 }
 
 impl Loader<'_> {
-    /// Whether it is on our machine.
     pub(crate) fn is_here(&self) -> bool {
         self.at.boot == Whereabouts::here().boot
     }

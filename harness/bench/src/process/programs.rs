@@ -1,6 +1,6 @@
 //! Where the executables are: `cqldyno` itself and the workers, as with git's and cargo's subcommands.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::env;
 use std::fs;
 use std::io;
@@ -92,9 +92,8 @@ impl Programs {
     /// The releases of the driver `name` that have a worker of their own, as contenders are written.
     pub fn releases(&self, name: &str) -> Vec<String> {
         let beginning = format!("{WORKER_PREFIX}{name}-");
-        let files = self.worker_folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
-        let release = |file: &str| file.strip_prefix(&beginning)?.parse::<semver::Version>().ok();
-        let releases: BTreeSet<_> = files.filter_map(|entry| release(entry.file_name().to_str()?)).collect();
+        let release = |file: String| file.strip_prefix(&beginning)?.parse::<semver::Version>().ok();
+        let releases: BTreeSet<_> = self.files().filter_map(release).collect();
         releases.into_iter().map(|release| format!("{name}@{release}")).collect()
     }
 
@@ -104,16 +103,16 @@ impl Programs {
 
     /// The names of all drivers that have a worker here or should have one: the known ones first, then others by name.
     pub fn names(&self) -> Vec<String> {
-        let mut others = BTreeMap::new();
-        for entry in self.worker_folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten() {
-            let file = entry.file_name();
-            let name = file.to_str().and_then(|file| file.strip_prefix(WORKER_PREFIX));
-            // Build systems leave files such as `cqldyno-driver-scylla.d` beside the executable.
-            if let Some(name) = name.filter(|name| !name.contains('.') && !KNOWN.contains(name)) {
-                others.insert(name.to_owned(), ());
-            }
-        }
-        KNOWN.iter().map(|name| (*name).to_owned()).chain(others.into_keys()).collect()
+        let names = self.files().filter_map(|file| file.strip_prefix(WORKER_PREFIX).map(str::to_owned));
+        // Build systems leave files such as `cqldyno-driver-scylla.d` beside the executable.
+        let others: BTreeSet<String> =
+            names.filter(|name| !name.contains('.') && !KNOWN.contains(&name.as_str())).collect();
+        KNOWN.iter().map(|name| (*name).to_owned()).chain(others).collect()
+    }
+
+    fn files(&self) -> impl Iterator<Item = String> {
+        let entries = self.worker_folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
+        entries.filter_map(|entry| entry.file_name().into_string().ok())
     }
 }
 

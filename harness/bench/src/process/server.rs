@@ -47,7 +47,6 @@ impl Server {
         self.process.pid()
     }
 
-    /// One address a node.
     pub(crate) fn nodes(&self) -> &[SocketAddr] {
         &self.nodes
     }
@@ -58,14 +57,11 @@ impl Server {
 
     /// Gives it the script of connections to come.
     pub(crate) fn set_script(&mut self, steps: Vec<Step>, cancel: &Cancel) -> Result<(), CellFailure> {
-        let _: Control = self.asked(&Control::Script(steps), "to take its script", cancel)?;
-        Ok(())
+        self.asked::<Control>(&Control::Script(steps), "to take its script", cancel).map(drop)
     }
 
-    /// Starts its script.
     pub(crate) fn play(&mut self, cancel: &Cancel) -> Result<(), CellFailure> {
-        let _: Control = self.asked(&Control::Play(true), "to start its script", cancel)?;
-        Ok(())
+        self.asked::<Control>(&Control::Play(true), "to start its script", cancel).map(drop)
     }
 
     /// Ends its script: what each step did.

@@ -12,7 +12,6 @@ impl Transcript {
         self.add("#", title);
     }
 
-    /// A line of `whose`.
     pub(crate) fn add(&self, whose: &str, line: &str) {
         let mut text = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         text.push_str(&format!("{whose} {}\n", line.trim_end()));

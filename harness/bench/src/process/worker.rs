@@ -26,7 +26,6 @@ const PER_TAPED_STATEMENT: Duration = Duration::from_micros(100);
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds<'a> {
-    /// How long it may take.
     pub deadlines: Deadlines,
     /// Resident memory above which it is ended; `None` for no limit.
     pub memory_bytes: Option<u64>,
@@ -90,7 +89,6 @@ impl<'a> Worker<'a> {
         self.process.hang_up();
     }
 
-    /// Opens the gate.
     pub(crate) fn opened(self) -> Result<Worker<'a>, CellFailure> {
         let process = self.process.open().map_err(|error| not_started(&self.name, &error))?;
         Ok(Worker { process, ..self })
@@ -299,8 +297,12 @@ impl<'a> Worker<'a> {
         decode(&line).map_err(|_| self.no_message(step, &line))
     }
 
+    /// The password goes first: the error shows a cut and escaped part of the line, in which a part of the password could not be found.
     fn no_message(&mut self, step: Step, line: &str) -> CellFailure {
-        let why = why_no_message(&self.redaction, line);
+        let why = match decode::<WorkerMessage>(&self.redaction.apply(line)) {
+            Err(error) => error.to_string(),
+            Ok(_) => "it is no message as it was written".to_owned(),
+        };
         self.failed(&broke(step, &why))
     }
 
@@ -375,15 +377,6 @@ impl<'a> Worker<'a> {
 
 fn broke(step: Step, why: &str) -> String {
     format!("broke the worker protocol where {} was expected: {why}", step.expected())
-}
-
-/// Why `line` is no message. The password goes first: the error shows a cut and escaped part of the line, in which a part of the
-/// password could not be found.
-fn why_no_message(redaction: &Redaction, line: &str) -> String {
-    match decode::<WorkerMessage>(&redaction.apply(line)) {
-        Err(error) => error.to_string(),
-        Ok(_) => "it is no message as it was written".to_owned(),
-    }
 }
 
 /// The resident memory of a process and its limit, if it has more.

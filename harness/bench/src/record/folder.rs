@@ -17,7 +17,6 @@ pub(crate) const RUN: &str = "run.json";
 const RUN_IN_PART: &str = "run.json.part";
 /// One line per cell.
 pub(crate) const CELLS: &str = "cells.jsonl";
-/// The histograms of latency.
 const HISTOGRAMS: &str = "hdr";
 /// What workers and servers wrote on standard error.
 const LOGS: &str = "logs";

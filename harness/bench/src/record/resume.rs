@@ -74,7 +74,6 @@ fn tls_in_words(tls: Option<TlsInfo>) -> &'static str {
     }
 }
 
-/// What a folder held.
 pub(crate) struct Reopened {
     pub folder: RunFolder,
     pub run: Run,
@@ -89,7 +88,6 @@ pub(crate) struct Reopened {
 pub(crate) struct Torn {
     /// Where it begins.
     pub good_bytes: u64,
-    /// What is said of it.
     pub sentence: String,
 }
 

@@ -30,10 +30,10 @@ use crate::run::observer::{CellStart, Observer, Outlook, SoFar};
 /// Takes each cell as it ends.
 pub(crate) type Keep<'a> = &'a mut dyn FnMut(&Cell) -> Result<(), FolderError>;
 
+#[derive(Default)]
 pub(crate) struct Ended {
     /// All cells of the run, with those that were there before.
     pub cells: Vec<Cell>,
-    /// Whether the run came to its end.
     pub complete: bool,
     /// The laps for which there was no time, if there were any.
     pub cut_short: Option<CutShort>,
@@ -41,6 +41,15 @@ pub(crate) struct Ended {
     pub passes_left_out: Vec<Pass>,
     /// What ended it early, besides the user.
     pub trouble: Option<BenchError>,
+}
+
+/// A run under way: what carries it out, and what came of it so far.
+pub(super) struct Going<'a> {
+    pub executor: &'a mut dyn Executor,
+    pub observer: &'a mut dyn Observer,
+    pub keep: Keep<'a>,
+    pub limit: Limit<'a>,
+    pub ended: Ended,
 }
 
 /// A run, as far as its order goes.
@@ -60,51 +69,52 @@ impl Course<'_> {
         observer: &mut dyn Observer,
         keep: Keep<'_>,
     ) -> Ended {
-        if let Some(ladder) = &self.plan.ladder {
-            return self.climb(ladder, there, executor, observer, keep);
-        }
-        let is_left = |block: &&Block| self.next_attempt(&there, block).is_some();
-        let mut left: Vec<Block> = self.schedule.blocks().iter().filter(is_left).copied().collect();
         let (within, clock, lap) = (self.plan.within(), self.clock, self.lap());
-        let mut limit = Limit { within, clock, pace: Estimate::new(self.schedule), lap };
-        let of_blocks = |limit: &Limit<'_>, blocks: &[Block]| limit.pace.of(self.schedule.first_attempts(blocks));
+        let limit = Limit { within, clock, pace: Estimate::new(self.schedule), lap };
+        let ended = Ended { cells: there, ..Ended::default() };
+        let mut going = Going { executor, observer, keep, limit, ended };
+        if let Some(ladder) = &self.plan.ladder {
+            return self.climb(ladder, going);
+        }
+        let is_left = |block: &&Block| self.next_attempt(&going.ended.cells, block).is_some();
+        let mut left: Vec<Block> = self.schedule.blocks().iter().filter(is_left).copied().collect();
         // A lap under way is finished first, so that all tables have as many generations.
-        let mut cut_short = None;
-        if self.begins_lap(&left) && has_enough(self.run, &there) {
-            cut_short = Some(self.cut_short(&left, &limit));
+        if self.begins_lap(&left) && has_enough(self.run, &going.ended.cells) {
+            going.ended.cut_short = Some(self.cut_short(&left, &going.limit));
             left.retain(|block| block.pass != Pass::Timing);
         }
-        let fitting = self.fitting(&left, &there, &limit);
+        let fitting = self.fitting(&left, &going.ended.cells, &going.limit);
+        let of_blocks = |blocks: &[Block]| going.limit.pace.of(self.schedule.first_attempts(blocks));
         let (timing, others): (Vec<Block>, Vec<Block>) = fitting.iter().partition(|block| block.pass == Pass::Timing);
         let generations = timing.iter().map(|block| block.number).collect::<BTreeSet<u32>>().len() as u32;
         let cells = self.schedule.first_attempts(&others).count();
-        let preparation = executor.preparation();
-        let certain = of_blocks(&limit, &one_lap(&left).copied().collect::<Vec<_>>());
-        let estimate = preparation + limit.left(certain, of_blocks(&limit, &fitting).saturating_sub(certain));
-        observer.starts(&Outlook { cells, generations, plan: self.plan, estimate, preparation });
+        let preparation = going.executor.preparation();
+        let certain = of_blocks(&one_lap(&left).copied().collect::<Vec<_>>());
+        let estimate = preparation + going.limit.left(certain, of_blocks(&fitting).saturating_sub(certain));
+        going.observer.starts(&Outlook { cells, generations, plan: self.plan, estimate, preparation });
 
-        let passes_left_out = Vec::new();
-        let mut ended = Ended { cells: there, complete: false, cut_short, passes_left_out, trouble: None };
         if !left.is_empty()
-            && let Err(trouble) = prepare(executor, observer)
+            && let Err(trouble) = prepare(&mut going)
         {
-            return Ended { trouble, ..ended };
+            return Ended { trouble, ..going.ended };
         }
         let mut at = 0;
         let mut looked_ahead = false;
         while let Some(block) = left.get(at).copied() {
             if begins_another_lap(&left, at) && !replace(&mut looked_ahead, true) {
-                let too_few = self.too_few(&left[at..], &limit).into_iter().chain(self.without_cores(&ended.cells));
-                too_few.for_each(|sentence| observer.says(&sentence));
+                let too_few = self.too_few(&left[at..], &going.limit);
+                let without_cores = self.without_cores(&going.ended.cells);
+                too_few.iter().chain(&without_cores).for_each(|sentence| going.observer.says(sentence));
             }
-            let is_over = || has_enough(self.run, &ended.cells) || !self.has_time_for(1, &left[at..], &limit);
+            let is_over =
+                || has_enough(self.run, &going.ended.cells) || !self.has_time_for(1, &left[at..], &going.limit);
             if begins_another_lap(&left, at) && is_over() {
-                let cut_short = self.cut_short(&left[at..], &limit);
+                let cut_short = self.cut_short(&left[at..], &going.limit);
                 // Of an open run as many generations run as fit.
                 if !self.plan.is_open() || (cut_short.blocks as usize) < LEAST_BLOCKS {
-                    observer.says(&self.without_laps(&cut_short));
+                    going.observer.says(&self.without_laps(&cut_short));
                 }
-                ended.cut_short = Some(cut_short);
+                going.ended.cut_short = Some(cut_short);
                 let others = left.split_off(at).into_iter().filter(|block| block.pass != Pass::Timing);
                 left.extend(others);
                 continue;
@@ -112,28 +122,28 @@ impl Course<'_> {
             let has_time = block.pass == Pass::Timing || {
                 let of_it = |other: &&Block| (other.pass, other.number) == (block.pass, block.number);
                 let rest: Vec<Block> = left[at..].iter().filter(of_it).copied().collect();
-                limit.allows(self.schedule.first_attempts(&rest))
+                going.limit.allows(self.schedule.first_attempts(&rest))
             };
             if !has_time {
-                self.leave_out(block.pass, &mut left, at, &limit, &mut ended, observer);
+                self.leave_out(block.pass, &mut left, at, &mut going);
                 continue;
             }
             at += 1;
-            let next = &self.fitting(&left[at - 1..], &ended.cells, &limit)[1..];
-            let Some(attempt) = self.next_attempt(&ended.cells, &block) else { continue };
-            if !self.attempt(&block, attempt, next, &mut limit, &mut ended, executor, observer, keep) {
-                return ended;
+            let next = &self.fitting(&left[at - 1..], &going.ended.cells, &going.limit)[1..];
+            let Some(attempt) = self.next_attempt(&going.ended.cells, &block) else { continue };
+            if !self.attempt(&block, attempt, next, &mut going) {
+                return going.ended;
             }
-            if self.next_attempt(&ended.cells, &block).is_some() {
+            if self.next_attempt(&going.ended.cells, &block).is_some() {
                 at -= 1;
-                self.leave_out(block.pass, &mut left, at, &limit, &mut ended, observer);
+                self.leave_out(block.pass, &mut left, at, &mut going);
             }
             if block.pass == Pass::Timing {
-                observer.generation_ended(&self.so_far(&block, &left[at..], &ended.cells, &limit));
+                let so_far = self.so_far(&block, &left[at..], &going.ended.cells, &going.limit);
+                going.observer.generation_ended(&so_far);
             }
         }
-        ended.complete = true;
-        ended
+        Ended { complete: true, ..going.ended }
     }
 
     /// Where the run is after `block`, with those that are `left`.
@@ -157,25 +167,17 @@ impl Course<'_> {
     }
 
     /// Leaves out the blocks of another pass that are `left` from the one at `at` on.
-    fn leave_out(
-        &self,
-        pass: Pass,
-        left: &mut Vec<Block>,
-        at: usize,
-        limit: &Limit<'_>,
-        ended: &mut Ended,
-        observer: &mut dyn Observer,
-    ) {
+    fn leave_out(&self, pass: Pass, left: &mut Vec<Block>, at: usize, going: &mut Going<'_>) {
         let (out, rest): (Vec<Block>, Vec<Block>) = left.drain(at..).partition(|block| block.pass == pass);
         left.extend(rest);
-        observer.says(&format!(
+        going.observer.says(&format!(
             "The rest of the pass {} is left out: it would take about {}, and the run has {}. Go on with `cqldyno compare --resume DIR`, \
              or give it more time with --within.",
             pass.name(),
-            lasting(limit.pace.of(self.schedule.first_attempts(&out))),
+            lasting(going.limit.pace.of(self.schedule.first_attempts(&out))),
             lasting(self.plan.within().unwrap_or_default())
         ));
-        ended.passes_left_out.push(pass);
+        going.ended.passes_left_out.push(pass);
     }
 
     /// Whether the first of `left` begins a lap of timing blocks.
@@ -274,19 +276,11 @@ impl Course<'_> {
     }
 
     /// Runs every cell of the block once, of another pass only those that end in time; whether the run goes on.
-    #[expect(clippy::too_many_arguments, reason = "they are what a run consists of")]
-    fn attempt(
-        &self,
-        block: &Block,
-        attempt: u32,
-        next: &[Block],
-        limit: &mut Limit<'_>,
-        ended: &mut Ended,
-        executor: &mut dyn Executor,
-        observer: &mut dyn Observer,
-        keep: Keep<'_>,
-    ) -> bool {
+    fn attempt(&self, block: &Block, attempt: u32, next: &[Block], going: &mut Going<'_>) -> bool {
         let groups = self.schedule.groups(block, attempt);
+        // A generation is one step, whatever it has.
+        let steps = |block: &Block| if block.pass == Pass::Timing { 1 } else { self.schedule.cells(block, 1).len() };
+        let steps: usize = next.iter().map(steps).sum();
         let left = |limit: &Limit<'_>, from: usize| {
             let behind = groups[from..].iter().flat_map(|group| group.cells.iter().copied());
             let is_of_lap = |other: &&Block| (other.pass, other.number) == (block.pass, block.number);
@@ -296,13 +290,14 @@ impl Course<'_> {
         };
         for (at, group) in groups.iter().enumerate() {
             let Some(planned) = group.cells.first() else { continue };
-            if block.pass != Pass::Timing && !limit.allows(group.cells.iter().copied()) {
+            if block.pass != Pass::Timing && !going.limit.allows(group.cells.iter().copied()) {
                 return true;
             }
-            let there = done(&ended.cells);
-            observer.cell_starts(&CellStart {
+            let there = done(&going.ended.cells);
+            let behind = left(&going.limit, at + 1);
+            going.observer.cell_starts(&CellStart {
                 number: there + 1,
-                of: there + groups.len() - at + self.steps(next),
+                of: there + groups.len() - at + steps,
                 label: match planned.rounds {
                     None => &self.run.contenders[planned.contender].label,
                     Some(_) => "",
@@ -314,11 +309,10 @@ impl Course<'_> {
                 doing: self.schedule.step(planned).doing,
                 attempt,
                 count: planned.count / u64::from(planned.turns()),
-                left: left(limit, at),
-                behind: left(limit, at + 1),
+                left: left(&going.limit, at),
+                behind,
             });
-            let behind = left(limit, at + 1);
-            if !self.execute(group, behind, limit, ended, executor, observer, keep) {
+            if !self.execute(group, behind, going) {
                 return false;
             }
         }
@@ -326,22 +320,12 @@ impl Course<'_> {
     }
 
     /// Runs the cells of a group; whether the run goes on. What comes after them takes `behind`.
-    #[expect(clippy::too_many_arguments, reason = "they are what a run consists of")]
-    pub(super) fn execute(
-        &self,
-        group: &Group,
-        behind: Duration,
-        limit: &mut Limit<'_>,
-        ended: &mut Ended,
-        executor: &mut dyn Executor,
-        observer: &mut dyn Observer,
-        keep: &mut dyn FnMut(&Cell) -> Result<(), FolderError>,
-    ) -> bool {
+    pub(super) fn execute(&self, group: &Group, behind: Duration, going: &mut Going<'_>) -> bool {
         let began = self.clock.elapsed();
         let (mut taken, mut trouble) = (Vec::new(), None);
-        let observer = std::cell::RefCell::new(&mut *observer);
+        let observer = std::cell::RefCell::new(&mut *going.observer);
         let take: Take<'_> = &mut |cell| {
-            let kept = keep(&cell);
+            let kept = (going.keep)(&cell);
             if !cell.more {
                 observer.borrow_mut().cell_ended(&cell, behind);
             }
@@ -351,11 +335,12 @@ impl Course<'_> {
                 RunEnds::NotKept
             })
         };
-        let ran = executor.execute(group, &ended.cells, &mut |stage| observer.borrow_mut().stage(stage), take);
-        ended.cells.extend(taken);
-        ended.trouble = match ran {
+        let stages = &mut |stage| observer.borrow_mut().stage(stage);
+        let ran = going.executor.execute(group, &going.ended.cells, stages, take);
+        going.ended.cells.extend(taken);
+        going.ended.trouble = match ran {
             Ok(()) => {
-                limit.pace.ended(&group.cells, self.clock.elapsed().saturating_sub(began));
+                going.limit.pace.ended(&group.cells, self.clock.elapsed().saturating_sub(began));
                 return true;
             }
             Err(RunEnds::Cancelled) => None,
@@ -366,32 +351,18 @@ impl Course<'_> {
         false
     }
 
-    /// How many generations and cells `blocks` have.
-    fn steps(&self, blocks: &[Block]) -> usize {
-        let of = |block: &Block| match block.pass {
-            Pass::Timing => 1,
-            _ => self.schedule.cells(block, 1).len(),
-        };
-        blocks.iter().map(of).sum()
-    }
-
-    fn is_of(&self, cell: &Cell, block: &Block) -> bool {
-        (cell.block, cell.pass) == (block.number, block.pass)
-            && cell.scenario == self.run.scenarios[block.scenario].name
-            && cell.arrangement == self.run.plan.arrangements[block.arrangement].id
-    }
-
     /// The number of the next attempt at the block; `None` if one of `cells` is whole.
     fn next_attempt(&self, cells: &[Cell], block: &Block) -> Option<u32> {
-        let mine: Vec<&Cell> = cells.iter().filter(|cell| self.is_of(cell, block)).collect();
+        let is_mine = |cell: &&Cell| {
+            (cell.block, cell.pass) == (block.number, block.pass)
+                && cell.scenario == self.run.scenarios[block.scenario].name
+                && cell.arrangement == self.run.plan.arrangements[block.arrangement].id
+        };
+        let mine: Vec<&Cell> = cells.iter().filter(is_mine).collect();
         let last = mine.iter().map(|cell| cell.attempt).max().unwrap_or(0);
         let is_whole = |attempt: u32| {
             let has = |planned: PlannedCell| {
-                let step = self.schedule.step(&planned).name;
-                let id = &self.run.contenders[planned.contender].id;
-                mine.iter().any(|cell| {
-                    cell.attempt == attempt && cell.contender == *id && cell.step.as_deref() == step && !cell.more
-                })
+                mine.iter().any(|cell| cell.attempt == attempt && self.schedule.is_done(&planned, cell, self.run))
             };
             self.schedule.cells(block, attempt).into_iter().all(has)
         };
@@ -400,8 +371,8 @@ impl Course<'_> {
 }
 
 /// Makes ready what all cells share; the trouble if that failed, none if the user ended it.
-pub(super) fn prepare(executor: &mut dyn Executor, observer: &mut dyn Observer) -> Result<(), Option<BenchError>> {
-    executor.prepare(&mut |sentence| observer.prepares(sentence)).map_err(|error| match error {
+pub(super) fn prepare(going: &mut Going<'_>) -> Result<(), Option<BenchError>> {
+    going.executor.prepare(&mut |sentence| going.observer.prepares(sentence)).map_err(|error| match error {
         TargetError::Cassandra(CassandraError::Cancelled) | TargetError::Postgres(PostgresError::Cancelled) => None,
         TargetError::Refused(why) => Some(BenchError::Refused(why)),
         error => Some(error.into()),

@@ -17,9 +17,9 @@ use crate::process::failure::CellFailure;
 use crate::process::introduction::{Introduced, Reception, Sought, own_build, row};
 use crate::process::load_generator::own_generator;
 use crate::process::programs::{FLOOR, NOOP, Programs};
-use crate::record::folder::{RunFolder, file_stem};
-use crate::run::BenchError;
+use crate::record::folder::file_stem;
 use crate::run::observer::{Building, Observer};
+use crate::run::{Bench, BenchError};
 
 /// The contenders of a run, up to the one at which the user ended it.
 pub(super) struct Introductions {
@@ -33,12 +33,11 @@ pub(super) struct Introductions {
 /// # Errors
 /// When no adapter speaks what is asked for, or a lock file cannot be kept.
 pub(super) fn introductions(
+    bench: &Bench<'_>,
     plan: &Plan,
-    programs: &Programs,
-    folder: &RunFolder,
-    cancel: &Cancel,
     observer: &mut dyn Observer,
 ) -> Result<Introductions, BenchError> {
+    let Bench { programs, folder, cancel, .. } = *bench;
     let reception = Reception { programs, deadlines: plan.deadlines, cancel };
     let log = |what: &str, id: &str| folder.log(&format!("{what}-{}", file_stem(id)));
     let ids = plan.ids();
@@ -49,7 +48,7 @@ pub(super) fn introductions(
         // The worker that is there has what those of older releases have.
         sought.hello().map_or(Ok(()), |hello| one.fits(&hello.driver)).map_err(PlanError::from)?;
         let Sought::Build(instead) = sought else { continue };
-        match workshop.check(&one.order) {
+        match workshop.builder().and_then(|builder| builder.check(&one.order)) {
             Err(error) if error.is_refusal() => return Err(error.into()),
             Err(BuildError::NoAdapter(..)) if instead.is_some() => one.check_not_built().map_err(PlanError::from)?,
             _ => {}
@@ -92,7 +91,9 @@ pub(super) fn introductions(
                 other.and_then(|other| found.in_other_order(other)).map_err(without_layouts)
             };
             // Only those that are built from adapters of ours.
-            let wanted = if has_layouts(contender, &found) { plan.layouts.unwrap_or_default() } else { 0 };
+            let is_ours = contender.role() == Role::Driver && KNOWN.contains(&contender.name());
+            let has_layouts = is_ours && !found.hello.build.id.is_empty() && contender.order.layout.is_none();
+            let wanted = if has_layouts { plan.layouts.unwrap_or_default() } else { 0 };
             let layouts = (1..=wanted).map(&mut layout).collect::<Result<_, _>>()?;
             Ok(Introduced { layouts, ..found })
         });
@@ -104,7 +105,8 @@ pub(super) fn introductions(
         row.in_flight = found.as_ref().ok().and_then(|found| {
             let connections = found.contender.own.in_force(plan, None).connections;
             // A sweep leaves out what it cannot have in flight.
-            let own = own_concurrency(plan, connections, &found.hello).filter(|_| !plan.is_sweep());
+            let is_sweep = plan.scenarios.iter().any(|scenario| scenario.point.is_some());
+            let own = own_concurrency(plan, connections, &found.hello).filter(|_| !is_sweep);
             own.map(|own| own as u64)
         });
         row.caveats.extend(own_generator(&row));
@@ -147,14 +149,6 @@ fn plays(found: Introduced) -> Result<Introduced, CellFailure> {
     )))
 }
 
-/// Whether the contender's worker can be built with its functions in other orders.
-fn has_layouts(contender: &Contender, found: &Introduced) -> bool {
-    contender.role() == Role::Driver
-        && KNOWN.contains(&contender.name())
-        && !found.hello.build.id.is_empty()
-        && contender.order.layout.is_none()
-}
-
 /// The failure with what to do instead.
 fn without_layouts(failure: CellFailure) -> CellFailure {
     let advice = "With `--layouts 0` it needs no other order of functions.";
@@ -182,10 +176,6 @@ impl Workshop {
             None => Builder::find()?,
         };
         Ok(self.builder.insert(builder))
-    }
-
-    fn check(&mut self, order: &Order) -> Result<(), BuildError> {
-        self.builder().and_then(|builder| builder.check(order))
     }
 
     /// What the adapter's manifest tells of the driver that is ordered.
@@ -261,13 +251,12 @@ impl Workshop {
 /// The programs with all that a run needs beside its contenders: clients of ours that make tables, load rows and write tapes. Those that
 /// are not there are built. If one cannot be built, the cells that need it fail.
 pub(super) fn completed(
+    bench: &Bench<'_>,
     plan: &Plan,
-    programs: &Programs,
     introduced: &[Result<Introduced, CellFailure>],
-    folder: &RunFolder,
-    cancel: &Cancel,
     observer: &mut dyn Observer,
 ) -> Programs {
+    let Bench { programs, folder, cancel, .. } = *bench;
     let mut all = introduced.iter().flatten();
     let is_noop = |one: &Introduced| one.contender.role() == Role::Noop;
     let wanted = [

@@ -8,60 +8,50 @@ use std::time::Duration;
 
 use cqldyno_reports::{Cell, Ladder, LadderInfo, lasting, whole};
 
-use crate::cell::Executor;
 use crate::plan::PlannedCell;
-use crate::plan::estimate::Estimate;
 use crate::plan::schedule::Group;
-use crate::run::course::{Course, Ended, Keep, prepare};
-use crate::run::limit::Limit;
-use crate::run::observer::{CellStart, Observer, Outlook};
+use crate::run::course::{Course, Ended, Going, prepare};
+use crate::run::observer::{CellStart, Outlook};
 
 /// Steps that a search has as a rule, for the estimate of the time that is left.
 const USUAL: usize = 15;
 
 impl Course<'_> {
-    /// Runs the steps that are missing after the cells `there`.
-    pub(super) fn climb(
-        &self,
-        ladder: &LadderInfo,
-        there: Vec<Cell>,
-        executor: &mut dyn Executor,
-        observer: &mut dyn Observer,
-        keep: Keep<'_>,
-    ) -> Ended {
+    /// Runs the steps that are missing after the cells that are there.
+    pub(super) fn climb(&self, ladder: &LadderInfo, mut going: Going<'_>) -> Ended {
         let searches: Vec<PlannedCell> = self.schedule.first_attempts(self.schedule.blocks()).collect();
-        let (within, clock) = (self.plan.within(), self.clock);
-        let lap = searches.first().copied().into_iter().collect();
-        let mut limit = Limit { within, clock, pace: Estimate::new(self.schedule), lap };
-        let mut ended =
-            Ended { cells: there, complete: false, cut_short: None, passes_left_out: Vec::new(), trouble: None };
-        let preparation = executor.preparation();
-        let (steps, left) = self.left(&searches, &ended.cells, &limit);
-        let estimate = preparation + limit.left(Duration::ZERO, left);
-        observer.starts(&Outlook { cells: steps, generations: 0, plan: self.plan, estimate, preparation });
+        going.limit.lap = searches.first().copied().into_iter().collect();
+        let preparation = going.executor.preparation();
+        let (steps, left) = self.left(&searches, &going);
+        let estimate = preparation + going.limit.left(Duration::ZERO, left);
+        going.observer.starts(&Outlook { cells: steps, generations: 0, plan: self.plan, estimate, preparation });
         if steps > 0
-            && let Err(trouble) = prepare(executor, observer)
+            && let Err(trouble) = prepare(&mut going)
         {
-            return Ended { trouble, ..ended };
+            return Ended { trouble, ..going.ended };
         }
         let mut goes_on = true;
         while goes_on {
             goes_on = false;
             for search in &searches {
-                let Some(step) = self.step(search, ladder, &ended.cells) else { continue };
-                if !limit.allows([step]) {
-                    let (_, left) = self.left(&searches, &ended.cells, &limit);
-                    observer.says(&without_time(within.unwrap_or_default(), left));
-                    return Ended { complete: true, ..ended };
+                let Some(step) = self.step(search, ladder, &going.ended.cells) else { continue };
+                let (steps, left) = self.left(&searches, &going);
+                if !going.limit.allows([step]) {
+                    going.observer.says(&format!(
+                        "There was no time for another step within {}: the searches need about {} more. Go on with `cqldyno \
+                         compare --resume DIR`, or give them more time with --within.",
+                        lasting(self.plan.within().unwrap_or_default()),
+                        lasting(left)
+                    ));
+                    return Ended { complete: true, ..going.ended };
                 }
                 goes_on = true;
-                let (steps, left) = self.left(&searches, &ended.cells, &limit);
-                let behind = limit.left(Duration::ZERO, left.saturating_sub(limit.pace.of([step])));
+                let behind = going.limit.left(Duration::ZERO, left.saturating_sub(going.limit.pace.of([step])));
                 let label = &self.run.contenders[step.contender].label;
                 let label = format!("{label} at {}/s,", whole(step.rate.unwrap_or_default() as f64));
-                observer.cell_starts(&CellStart {
-                    number: ended.cells.len() + 1,
-                    of: ended.cells.len() + steps,
+                going.observer.cell_starts(&CellStart {
+                    number: going.ended.cells.len() + 1,
+                    of: going.ended.cells.len() + steps,
                     label: &label,
                     scenario: &self.run.scenarios[step.scenario].name,
                     arrangement: &self.run.plan.arrangements[step.arrangement].id,
@@ -70,18 +60,17 @@ impl Course<'_> {
                     doing: self.schedule.step(&step).doing,
                     attempt: step.attempt,
                     count: step.count,
-                    left: limit.left(Duration::ZERO, left),
+                    left: going.limit.left(Duration::ZERO, left),
                     behind,
                 });
-                if !self.execute(&Group::alone(step), behind, &mut limit, &mut ended, executor, observer, keep) {
-                    return ended;
+                if !self.execute(&Group::alone(step), behind, &mut going) {
+                    return going.ended;
                 }
             }
         }
-        Ended { complete: true, ..ended }
+        Ended { complete: true, ..going.ended }
     }
 
-    /// The search so far.
     fn ladder(&self, search: &PlannedCell, cells: &[Cell]) -> Ladder {
         let [contender, scenario, arrangement] = [
             &self.run.contenders[search.contender].id,
@@ -101,22 +90,12 @@ impl Course<'_> {
     }
 
     /// How many steps are left as a rule, one at least of each search that is not over, and how long they take.
-    fn left(&self, searches: &[PlannedCell], cells: &[Cell], limit: &Limit<'_>) -> (usize, Duration) {
+    fn left(&self, searches: &[PlannedCell], going: &Going<'_>) -> (usize, Duration) {
         let of = |search: &PlannedCell| {
-            let so_far = self.ladder(search, cells);
+            let so_far = self.ladder(search, &going.ended.cells);
             let steps = so_far.next().map_or(0, |_| USUAL.saturating_sub(so_far.steps.len()).max(1));
-            (steps, limit.pace.of(vec![*search; steps]))
+            (steps, going.limit.pace.of(vec![*search; steps]))
         };
         searches.iter().map(of).fold((0, Duration::ZERO), |sum, one| (sum.0 + one.0, sum.1 + one.1))
     }
-}
-
-/// That the run ends before its searches do.
-fn without_time(within: Duration, left: Duration) -> String {
-    format!(
-        "There was no time for another step within {}: the searches need about {} more. Go on with `cqldyno compare --resume DIR`, or give \
-         them more time with --within.",
-        lasting(within),
-        lasting(left)
-    )
 }

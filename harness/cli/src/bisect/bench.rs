@@ -86,7 +86,6 @@ impl Bench<'_> {
         if self.cancel.is_cancelled() { Err(BenchError::Ended.into()) } else { Ok(()) }
     }
 
-    /// Carries out a run and keeps it as any other.
     fn run<T>(
         &mut self,
         plan: &Plan,
@@ -102,7 +101,6 @@ impl Bench<'_> {
     }
 }
 
-/// The one scenario of a search.
 pub fn scenario(name: &str) -> Result<Scenario> {
     let mut found = scenarios::find(name)?;
     match (found.pop(), found.is_empty()) {
@@ -111,7 +109,6 @@ pub fn scenario(name: &str) -> Result<Scenario> {
     }
 }
 
-/// The contender of the version at `place`.
 fn contender(log: &Log, place: usize) -> Result<Contender> {
     let mut contender: Contender = log.asked.driver.parse().map_err(usage)?;
     contender.order.version = Some(log.range.versions[place].0.parse().map_err(usage)?);

@@ -65,7 +65,6 @@ impl Searched {
     }
 }
 
-/// Versions that were measured side by side.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Beside {
     /// The first two.

@@ -160,7 +160,6 @@ impl Log {
         Ok(Log { folder: folder.to_path_buf(), file, asked, range, steps })
     }
 
-    /// Keeps a step.
     pub fn add(&mut self, step: Step) -> Result<()> {
         self.write(&Entry::Step(step.clone()))?;
         self.steps.push(step);

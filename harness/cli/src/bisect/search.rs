@@ -20,7 +20,6 @@ pub enum Seen {
     Skipped,
 }
 
-/// An end of the range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     Older,

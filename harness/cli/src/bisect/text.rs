@@ -49,7 +49,6 @@ pub fn found(log: &Log, step: &Step) -> String {
     }
 }
 
-/// Figures one after the other.
 fn change(figures: &[f64]) -> String {
     figures.iter().map(|one| three_digits(*one)).collect::<Vec<_>>().join(" -> ")
 }

@@ -170,7 +170,6 @@ fn ends(driver: &Contender, ends: [&str; 2]) -> Result<[Version; 2]> {
     Ok([end(ends[0])?, end(ends[1])?])
 }
 
-/// A search under way.
 struct Search<'a> {
     log: &'a mut Log,
     bench: Bench<'a>,
@@ -244,7 +243,6 @@ impl Search<'_> {
         self.add(after, Some(before), seen, Ok(compared), Some(runs)).map(Ok)
     }
 
-    /// That a version has no figure any more.
     fn lost(&self, place: usize, why: &str) -> anyhow::Error {
         anyhow!("{} had a figure before and has none now: {why}", self.log.range.versions[place].1)
     }
@@ -292,7 +290,6 @@ impl Search<'_> {
         pairs.last().is_some_and(|step| step.figures.first() < step.figures.last())
     }
 
-    /// The ratio of the ends.
     fn ratio(&self) -> Option<f64> {
         let last = self.log.range.versions.len() - 1;
         let step = self.log.pairs([0, last]).pop()?;

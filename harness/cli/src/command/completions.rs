@@ -22,7 +22,6 @@ pub struct Arguments {
     shell: Shell,
 }
 
-/// Prints the completions of the whole program's `command`.
 pub fn run(arguments: &Arguments, mut command: clap::Command) -> Result<Outcome> {
     let mut script = Vec::new();
     generate(arguments.shell, &mut command, "cqldyno", &mut script);

@@ -93,7 +93,6 @@ fn shown(executable: &Path, found: &Conformity) -> Vec<Part> {
     vec![Part::Text(plain(&format!("{name}{label}"))), Part::Pairs(checks), Part::Text(verdict)]
 }
 
-/// Takes the name of a check.
 fn check() -> impl TypedValueParser<Value = Check> {
     let named = |name: String| Check::ALL.into_iter().find(|check| check.name() == name);
     PossibleValuesParser::new(Check::ALL.map(Check::name))

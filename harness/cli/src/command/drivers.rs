@@ -178,7 +178,6 @@ fn lines(driver: &DriverListing, families: &[Family], releases: &[String], all: 
     lines.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// The names of the driver's options, if it has any.
 fn options(hello: &Hello) -> Option<(&'static str, String)> {
     let options: Vec<&str> = hello.driver.options.iter().flatten().map(|option| &*option.name).collect();
     (!options.is_empty()).then(|| ("options", options.join(", ")))

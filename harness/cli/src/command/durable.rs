@@ -20,7 +20,6 @@ use crate::plan::contender;
 use crate::terminal::{self, look};
 use crate::trial::{carried_out, keep, outcome, show, stamp, supervised};
 
-/// The default targets.
 const TARGETS: [&str; 5] = [
     "cassandra,commitlog=batch",
     "cassandra,commitlog=group",
@@ -189,7 +188,6 @@ fn plan(arguments: &Arguments, programs: &Programs, target: Target) -> Result<Pl
     Ok(plan)
 }
 
-/// The command that asks for it again.
 fn command(arguments: &Arguments) -> String {
     let Arguments { target, driver, concurrency, count, .. } = arguments;
     let targets = if target.is_empty() { TARGETS.join(" ") } else { target.join(" ") };

@@ -1,6 +1,6 @@
 //! `cqldyno faults`: what an application sees of each driver on bad days.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -10,13 +10,13 @@ use cqldyno_cassandra::plays;
 use cqldyno_reports::OWN_DEFAULTS;
 use cqldyno_scenarios::{Scenario, builtin_toml, day, days, suggestion};
 
-use crate::count::{Limit, count, duration, or_none};
+use crate::count::{Limit, count, duration, or};
 use crate::format::Shown;
 use crate::heading::{OUTPUT, SETUP, SIZE, WHAT};
 use crate::known::Known;
 use crate::names::{drivers, scenarios};
 use crate::nodes::Nodes;
-use crate::outcome::{Outcome, usage};
+use crate::outcome::{Outcome, text_of, usage};
 use crate::plan::{blocks, contender, milliseconds};
 use crate::terminal::look;
 use crate::trial::{conduct, show};
@@ -87,7 +87,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N", value_parser = count, help_heading = SETUP)]
     shards: Option<u64>,
     /// The driver's own time limit per statement with equal settings, or `none`
-    #[arg(long, value_name = "TIME|none", value_parser = or_none(milliseconds), default_value = "500ms", help_heading = SETUP)]
+    #[arg(long, value_name = "TIME|none", value_parser = or("none", milliseconds), default_value = "500ms", help_heading = SETUP)]
     request_timeout: Limit<u64>,
     /// Runtime: current or multi:N
     #[arg(long, value_name = "NAME", value_parser = str::parse::<Arrangement>, default_value = "multi:2", help_heading = SETUP)]
@@ -126,8 +126,12 @@ fn plan(arguments: &Arguments, programs: &Programs) -> Result<Plan> {
     let contenders: Vec<Contender> =
         arguments.settings.iter().flat_map(with).map(|name| contender(&name, programs)).collect::<Result<_>>()?;
     let target = target(arguments)?;
+    let is_playable = |day: &Scenario| match &target {
+        Target::Cassandra(order) => day.script.iter().all(|step| plays(step, order.nodes.into()).is_ok()),
+        _ => true,
+    };
     let days = match arguments.day.as_slice() {
-        [] => days().into_iter().filter(|day| is_playable(&target, day)).collect(),
+        [] => days().into_iter().filter(is_playable).collect(),
         named => named.iter().map(|name| find(name)).collect::<Result<_>>()?,
     };
     let is_embedded = target.is_embedded();
@@ -172,13 +176,6 @@ fn target(arguments: &Arguments) -> Result<Target> {
     }
 }
 
-fn is_playable(target: &Target, day: &Scenario) -> bool {
-    match target {
-        Target::Cassandra(order) => day.script.iter().all(|step| plays(step, order.nodes.into()).is_ok()),
-        _ => true,
-    }
-}
-
 /// The day of that name, or the one in the TOML file of that path.
 fn find(name: &str) -> Result<Scenario> {
     let all = days();
@@ -198,9 +195,7 @@ fn find(name: &str) -> Result<Scenario> {
             known.join(", ")
         )));
     }
-    let text = std::fs::read_to_string(name)
-        .map_err(|error| usage(format!("the day {name} cannot be read: {error}; give the path of a TOML file")))?;
-    day(&text, name).map_err(usage)
+    day(&text_of("day", Path::new(name), "give the path of a TOML file")?, name).map_err(usage)
 }
 
 #[cfg(test)]

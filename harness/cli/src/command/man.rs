@@ -15,7 +15,6 @@ pub struct Arguments {
     folder: PathBuf,
 }
 
-/// Writes the pages of the whole program's `command`.
 pub fn run(arguments: &Arguments, command: clap::Command) -> Result<Outcome> {
     let folder = &arguments.folder;
     let write = || {

@@ -117,7 +117,9 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
     if !interrupted && all.iter().any(Judged::is_change) {
         let is_suspected = |figure: &Figure| all.iter().any(|one| one.figure == figure && one.is_change());
         let time = time.filter(|_| is_suspected(&CPU_TIME));
-        let mut second = plan(suspected(&scenarios, &all), time, arguments.seed.wrapping_add(1), "second");
+        let is_in = |one: &&Scenario| all.iter().any(|found| found.scenario == one.label() && found.is_change());
+        let suspected = scenarios.iter().filter(is_in).cloned().collect();
+        let mut second = plan(suspected, time, arguments.seed.wrapping_add(1), "second");
         match arguments.explain {
             true => second.passes.extend(EXPLAINING_PASSES.iter().filter(|pass| !change::PASSES.contains(pass))),
             false => second.passes.extend(is_suspected(&SYSTEM_CALLS).then_some(Pass::Syscalls)),
@@ -143,12 +145,6 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
         terminal::print(&comment.text())?;
     }
     Ok(outcome)
-}
-
-/// The scenarios in which a figure may have changed.
-fn suspected(scenarios: &[Scenario], all: &[Judged]) -> Vec<Scenario> {
-    let is_suspected = |one: &&Scenario| all.iter().any(|found| found.scenario == one.label() && found.is_change());
-    scenarios.iter().filter(is_suspected).cloned().collect()
 }
 
 /// What all figures come to; `lacks_counts` says that the time limit had no room for all of them.

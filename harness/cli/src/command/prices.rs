@@ -8,7 +8,7 @@ use clap::builder::PossibleValuesParser;
 use cqldyno_bench::builder::Builder;
 use cqldyno_bench::{Arrangement, Cancel, Contender, KNOWN, Plan, Programs, drivers};
 use cqldyno_driver_api::Settings;
-use cqldyno_reports::{Analysis, Notes, Part, Recorded, markdown, plain};
+use cqldyno_reports::{Analysis, Notes, Part, Recorded, markdown, plain, sentence};
 use serde_json::json;
 
 use crate::count::{count, patience};
@@ -87,12 +87,12 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let programs = Programs::find().context("the program does not know where it lies")?;
     let base: Contender = arguments.driver.parse().map_err(usage)?;
     let is_missing = KNOWN.contains(&base.name()) && programs.worker(base.name()).is_err();
-    let programs = if is_missing && arguments.from.is_none() {
+    let programs = if is_missing {
         let built = supervised(arguments.quiet, "Ending: nothing was measured.", |progress, cancel| {
             let (programs, failed) = with_workers(&programs, [base.name()], progress, cancel);
             match failed.first() {
-                Some(why) => Err(anyhow!("nothing was measured: {why}")),
-                None => Ok((!cancel.is_cancelled()).then_some(programs)),
+                Some(why) if arguments.from.is_none() => Err(anyhow!("nothing was measured: {why}")),
+                _ => Ok((!cancel.is_cancelled()).then_some(programs)),
             }
         })?;
         let Some(programs) = built else { return Ok(Outcome::Interrupted) };
@@ -122,14 +122,21 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
             "the run lacks the driver without changes, which prices are taken against; `cqldyno drivers` says why one is missing"
         ));
     }
-    let warnings = warnings(&analysis);
+    let unknown = driver.as_ref().err().map(|why| {
+        sentence(&format!(
+            "what {base_name}'s settings change, and which of them cannot be measured, is not known: {why}"
+        ))
+    });
+    let warnings: Vec<String> = warnings(&analysis).into_iter().chain(unknown).collect();
     let explains = arguments.format == "markdown";
     let mut notes = Notes::default();
     let sheets: Vec<Part> = prices.iter().map(|one| Part::Sheet(one.sheet(explains, &mut notes))).collect();
-    let parts = std::iter::once(Part::Title(title(&analysis)))
+    let label = analysis.reference.map_or("", |one| one.label.as_str());
+    let title = format!("{label}: what one changed setting costs (+) or saves (-)");
+    let parts = std::iter::once(Part::Title(title))
         .chain(warnings.iter().map(|warning| Part::Warning(plain(warning))))
         .chain(sheets)
-        .chain((!notes.0.is_empty()).then_some(Part::Notes(notes.0)))
+        .chain(notes.part())
         .chain([Part::Text(measured_on(&recorded))]);
     match arguments.format.as_str() {
         "json" => {
@@ -144,11 +151,6 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
         }
     }
     Ok(if recorded.run.interrupted { Outcome::Interrupted } else { Outcome::Done })
-}
-
-fn title(analysis: &Analysis) -> String {
-    let label = analysis.reference.map_or(String::new(), |one| one.label.clone());
-    format!("{label}: what one changed setting costs (+) or saves (-)")
 }
 
 /// What is doubtful about the figures, and why there is no interval if there is none.

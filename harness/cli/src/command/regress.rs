@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use cqldyno_bench::{DEFAULT_PARENT, Programs};
-use cqldyno_reports::{Analysis, Part, Recorded, list};
+use cqldyno_reports::{Analysis, Part, list};
 use cqldyno_scenarios::{Expected, Regression, Trial, regressions, suggestion};
 
 use crate::heading::OUTPUT;
 use crate::known::Known;
-use crate::outcome::{Outcome, usage};
+use crate::outcome::{Outcome, text_of, usage};
 use crate::recorded::read;
 use crate::regress::judge::{Judgement, judge, outcome};
 use crate::regress::page::{self, Found};
@@ -70,24 +70,31 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let regression = find(asked)?;
     let called = if regressions().contains(&regression) { &regression.name } else { asked };
     terminal::print_parts(&text::head(&regression))?;
-    if let Some(name) = arguments.run.as_ref().filter(|name| !regression.runs.iter().any(|trial| trial.name == **name))
-    {
+    let is_named = |trial: &&Trial| arguments.run.as_ref().is_none_or(|name| trial.name == *name);
+    let named: Vec<&Trial> = regression.runs.iter().filter(is_named).collect();
+    if let Some(name) = arguments.run.as_ref().filter(|_| named.is_empty()) {
         let names: Vec<String> = regression.runs.iter().map(|trial| trial.name.clone()).collect();
         return Err(usage(format!("{} has no run {name:?}; it has {}", regression.name, list(&names))));
     }
-    let folder = arguments.from.clone().or_else(|| arguments.out.clone()).unwrap_or_else(|| default(&regression));
+    let own = || Path::new(DEFAULT_PARENT).join(format!("{}-{}", regression.name, stamp()));
+    let folder = arguments.from.clone().or_else(|| arguments.out.clone()).unwrap_or_else(own);
     let programs = Programs::find().context("the program does not know where it lies")?;
     // What is wrong in any of them is said before the first one takes its time.
-    let is_named = |trial: &&Trial| arguments.run.as_ref().is_none_or(|name| trial.name == *name);
-    for trial in regression.runs.iter().filter(is_named) {
+    for trial in &named {
         plan(trial, arguments.exact, folder.clone(), &programs)?;
     }
     let mut all: Vec<Found> = Vec::new();
-    for trial in wanted(&regression, arguments) {
-        let folder = of(&folder, &regression, trial);
+    let counts = |trial: &&Trial| trial.expectations.iter().any(|expected| is_exact(&expected.meter));
+    for trial in named.into_iter().filter(|trial| !arguments.exact || counts(trial)) {
+        // The regression's own folder if it has only one run.
+        let folder = if regression.runs.len() == 1 { folder.clone() } else { folder.join(&trial.name) };
         let recorded = match &arguments.from {
             Some(_) => read(&folder)?,
-            None => run_one(trial, called, &folder, arguments, &programs)?,
+            None => {
+                let plan = plan(trial, arguments.exact, folder.clone(), &programs)?;
+                let command = command(called, Some(&trial.name), arguments.exact);
+                carried_out(&plan, &programs, arguments.quiet, Some(command))?
+            }
         };
         let interrupted = recorded.run.interrupted;
         let analysis = Analysis::new(&recorded.run, &recorded.cells);
@@ -118,17 +125,8 @@ fn find(asked: &str) -> Result<Regression> {
             "there is no regression {asked:?}; `cqldyno regress` lists them, and a path names your own.{meant}"
         )));
     }
-    let text = std::fs::read_to_string(asked).map_err(|error| {
-        usage(format!("the regression {asked} cannot be read: {error}; give the path of a TOML file"))
-    })?;
+    let text = text_of("regression", Path::new(asked), "give the path of a TOML file")?;
     Regression::from_toml(&text, asked).map_err(usage)
-}
-
-/// The runs that are asked for: with `--exact` those that judge a count.
-fn wanted<'a>(regression: &'a Regression, arguments: &'a Arguments) -> impl Iterator<Item = &'a Trial> {
-    let counts = |trial: &Trial| trial.expectations.iter().any(|expected| is_exact(&expected.meter));
-    let is_named = |trial: &Trial| arguments.run.as_ref().is_none_or(|name| trial.name == *name);
-    regression.runs.iter().filter(move |trial| is_named(trial) && (!arguments.exact || counts(trial)))
 }
 
 fn judged<'a>(trial: &'a Trial, analysis: &Analysis, exact: bool) -> Vec<(&'a Expected, Judgement)> {
@@ -136,24 +134,8 @@ fn judged<'a>(trial: &'a Trial, analysis: &Analysis, exact: bool) -> Vec<(&'a Ex
     wanted.map(|expected| (expected, judge(expected, analysis))).collect()
 }
 
-/// Carries out one run and keeps it.
-fn run_one(trial: &Trial, called: &str, folder: &Path, arguments: &Arguments, programs: &Programs) -> Result<Recorded> {
-    let plan = plan(trial, arguments.exact, folder.to_path_buf(), programs)?;
-    let command = command(called, Some(&trial.name), arguments.exact);
-    carried_out(&plan, programs, arguments.quiet, Some(command))
-}
-
 /// The command that repeats the regression of that name or file, or one run of it.
 fn command(called: &str, run: Option<&str>, exact: bool) -> String {
     let run = run.map(|name| format!(" --run {name}")).unwrap_or_default();
     format!("cqldyno regress {}{run}{}", quoted(called), if exact { " --exact" } else { "" })
-}
-
-/// The folder of one run: the regression's own if it has only one.
-fn of(folder: &Path, regression: &Regression, trial: &Trial) -> PathBuf {
-    if regression.runs.len() == 1 { folder.to_path_buf() } else { folder.join(&trial.name) }
-}
-
-fn default(regression: &Regression) -> PathBuf {
-    Path::new(DEFAULT_PARENT).join(format!("{}-{}", regression.name, stamp()))
 }

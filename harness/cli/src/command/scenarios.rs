@@ -9,7 +9,7 @@ use cqldyno_reports::pair;
 use cqldyno_scenarios::{Scenario, builtin_toml, builtins, days, import};
 
 use crate::names::scenarios;
-use crate::outcome::{Outcome, usage};
+use crate::outcome::{Outcome, text_of, usage};
 use crate::recorded::read;
 use crate::terminal::{self, print};
 
@@ -103,7 +103,6 @@ fn held(name: &str, given: &Path) -> Result<String> {
     Ok(serde_json::to_string_pretty(found)? + "\n")
 }
 
-/// A share of an operation.
 fn share(text: &str) -> Result<(String, f64), String> {
     let bare = text.trim().trim_start_matches("ops(").trim_end_matches(')');
     let parsed =
@@ -117,8 +116,7 @@ fn share(text: &str) -> Result<(String, f64), String> {
 /// The scenario that the profile in `file` becomes, in TOML.
 fn imported(file: &Path, ops: &[(String, f64)]) -> Result<String> {
     let shown = file.display();
-    let text = std::fs::read_to_string(file)
-        .map_err(|error| usage(format!("the profile {shown} cannot be read: {error}; name a file in YAML")))?;
+    let text = text_of("profile", file, "name a file in YAML")?;
     let stem = file.file_stem().unwrap_or_default().to_string_lossy();
     let made = import(&text, &shown.to_string(), &stem, ops).map_err(usage)?;
     made.lost.iter().for_each(|sentence| terminal::say(sentence));

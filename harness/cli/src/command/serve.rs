@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use cqldyno_bench::open_files;
-use cqldyno_cluster::{Answers, Credentials, Delay, NodeOptions, ServeOptions, Topology, serve};
+use cqldyno_cluster::{Answers, Delay, NodeOptions, ServeOptions, Topology, serve};
 use cqldyno_meter::available_memory;
 use cqldyno_reports::{memory, whole};
 use cqldyno_script::Step;
@@ -16,7 +16,7 @@ use crate::count::{count, count_or_none, delay, pause};
 use crate::heading::SETUP;
 use crate::login::Login;
 use crate::nodes::Nodes;
-use crate::outcome::{Outcome, usage};
+use crate::outcome::{Outcome, text_of, usage};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -120,9 +120,7 @@ fn threads(text: &str) -> Result<usize, String> {
 /// The steps of a file, which a cluster like this one can play.
 fn script(file: &Path, topology: Topology) -> Result<Vec<Step>> {
     let name = file.display().to_string();
-    let text = std::fs::read_to_string(file).map_err(|error| {
-        usage(format!("the script {name} cannot be read: {error}; give the path of a TOML file with [[script]] tables"))
-    })?;
+    let text = text_of("script", file, "give the path of a TOML file with [[script]] tables")?;
     let steps = cqldyno_scenarios::script(&text, &name).map_err(usage)?;
     steps.iter().try_for_each(|step| step.fits(topology.nodes(), topology.shards())).map_err(usage)?;
     Ok(steps)
@@ -135,7 +133,7 @@ fn temporary_file() -> Result<TempPath> {
 }
 
 pub fn run(arguments: &Arguments) -> Result<Outcome> {
-    let credentials = arguments.login.read()?.map(|login| Credentials::new(login.user, login.password));
+    let credentials = arguments.login.read()?;
     let needed = arguments.expect_rows.saturating_mul(LEAST_ROW_BYTES);
     if let Some(there) = available_memory().filter(|there| needed > *there) {
         return Err(usage(format!(
@@ -169,7 +167,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
             Some(file) => file.as_path(),
             None => temporary.insert(temporary_file()?),
         };
-        std::fs::write(file, tls.ca())
+        std::fs::write(file, &tls.ca)
             .with_context(|| format!("the CA's certificate cannot be written to {}", file.display()))?;
         if !arguments.control {
             eprintln!("TLS with the CA in {}", file.display());

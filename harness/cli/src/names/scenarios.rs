@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use cqldyno_scenarios::{Scenario, Submit, TapeFile, builtin, builtins, suggestion};
 
-use crate::outcome::usage;
+use crate::outcome::{text_of, usage};
 
-/// The names of the built-in scenarios.
 pub fn names() -> Vec<String> {
     builtins().into_iter().map(|scenario| scenario.name).collect()
 }
@@ -82,11 +81,8 @@ fn without_tape(name: &str, tape: Option<&PathBuf>) -> Result<Vec<Scenario>> {
     if !(name.contains('/') || name.ends_with(".toml") || is_json || Path::new(name).is_file()) {
         return Err(usage(unknown(name)));
     }
-    let text = std::fs::read_to_string(name).map_err(|error| {
-        usage(format!(
-            "the scenario file {name} cannot be read: {error}; give the path of a TOML file, or of JSON from `cqldyno scenarios NAME --run RUN`"
-        ))
-    })?;
+    let advice = "give the path of a TOML file, or of JSON from `cqldyno scenarios NAME --run RUN`";
+    let text = text_of("scenario file", Path::new(name), advice)?;
     if is_json {
         let scenario: Scenario = serde_json::from_str(&text).map_err(|error| {
             usage(format!(

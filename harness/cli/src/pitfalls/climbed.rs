@@ -68,7 +68,6 @@ fn figures(cells: &[&Cell]) -> Option<Figures> {
 }
 
 impl Climbed {
-    /// The figures of the sound step among these.
     pub fn sound(all: &[Climbed]) -> Option<&Figures> {
         all.iter().find(|one| one.step.name == RIGHT.name)?.figures.as_ref().ok()
     }

@@ -86,7 +86,6 @@ fn errors(figures: &Figures) -> Option<String> {
     ))
 }
 
-/// The ladders and the run's cells.
 pub fn json(run: &Run, cells: &[Cell], all: &[(String, Vec<Climbed>)]) -> Value {
     let steps = all.iter().flat_map(|(arrangement, all)| steps(arrangement, all));
     json!({ "run": run, "cells": cells, "ladder": steps.collect::<Vec<Value>>() })

@@ -29,22 +29,6 @@ pub enum AskedRate {
     Below(LadderInfo),
 }
 
-impl AskedRate {
-    pub fn fixed(&self) -> Option<u64> {
-        match self {
-            AskedRate::Fixed(rate) => Some(*rate),
-            AskedRate::Below(_) => None,
-        }
-    }
-
-    pub fn bound(&self) -> Option<&LadderInfo> {
-        match self {
-            AskedRate::Fixed(_) => None,
-            AskedRate::Below(ladder) => Some(ladder),
-        }
-    }
-}
-
 /// A number of statements per second, or a bound.
 pub fn rate(text: &str) -> Result<AskedRate, String> {
     match text.starts_with(|first: char| first.is_ascii_digit()) {

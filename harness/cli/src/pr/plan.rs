@@ -37,7 +37,6 @@ pub struct Change {
 pub struct Side {
     /// As it was typed; a whole commit is shortened.
     pub name: String,
-    /// What is built of it.
     pub contender: Contender,
 }
 

@@ -38,7 +38,6 @@ struct Running {
     said: String,
 }
 
-/// What is shown of a build.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Heard {
     pub since: Instant,

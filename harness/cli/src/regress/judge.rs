@@ -9,7 +9,6 @@ use cqldyno_scenarios::{Claim, Expected};
 use super::plan::{at, call, found, id, is_exact};
 use crate::outcome::Outcome;
 
-/// What was found for one expectation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
     /// The figures of its contenders, in the order of the claim; none if there is no figure.

@@ -13,7 +13,7 @@ use cqldyno_scenarios::{Expected, Regression, Trial};
 use super::judge::{Judgement, figure};
 use super::plan::{at, declared};
 use super::text::{asked, bounds, figures, found, meter, number, verdict, word};
-use crate::outcome::usage;
+use crate::outcome::{text_of, usage};
 
 /// What stands around the measured part.
 const BEGIN: &str = "<!-- measured -->";
@@ -28,7 +28,6 @@ pub struct Found<'a> {
     pub judgements: Vec<(&'a Expected, Judgement)>,
 }
 
-/// What was found in all of them.
 pub fn judgements<'a>(all: &'a [Found]) -> impl Iterator<Item = &'a Judgement> + Clone {
     all.iter().flat_map(|one| one.judgements.iter().map(|(_, judgement)| judgement))
 }
@@ -36,9 +35,7 @@ pub fn judgements<'a>(all: &'a [Found]) -> impl Iterator<Item = &'a Judgement> +
 /// Puts the measured part into the page, with the command that measured it, and its pictures beside it.
 pub fn write(page: &Path, regression: &Regression, all: &[Found], command: &str) -> Result<()> {
     let shown = page.display();
-    let text = std::fs::read_to_string(page).map_err(|error| {
-        usage(format!("the page {shown} cannot be read: {error}; name a page with the line {BEGIN}"))
-    })?;
+    let text = text_of("page", page, &format!("name a page with the line {BEGIN}"))?;
     let parts = text.split_once(BEGIN).and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
     let Some((before, after)) = parts else {
         return Err(usage(format!(
@@ -179,7 +176,6 @@ fn sheet(first: &str, columns: Vec<String>, rows: Vec<TableRow>) -> String {
     markdown(&[Part::Sheet(Sheet::of("", first, columns, vec![rows]))]).trim_end().to_owned()
 }
 
-/// A name for a file.
 fn stem(text: &str) -> String {
     text.chars().map(|c| if c.is_ascii_alphanumeric() || ".@-".contains(c) { c } else { '-' }).collect()
 }

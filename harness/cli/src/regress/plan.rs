@@ -160,7 +160,6 @@ pub fn is_exact(meter: &str) -> bool {
     call(meter).is_some() || declared(meter).as_ref().is_some_and(MeasureInfo::is_exact)
 }
 
-/// The pass in which the meter is read.
 fn pass_of(trial: &Trial, meter: &str) -> Result<Pass> {
     if call(meter).is_some() {
         return Ok(Pass::Syscalls);

@@ -13,7 +13,6 @@ pub fn listed(all: &[Regression]) -> String {
     all.iter().map(|one| format!("{:<width$}  {}\n", one.name, one.title)).collect()
 }
 
-/// What it is about, before its runs.
 pub fn head(regression: &Regression) -> Vec<Part> {
     let Regression { title, source, published, .. } = regression;
     let about = [("Source", source), ("Published", published)];
@@ -36,7 +35,6 @@ pub fn run(trial: &Trial, judgements: &[(&Expected, Judgement)]) -> Vec<Part> {
     vec![Part::Text(asked(trial)), Part::Pairs(judgements.iter().flat_map(told).collect())]
 }
 
-/// The last sentence.
 pub fn verdict<'a>(name: &str, all: impl Iterator<Item = &'a Judgement> + Clone) -> String {
     let of = |is: fn(&Judgement) -> bool| all.clone().filter(|one| is(one)).count();
     let counts = [
@@ -76,7 +74,6 @@ pub fn meter(expected: &Expected) -> String {
     if place.is_empty() { expected.meter.clone() } else { format!("{} ({})", expected.meter, place.join(", ")) }
 }
 
-/// The figures, each with its contender.
 pub fn figures(judgement: &Judgement) -> String {
     let figure = |(name, figure): &(String, Option<f64>)| format!("{} {name}", figure.map_or("n/a".to_owned(), number));
     judgement.figures.iter().map(figure).collect::<Vec<_>>().join(" -> ")
@@ -113,7 +110,6 @@ pub fn bounds(expected: &Expected) -> String {
     }
 }
 
-/// The word for what follows.
 pub fn word(judgement: &Judgement) -> &'static str {
     match judgement.holds {
         Ok(true) => "yes",

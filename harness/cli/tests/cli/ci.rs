@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use yaml_rust2::{Yaml, YamlLoader};
+use serde_json::Value;
 
 use crate::pr::Checkout;
 use crate::support::{CQLDYNO, executable, stderr, stdout};
@@ -13,28 +13,26 @@ use crate::support::{CQLDYNO, executable, stderr, stdout};
 /// A step that runs something: its name and its script.
 type Step = (String, String);
 
-fn read(name: &str) -> Yaml {
+fn read(name: &str) -> Value {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reports/ci").join(name);
-    let mut documents = YamlLoader::load_from_str(&fs::read_to_string(path).unwrap()).unwrap();
-    assert_eq!(documents.len(), 1);
-    documents.remove(0)
+    serde_saphyr::from_str(&fs::read_to_string(path).unwrap()).unwrap()
 }
 
 /// The steps of the workflow and of the action that it uses.
-fn steps() -> Vec<Yaml> {
+fn steps() -> Vec<Value> {
     let (workflow, action) = (read("github-actions.yml"), read("action.yml"));
-    let of = |steps: &Yaml| steps.as_vec().unwrap().clone();
+    let of = |steps: &Value| steps.as_array().unwrap().clone();
     [of(&workflow["jobs"]["judge"]["steps"]), of(&action["runs"]["steps"])].concat()
 }
 
 fn scripts() -> Vec<Step> {
-    let run = |step: &Yaml| Some((step["name"].as_str()?.to_owned(), step["run"].as_str()?.to_owned()));
+    let run = |step: &Value| Some((step["name"].as_str()?.to_owned(), step["run"].as_str()?.to_owned()));
     steps().iter().filter_map(run).collect()
 }
 
 /// The only step that uses such an action, or the last of them.
-fn using(action: &str) -> Yaml {
-    let is_it = |step: &Yaml| step["uses"].as_str().is_some_and(|uses| uses.starts_with(action));
+fn using(action: &str) -> Value {
+    let is_it = |step: &Value| step["uses"].as_str().is_some_and(|uses| uses.starts_with(action));
     steps().into_iter().rfind(is_it).unwrap()
 }
 
@@ -62,8 +60,8 @@ fn nothing_is_to_be_filled_in_and_what_was_built_is_kept() {
     assert!(cache["key"].as_str().unwrap().starts_with("cqldyno-${{ steps.sources.outputs.key }}-"), "{cache:?}");
     let action = read("action.yml");
     assert_eq!(action["runs"]["using"].as_str(), Some("composite"));
-    for (name, input) in action["inputs"].as_hash().unwrap() {
-        assert!(!input["description"].is_badvalue() && !input["default"].is_badvalue(), "{name:?}");
+    for (name, input) in action["inputs"].as_object().unwrap() {
+        assert!(!input["description"].is_null() && !input["default"].is_null(), "{name:?}");
     }
 }
 
@@ -89,8 +87,8 @@ fn a_pull_request_that_is_dearer_fails_the_step_that_judges_it_and_its_comment_i
         assert!(wanted != "Judge" || short != *script, "{script}");
         let mut command = Command::new("bash");
         command.args(["-e", "-c", &short]).current_dir(folder).stdin(Stdio::null());
-        for (name, text) in step["env"].as_hash().into_iter().flatten() {
-            command.envs(value(text.as_str().unwrap()).map(|value| (name.as_str().unwrap(), value)));
+        for (name, text) in step["env"].as_object().into_iter().flatten() {
+            command.envs(value(text.as_str().unwrap()).map(|value| (name, value)));
         }
         checkout.variables(&mut command);
         command.env("GITHUB_ACTION_PATH", folder.join("cqldyno/reports/ci"));

@@ -53,6 +53,8 @@ mod report;
 #[cfg(test)]
 mod resume;
 #[cfg(test)]
+mod rooms;
+#[cfg(test)]
 mod rounds;
 #[cfg(test)]
 mod schema;

@@ -295,7 +295,7 @@ thread_local! {
 fn with_node(password: bool, run: impl FnOnce(&SocketlessNode)) {
     NODES.with_borrow_mut(|nodes| {
         if nodes.as_ref().is_none_or(|(runs, _)| *runs >= 256) {
-            let credentials = Some(Credentials::new("ann", "secret"));
+            let credentials = Some(Credentials { user: "ann".to_owned(), password: "secret".to_owned() });
             *nodes = Some((0, [node(None), node(credentials)]));
         }
         if let Some((runs, both)) = nodes {

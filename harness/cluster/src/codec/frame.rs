@@ -143,19 +143,13 @@ pub enum HeaderError {
 }
 
 impl HeaderError {
-    /// The version to answer in.
-    pub fn answer_version(&self) -> u8 {
+    /// The version to answer in, and the stream to answer on. For an unknown version it is 0, as in Cassandra: its header may have
+    /// another form.
+    pub fn place(&self) -> (u8, i16) {
         match self {
-            HeaderError::Length { version, .. } => *version,
-            _ => GREATEST_VERSION,
-        }
-    }
-
-    /// The stream to answer on. For an unknown version it is 0, as in Cassandra: its header may have another form.
-    pub fn stream(&self) -> i16 {
-        match self {
-            HeaderError::Version { .. } => 0,
-            HeaderError::Direction { stream, .. } | HeaderError::Length { stream, .. } => *stream,
+            HeaderError::Version { .. } => (GREATEST_VERSION, 0),
+            HeaderError::Direction { stream, .. } => (GREATEST_VERSION, *stream),
+            HeaderError::Length { version, stream, .. } => (*version, *stream),
         }
     }
 }
@@ -228,7 +222,7 @@ mod tests {
         for version in [0u8, 1, 2, 5, 6, 0x41, 0x42] {
             for len in [1, 8, 9] {
                 let error = Header::parse(&[version, 0, 0, 9, 5, 0, 0, 0, 0][..len]).unwrap_err();
-                assert_eq!((error.answer_version(), error.stream(), CqlError::from(error).code()), (4, 0, 0x000A));
+                assert_eq!((error.place(), CqlError::from(error).code()), ((4, 0), 0x000A));
                 let text = format!(
                     "Invalid or unsupported protocol version ({version}); the lowest supported version is 3 and the greatest is 4"
                 );

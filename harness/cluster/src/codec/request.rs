@@ -152,7 +152,7 @@ pub fn after_custom_payload(body: &[u8]) -> Read<&[u8]> {
         reader.string()?;
         reader.bytes()?;
     }
-    Ok(reader.rest())
+    Ok(reader.rest)
 }
 
 /// Reads the body of STARTUP: its options.

@@ -99,18 +99,15 @@ pub fn error(out: &mut Vec<u8>, to: ReplyTo, error: &CqlError) {
                 write::int(out, *required);
                 write::int(out, *alive);
             }
-            CqlError::WriteTimeout { level, received, required } => {
+            CqlError::Timeout { writes, level, received, required } => {
                 write::short(out, *level);
                 write::int(out, *received);
                 write::int(out, *required);
-                write::string(out, "SIMPLE");
-            }
-            CqlError::ReadTimeout { level, received, required } => {
-                write::short(out, *level);
-                write::int(out, *received);
-                write::int(out, *required);
-                // No replica answered with data.
-                out.push(0);
+                match writes {
+                    true => write::string(out, "SIMPLE"),
+                    // No replica answered with data.
+                    false => out.push(0),
+                }
             }
             CqlError::AlreadyExists { keyspace, table } => {
                 write::string(out, keyspace);

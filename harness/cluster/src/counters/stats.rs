@@ -167,7 +167,7 @@ pub(crate) struct Place {
     pub(crate) shard: Option<usize>,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -288,15 +288,10 @@ impl Stats {
             match subject {
                 Subject::Execute(id) => {
                     let id = Hex(id).to_string();
-                    if count.forgotten > 0 {
-                        executes_forgotten_connections.insert(id.clone(), count.forgotten);
-                    }
-                    if count.routed.keyed > 0 {
-                        routed.insert(id.clone(), count.routed);
-                    }
-                    if count.refused > 0 {
-                        executes_refused.insert(id.clone(), count.refused);
-                    }
+                    let forgotten = (count.forgotten > 0).then(|| (id.clone(), count.forgotten));
+                    executes_forgotten_connections.extend(forgotten);
+                    routed.extend((count.routed.keyed > 0).then(|| (id.clone(), count.routed)));
+                    executes_refused.extend((count.refused > 0).then(|| (id.clone(), count.refused)));
                     execute_times.extend(count.times.map(|times| (id, times)));
                 }
                 Subject::Other(request, text) => operations.push(OperationSnapshot {

@@ -29,10 +29,7 @@ impl Parser<'_> {
         };
         let verb = self.advance()?.text.to_ascii_lowercase();
         self.advance()?;
-        let conditional = self.take_word("if")?;
-        if conditional {
-            self.expect_words(if verb == "create" { "not exists" } else { "exists" })?;
-        }
+        let conditional = self.if_exists(verb == "create")?;
         let definition = match (verb.as_str(), element) {
             ("create", Element::Keyspace) => Definition::CreateKeyspace(self.name()?, self.properties()?),
             ("create", Element::Table) => Definition::CreateTable(self.create_table()?),
@@ -108,7 +105,7 @@ impl Parser<'_> {
     }
 
     /// Takes `IF NOT EXISTS` or `IF EXISTS`, if it is there.
-    fn if_exists(&mut self, not: bool) -> Result<bool> {
+    pub(super) fn if_exists(&mut self, not: bool) -> Result<bool> {
         let conditional = self.take_word("if")?;
         if conditional {
             self.expect_words(if not { "not exists" } else { "exists" })?;

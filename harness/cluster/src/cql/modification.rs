@@ -54,14 +54,6 @@ impl Parser<'_> {
         }
     }
 
-    fn if_not_exists(&mut self) -> Result<Option<Condition<Relation>>> {
-        if !self.take_word("if")? {
-            return Ok(None);
-        }
-        self.expect_words("not exists")?;
-        Ok(Some(Condition::NotExists))
-    }
-
     /// `IF EXISTS` or `IF column = value AND ...`.
     fn condition(&mut self) -> Result<Option<Condition<Relation>>> {
         if !self.take_word("if")? {
@@ -88,7 +80,7 @@ impl Parser<'_> {
             self.expect_word("values")?;
             values = self.brackets(Self::operation)?;
         }
-        let condition = self.if_not_exists()?;
+        let condition = self.if_exists(true)?.then_some(Condition::NotExists);
         Ok(Insert { table, json, columns, values, condition, using: self.using(true)? })
     }
 

@@ -188,14 +188,11 @@ impl<'a> Parser<'a> {
 
     // Names.
 
-    fn unquoted(text: &str) -> String {
-        text.get(1..text.len().saturating_sub(1)).unwrap_or_default().replace("\"\"", "\"")
-    }
-
     pub(super) fn name(&mut self) -> Result<String> {
         match self.current.kind {
             TokenKind::QuotedName => {
-                let name = Self::unquoted(self.advance()?.text);
+                let text = self.advance()?.text;
+                let name = text.get(1..text.len().saturating_sub(1)).unwrap_or_default().replace("\"\"", "\"");
                 if name.is_empty() { Err(self.error("an empty name is not allowed")) } else { Ok(name) }
             }
             TokenKind::Word => {

@@ -67,7 +67,7 @@ pub fn conditional<'s>(
         }
     }
     // Taken under the lock, so that it is later than all that the conditions saw.
-    let timestamp = clock.begin().timestamp();
+    let timestamp = clock.begin().timestamp;
     for (plan, values) in statements {
         // As in Cassandra, a deletion takes nothing of what is written with it.
         let source = TimestampSource::Fixed(timestamp - i64::from(plan.kind == ModificationKind::Delete));
@@ -127,10 +127,7 @@ fn check_mix(before: &Condition, after: &Condition) -> Result<()> {
 
 impl About<'_> {
     fn holds(&self, table: &Table, view: RowView<'_>) -> Result<bool> {
-        let exists = match self.row {
-            Some(_) => view.cells.is_some(),
-            None => view.statics.is_some(),
-        };
+        let exists = if self.row.is_some() { view.cells.is_some() } else { view.statics.is_some() };
         match self.condition {
             Condition::NotExists => Ok(!exists),
             Condition::Exists => Ok(exists),
@@ -275,7 +272,7 @@ mod tests {
             let inserted = scope.spawn(|| conditional(&store, &[(&insert, &[])], &database.clock, false));
             // Time for the transaction to come as far as the lock.
             thread::sleep(Duration::from_millis(50));
-            let source = TimestampSource::Fixed(database.clock.begin().timestamp());
+            let source = TimestampSource::Fixed(database.clock.begin().timestamp);
             modify(&store, &delete, &[], source, Target::Locked(&mut shard)).unwrap();
             drop(shard);
             inserted.join().unwrap().unwrap();

@@ -96,10 +96,7 @@ impl<'a> BoundEdit<'a> {
     }
 
     fn given(&self) -> Option<&[u8]> {
-        match &self.value {
-            Evaluated::Bytes(bytes) => Some(bytes),
-            Evaluated::Null | Evaluated::Unset => None,
-        }
+        if let Evaluated::Bytes(bytes) = &self.value { Some(bytes) } else { None }
     }
 
     /// The counter after the change. As in Cassandra, it wraps around.

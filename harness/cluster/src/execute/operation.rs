@@ -85,7 +85,7 @@ impl Op {
         if usize::from(reader.short().ok()?) != point.checks.len() {
             return None;
         }
-        let place_of = |reader: &Reader<'_>| end - reader.rest().len();
+        let place_of = |reader: &Reader<'_>| end - reader.rest.len();
         let mut key: &[u8] = &[];
         let mut key_at = 0;
         let mut cells_at = 0;

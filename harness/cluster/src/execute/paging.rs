@@ -36,7 +36,7 @@ impl Position {
         match read() {
             // There is no next page when LIMIT leaves nothing.
             Ok((FORM, Some(key), clustering, rows_in_partition @ 0.., has_rows @ 0..=1, limit_left))
-                if limit_left != 0 && reader.rest().is_empty() =>
+                if limit_left != 0 && reader.rest.is_empty() =>
             {
                 Ok(Position {
                     key: key.to_vec(),

@@ -131,7 +131,7 @@ impl Point {
 
 /// Without a condition, a timestamp or a TTL.
 fn is_plain_insert(insert: &Modification) -> bool {
-    let expires = insert.ttl.is_some() || insert.table.options.default_time_to_live() != 0;
+    let expires = insert.ttl.is_some() || insert.table.options.default_time_to_live != 0;
     insert.kind == ModificationKind::Insert && !expires && insert.timestamp.is_none() && insert.condition.is_none()
 }
 

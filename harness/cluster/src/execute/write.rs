@@ -56,7 +56,7 @@ const LAST_SECOND: i64 = i32::MAX as i64 - 1;
 
 /// The second in which what a statement writes expires, by its `USING TTL` or the table's default.
 fn until(table: &Table, ttl: Option<&Term>, values: &[Value<'_>]) -> Result<u32> {
-    let default = i64::from(table.options.default_time_to_live());
+    let default = i64::from(table.options.default_time_to_live);
     let ttl = match ttl {
         // As in Cassandra, null is no TTL, and what is not set is the default.
         Some(term) if term.evaluate(values)? == Evaluated::Null => 0,

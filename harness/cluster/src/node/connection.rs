@@ -353,7 +353,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let body = &input[self.start + HEADER_LEN..][..header.length];
         if playing.as_ref().is_some_and(|play| play.drops(place, opcode)) {
             self.execute_group(input).await?;
-            self.answer_nobody(header, body).await;
+            // The client hears no more of it.
+            let before = (std::mem::take(&mut self.out), self.plain_len);
+            self.answer(header, body).await;
+            (self.out, self.plain_len) = before;
             return Ok(true);
         }
         let late = playing.as_ref().map_or_else(Late::default, |play| play.late(place, opcode));
@@ -382,13 +385,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let body = self.decompressed(header, body).ok()?;
         let execute = request::execute(without_payload(header, &body).ok()?, header.version).ok()?;
         StatementId::try_from(execute.id).ok()
-    }
-
-    /// Executes a request of which the client hears no more.
-    async fn answer_nobody(&mut self, header: &Header, body: &[u8]) {
-        let before = (std::mem::take(&mut self.out), self.plain_len);
-        self.answer(header, body).await;
-        (self.out, self.plain_len) = before;
     }
 
     /// Adds a frame to the group, if it is an EXECUTE of a point statement.
@@ -489,7 +485,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     /// Answers a frame with a refused header. The connection can go on after a frame that is too long.
     fn refuse(&mut self, error: HeaderError) -> ControlFlow<()> {
-        let to = ReplyTo { version: error.answer_version(), stream: error.stream() };
+        let (version, stream) = error.place();
+        let to = ReplyTo { version, stream };
         let answer = CqlError::from(error);
         self.tally.count_opcode(None);
         self.tally.count_answer(Some(answer.code()));

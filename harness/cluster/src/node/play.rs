@@ -22,7 +22,7 @@ pub(crate) fn begin(state: &Arc<NodeState>) {
         async move {
             for (time, at) in timed {
                 sleep_until(play.began + time).await;
-                fire(&state, play.on_time(at));
+                fire(&state, play.fired(at));
             }
         }
     };

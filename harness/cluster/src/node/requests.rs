@@ -20,13 +20,12 @@ use crate::execute::conditional::conditional;
 use crate::execute::select::select;
 use crate::execute::values::bind;
 use crate::execute::write::{Target, TimestampSource, modify, using_timestamp};
-use crate::node::auth::AUTHENTICATOR;
+use crate::node::auth::{self, AUTHENTICATOR};
 use crate::node::script::{Event, Notice};
 use crate::node::state::NodeState;
 use crate::node::statement::Statement;
 use crate::node::statement_cache::StatementCache;
 use crate::plan::{Modification, Plan, Prepared, StatementId};
-use crate::schema::Table;
 use crate::storage::table::TableStore;
 use crate::system::{self, SystemView, Trace};
 use crate::types::Value;
@@ -106,7 +105,7 @@ impl Requests {
             Opcode::Startup => self.startup(body, out, to)?,
             Opcode::AuthResponse => {
                 let token = request::auth_response(body)?;
-                self.state.options.credentials.as_ref().map_or(Ok(()), |known| known.check(token))?;
+                self.state.options.credentials.as_ref().map_or(Ok(()), |known| auth::check(known, token))?;
                 self.phase = Phase::Ready;
                 response::auth_success(out, to);
             }
@@ -121,25 +120,19 @@ impl Requests {
                 let Prepared { bind_markers, partition_key_indexes, result_columns, .. } = &*found.prepared;
                 response::prepared(out, to, &found.id, bind_markers, partition_key_indexes, result_columns);
             }
-            Opcode::Query => {
-                let mut answered = self.query(body, cache, Answer { out, to }).await;
-                for _ in 0..MOST_AGAIN {
+            Opcode::Query | Opcode::Batch => {
+                let mut answered = Err(CqlError::Stale);
+                for _ in 0..=MOST_AGAIN {
                     if answered == Err(CqlError::Stale) {
-                        answered = self.query(body, cache, Answer { out, to }).await;
+                        answered = match opcode {
+                            Opcode::Query => self.query(body, cache, Answer { out, to }).await,
+                            _ => self.batch(body, cache, Answer { out, to }),
+                        };
                     }
                 }
                 answered?;
             }
             Opcode::Execute => self.execute(body, cache, Answer { out, to }).await?,
-            Opcode::Batch => {
-                let mut answered = self.batch(body, cache, Answer { out, to });
-                for _ in 0..MOST_AGAIN {
-                    if answered == Err(CqlError::Stale) {
-                        answered = self.batch(body, cache, Answer { out, to });
-                    }
-                }
-                answered?;
-            }
             other => return Err(CqlError::Protocol(format!("{other} is not a request"))),
         }
         Ok(())
@@ -309,7 +302,8 @@ impl Requests {
     ) -> Result<()> {
         match &prepared.plan {
             Plan::Select(plan) => {
-                let store = if plan.table.is_virtual { Some(self.system_store(&plan.table)?) } else { store };
+                let own = |view: &SystemView<'_>| system::store(&plan.table, view).map(Arc::new);
+                let store = if plan.table.is_virtual { Some(self.viewed(own)?) } else { store };
                 let store = store.ok_or(CqlError::Stale)?;
                 let rows = select(&store, plan, values, parameters).await?;
                 response::rows(out, to, &prepared.result_columns, parameters.skip_metadata, &rows);
@@ -361,10 +355,6 @@ impl Requests {
             }
         }
         Ok(())
-    }
-
-    fn system_store(&self, table: &Arc<Table>) -> Result<Arc<TableStore>> {
-        self.viewed(|view| Ok(Arc::new(system::store(table, view)?)))
     }
 
     fn describe(&self, describe: &Describe, keyspace: Option<&str>) -> Result<MadeRows> {
@@ -455,7 +445,7 @@ impl Requests {
             response::rows(out, to, &columns, false, &rows);
             return Ok(());
         }
-        let timestamp = timestamp.unwrap_or_else(|| clock.begin().timestamp());
+        let timestamp = timestamp.unwrap_or_else(|| clock.begin().timestamp);
         for target in [|| Target::Nowhere, || Target::Shards] {
             for (plan, values, store) in statements {
                 modify(store, plan, values, TimestampSource::Fixed(timestamp), target())?;

@@ -12,7 +12,7 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use crate::codec::Opcode;
-use crate::counters::stats::Place;
+use crate::counters::stats::{Place, lock};
 use crate::error::CqlError;
 use crate::node::statement::{MOST_STATEMENTS, Statement};
 use crate::plan::StatementId;
@@ -110,10 +110,6 @@ impl Fired {
 
 fn is_of(step: &Step, place: Place) -> bool {
     step.node.is_none_or(|node| node - 1 == place.node) && step.shard.is_none_or(|shard| Some(shard) == place.shard)
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn micros(time: Duration) -> u64 {
@@ -215,7 +211,8 @@ impl Play {
         micros(self.began.elapsed())
     }
 
-    fn fired(self: &Arc<Self>, at: usize) -> Fired {
+    /// The step of this number fires.
+    pub(crate) fn fired(self: &Arc<Self>, at: usize) -> Fired {
         self.acts[at].fired.fetch_add(1, Ordering::Relaxed);
         Fired { play: self.clone(), at }
     }
@@ -234,11 +231,6 @@ impl Play {
         let mut timed: Vec<(Duration, usize)> = self.acts.iter().enumerate().filter_map(at).collect();
         timed.sort();
         timed
-    }
-
-    /// The step of this number fires because it is time.
-    pub(crate) fn on_time(self: &Arc<Self>, at: usize) -> Fired {
-        self.fired(at)
     }
 
     /// The steps of an action that go on now.
@@ -318,8 +310,9 @@ fn error(answer: Answer) -> CqlError {
         }
         Answer::Overloaded => CqlError::Overloaded(by_script("Overloaded")),
         Answer::Bootstrapping => CqlError::Bootstrapping(by_script("The node is starting")),
-        Answer::WriteTimeout => CqlError::WriteTimeout { level: LEVEL, received: 0, required: 1 },
-        Answer::ReadTimeout => CqlError::ReadTimeout { level: LEVEL, received: 0, required: 1 },
+        Answer::WriteTimeout | Answer::ReadTimeout => {
+            CqlError::Timeout { writes: answer == Answer::WriteTimeout, level: LEVEL, received: 0, required: 1 }
+        }
         Answer::Unauthorized => CqlError::Unauthorized(by_script("Unauthorized")),
         Answer::Invalid => CqlError::Invalid(by_script("Invalid")),
     }

@@ -7,11 +7,11 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use cqldyno_driver_api::Credentials;
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::counters::stats::Place;
-use crate::node::auth::Credentials;
 use crate::node::connection::{part, serve_stream};
 use crate::node::state::{NodeOptions, NodeState};
 use crate::storage::database::Database;

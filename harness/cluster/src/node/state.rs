@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
+use cqldyno_driver_api::Credentials;
 use cqldyno_script::Step;
 use tokio::sync::broadcast;
 
@@ -18,7 +19,6 @@ use crate::counters::operations::Texts;
 use crate::counters::snapshot::Snapshot;
 use crate::counters::stats::Stats;
 use crate::error::{CqlError, Hex, Result, invalid};
-use crate::node::auth::Credentials;
 use crate::node::delay::Delay;
 use crate::node::script::{Event, Fired, Notice, Script};
 use crate::node::statement::{LONGEST_TEXT, PreparedStatements, Statement};

@@ -19,7 +19,8 @@ use tokio_rustls::server::TlsStream;
 #[derive(Clone, Debug)]
 pub struct Encryption {
     config: Arc<ServerConfig>,
-    ca: String,
+    /// The certificate of the CA, in PEM.
+    pub ca: String,
 }
 
 /// Why there is no certificate.
@@ -36,11 +37,6 @@ impl Encryption {
     /// When the cryptography fails.
     pub fn new(addresses: impl IntoIterator<Item = Ipv4Addr>) -> Result<Encryption, EncryptionError> {
         made(addresses).map_err(EncryptionError)
-    }
-
-    /// The certificate of the CA, in PEM.
-    pub fn ca(&self) -> &str {
-        &self.ca
     }
 
     pub(crate) async fn accept(&self, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {

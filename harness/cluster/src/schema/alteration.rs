@@ -36,7 +36,7 @@ pub fn altered_table(table: &Table, alteration: &TableAlteration, types: &UserTy
     }
     check_columns(&new)?;
     let affects =
-        |table: &Table| (table.options.default_time_to_live(), table.options.text("gc_grace_seconds").to_owned());
+        |table: &Table| (table.options.default_time_to_live, table.options.text("gc_grace_seconds").to_owned());
     new.version += u32::from(new.columns != table.columns || affects(&new) != affects(table));
     Ok(new)
 }

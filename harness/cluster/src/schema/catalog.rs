@@ -119,77 +119,41 @@ impl Catalog {
 
     /// Makes the change; `None` when there is nothing to change.
     pub fn apply(&mut self, ddl: &Ddl) -> Result<Option<SchemaChange>> {
-        let change = match &ddl.definition {
-            Definition::CreateKeyspace(_) | Definition::CreateTable(_) | Definition::CreateType(_) => {
-                match self.create(&ddl.definition) {
-                    // IF NOT EXISTS does not cover a keyspace that is missing.
-                    Err(Existing::There(_)) if ddl.conditional => None,
-                    Err(Existing::There(error) | Existing::Other(error)) => return Err(error),
-                    Ok(change) => Some(change),
-                }
-            }
-            definition => self.alter_or_drop(definition, ddl.conditional)?,
-        };
+        let change = self.change(ddl)?;
         self.changes += u64::from(change.is_some());
         Ok(change)
     }
 
-    fn create(&mut self, definition: &Definition) -> Result<SchemaChange, Existing> {
-        let missing = |keyspace: &str| Existing::Other(no_keyspace(keyspace));
-        match definition {
-            Definition::CreateTable(new) => {
-                let keyspace = self.keyspaces.get(&*new.keyspace).ok_or_else(|| missing(&new.keyspace))?;
-                if keyspace.tables.contains_key(&*new.name) {
-                    let (keyspace, table) = (new.keyspace.to_string(), Some(new.name.to_string()));
-                    return Err(Existing::There(CqlError::AlreadyExists { keyspace, table }));
+    fn change(&mut self, ddl: &Ddl) -> Result<Option<SchemaChange>> {
+        let name = &*ddl.keyspace;
+        let refused = |error: CqlError| if ddl.conditional { Ok(None) } else { Err(error) };
+        // What is not there: the keyspace, or something within it.
+        let missing = |is_within: bool| {
+            let what = match (&ddl.definition, is_within) {
+                (Definition::AlterTable(table, _), _) | (Definition::DropTable(table), true) => {
+                    format!("Table '{name}.{table}'")
                 }
-                // The types may have changed since the statement was read.
-                let user_types = new.columns.iter().flat_map(|column| user_types(&column.ty));
-                if let Some(changed) = user_types.into_iter().find(|ty| keyspace.types.get(&*ty.name) != Some(ty)) {
-                    return Err(Existing::Other(unknown_type(changed)));
-                }
-                let table = Arc::new(self.identified(Table::clone(new)));
-                if let Some(keyspace) = self.keyspaces.get_mut(&*new.keyspace) {
-                    keyspace.tables.insert(new.name.to_string(), table.clone());
-                }
-                Ok(SchemaChange { created: Some(table), ..SchemaChange::of_table(Change::Created, new) })
-            }
-            Definition::CreateType(new) => {
-                let keyspace = self.keyspaces.get_mut(&*new.keyspace).ok_or_else(|| missing(&new.keyspace))?;
-                if keyspace.types.contains_key(&*new.name) {
-                    let text = format!("A user type with name '{}' already exists", new.name);
-                    return Err(Existing::There(CqlError::Invalid(text)));
-                }
-                let within = new.types.iter().flat_map(user_types);
-                if let Some(changed) = within.into_iter().find(|ty| keyspace.types.get(&*ty.name) != Some(ty)) {
-                    return Err(Existing::Other(unknown_type(changed)));
-                }
-                keyspace.types.insert(new.name.to_string(), new.clone());
-                Ok(SchemaChange::of_type(Change::Created, &new.keyspace, &new.name))
-            }
-            Definition::CreateKeyspace(new) if self.keyspaces.contains_key(&*new.name) => {
-                Err(Existing::There(CqlError::AlreadyExists { keyspace: new.name.to_string(), table: None }))
-            }
-            Definition::CreateKeyspace(new) => {
-                self.keyspaces.insert(new.name.to_string(), new.clone());
-                Ok(SchemaChange::new(Change::Created, &new.name))
-            }
-            _ => Err(Existing::Other(CqlError::invalid("This creates nothing"))),
-        }
-    }
-
-    fn alter_or_drop(&mut self, definition: &Definition, conditional: bool) -> Result<Option<SchemaChange>> {
-        let name = definition.keyspace();
-        let missing = |error: CqlError| if conditional { Ok(None) } else { Err(error) };
-        let Some(keyspace) = self.keyspaces.get_mut(name) else {
-            return missing(match definition {
-                Definition::AlterTable { table, .. } => no_table(name, table),
-                Definition::AlterType { name: of, .. } => no_type(name, of),
-                Definition::DropType { name: of, .. } => no_type_to_drop(name, of),
-                _ => no_keyspace(name),
-            });
+                (Definition::AlterType(of, _), _) => format!("Type {name}.{of}"),
+                (Definition::DropType(of), _) => format!("Type '{name}.{of}'"),
+                _ => format!("Keyspace '{name}'"),
+            };
+            CqlError::Invalid(format!("{what} doesn't exist"))
         };
-        Ok(Some(match definition {
+        let Some(keyspace) = self.keyspaces.get_mut(name) else {
+            return match &ddl.definition {
+                Definition::CreateKeyspace(new) => {
+                    self.keyspaces.insert(name.to_owned(), new.clone());
+                    Ok(Some(SchemaChange::new(Change::Created, &new.name)))
+                }
+                // IF NOT EXISTS does not cover a keyspace that is missing.
+                Definition::CreateTable(_) | Definition::CreateType(_) => Err(missing(false)),
+                _ => refused(missing(false)),
+            };
+        };
+        Ok(Some(match &ddl.definition {
+            Definition::CreateKeyspace(_) => {
+                return refused(CqlError::AlreadyExists { keyspace: name.to_owned(), table: None });
+            }
             Definition::AlterKeyspace(new) => {
                 if !new.replication.is_empty() {
                     keyspace.replication.clone_from(&new.replication);
@@ -197,8 +161,29 @@ impl Catalog {
                 keyspace.durable_writes = new.durable_writes;
                 SchemaChange::new(Change::Updated, &new.name)
             }
-            Definition::AlterTable { table, alteration, .. } => {
-                let Some(old) = keyspace.tables.get(table).cloned() else { return missing(no_table(name, table)) };
+            Definition::DropKeyspace => {
+                let change = SchemaChange {
+                    dropped: keyspace.tables.values().cloned().collect(),
+                    types: keyspace.types.values().map(|ty| ty.name.clone()).collect(),
+                    ..SchemaChange::new(Change::Dropped, &keyspace.name)
+                };
+                self.keyspaces.remove(name);
+                change
+            }
+            Definition::CreateTable(new) => {
+                if keyspace.tables.contains_key(&*new.name) {
+                    let (keyspace, table) = (name.to_owned(), Some(new.name.to_string()));
+                    return refused(CqlError::AlreadyExists { keyspace, table });
+                }
+                keyspace.check_known(new.columns.iter().map(|column| &column.ty))?;
+                let table = Arc::new(self.identified(Table::clone(new)));
+                if let Some(keyspace) = self.keyspaces.get_mut(name) {
+                    keyspace.tables.insert(new.name.to_string(), table.clone());
+                }
+                SchemaChange { created: Some(table), ..SchemaChange::of_table(Change::Created, new) }
+            }
+            Definition::AlterTable(table, alteration) => {
+                let Some(old) = keyspace.tables.get(table).cloned() else { return refused(missing(true)) };
                 let new = Arc::new(altered_table(&old, alteration, &keyspace.types)?);
                 if new == old {
                     return Ok(None);
@@ -209,12 +194,21 @@ impl Catalog {
                     ..SchemaChange::of_table(Change::Updated, &new)
                 }
             }
-            Definition::DropTable { table, .. } => {
-                let Some(table) = keyspace.tables.remove(table) else { return missing(no_table(name, table)) };
+            Definition::DropTable(table) => {
+                let Some(table) = keyspace.tables.remove(table) else { return refused(missing(true)) };
                 SchemaChange { dropped: vec![table.clone()], ..SchemaChange::of_table(Change::Dropped, &table) }
             }
-            Definition::AlterType { name: of, alteration, .. } => {
-                let Some(old) = keyspace.types.get(of) else { return missing(no_type(name, of)) };
+            Definition::CreateType(new) => {
+                if keyspace.types.contains_key(&*new.name) {
+                    let text = format!("A user type with name '{}' already exists", new.name);
+                    return refused(CqlError::Invalid(text));
+                }
+                keyspace.check_known(new.types.iter())?;
+                keyspace.types.insert(new.name.to_string(), new.clone());
+                SchemaChange::of_type(Change::Created, &new.keyspace, &new.name)
+            }
+            Definition::AlterType(of, alteration) => {
+                let Some(old) = keyspace.types.get(of) else { return refused(missing(true)) };
                 let new = Arc::new(altered_type(old, alteration, &keyspace.types)?);
                 if new == *old {
                     return Ok(None);
@@ -222,44 +216,13 @@ impl Catalog {
                 let (types, altered) = keyspace.replace_type(&new)?;
                 SchemaChange { types, altered, ..SchemaChange::of_type(Change::Updated, &new.keyspace, &new.name) }
             }
-            Definition::DropType { name: of, .. } => {
-                let Some(old) = keyspace.types.get(of).cloned() else { return missing(no_type_to_drop(name, of)) };
+            Definition::DropType(of) => {
+                let Some(old) = keyspace.types.get(of).cloned() else { return refused(missing(true)) };
                 keyspace.check_unused(&old)?;
                 keyspace.types.remove(of);
                 SchemaChange::of_type(Change::Dropped, &old.keyspace, &old.name)
             }
-            _ => match self.keyspaces.remove(name) {
-                Some(keyspace) => SchemaChange {
-                    dropped: keyspace.tables.into_values().collect(),
-                    types: keyspace.types.values().map(|ty| ty.name.clone()).collect(),
-                    ..SchemaChange::new(Change::Dropped, &keyspace.name)
-                },
-                None => return missing(no_keyspace(name)),
-            },
         }))
-    }
-}
-
-/// Why nothing was created.
-enum Existing {
-    /// There is such an element.
-    There(CqlError),
-    Other(CqlError),
-}
-
-impl Definition {
-    /// The keyspace that it changes, or that has what it changes.
-    pub fn keyspace(&self) -> &str {
-        match self {
-            Definition::CreateKeyspace(keyspace) | Definition::AlterKeyspace(keyspace) => &keyspace.name,
-            Definition::CreateTable(table) => &table.keyspace,
-            Definition::CreateType(ty) => &ty.keyspace,
-            Definition::DropKeyspace(keyspace)
-            | Definition::AlterTable { keyspace, .. }
-            | Definition::DropTable { keyspace, .. }
-            | Definition::AlterType { keyspace, .. }
-            | Definition::DropType { keyspace, .. } => keyspace,
-        }
     }
 }
 
@@ -287,6 +250,14 @@ impl Keyspace {
             altered.push(Altered { old: std::mem::replace(table, other.clone()), new: other });
         }
         Ok((changed, altered))
+    }
+
+    /// Checks that types have not changed since the statement was read.
+    fn check_known<'a>(&self, types: impl Iterator<Item = &'a CqlType>) -> Result<()> {
+        match types.flat_map(user_types).find(|ty| self.types.get(&*ty.name) != Some(*ty)) {
+            Some(changed) => invalid(format!("Unknown type {}.{}", changed.keyspace, changed.name)),
+            None => Ok(()),
+        }
     }
 
     fn check_unused(&self, ty: &UserType) -> Result<()> {
@@ -347,26 +318,6 @@ impl SchemaChange {
             _ => vec![self.clone()],
         }
     }
-}
-
-fn no_table(keyspace: &str, name: &str) -> CqlError {
-    CqlError::Invalid(format!("Table '{keyspace}.{name}' doesn't exist"))
-}
-
-fn no_type(keyspace: &str, name: &str) -> CqlError {
-    CqlError::Invalid(format!("Type {keyspace}.{name} doesn't exist"))
-}
-
-fn no_type_to_drop(keyspace: &str, name: &str) -> CqlError {
-    CqlError::Invalid(format!("Type '{keyspace}.{name}' doesn't exist"))
-}
-
-fn unknown_type(ty: &UserType) -> CqlError {
-    CqlError::Invalid(format!("Unknown type {}.{}", ty.keyspace, ty.name))
-}
-
-fn no_keyspace(name: &str) -> CqlError {
-    CqlError::Invalid(format!("Keyspace '{name}' doesn't exist"))
 }
 
 /// A UUID that is a function of the name (version 3).

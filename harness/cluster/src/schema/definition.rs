@@ -173,7 +173,7 @@ pub(super) fn check_columns(table: &Table) -> Result<()> {
     if others.iter().any(|column| nests(&column.ty)) {
         return invalid("Non-frozen UDTs with nested non-frozen collections are not supported");
     }
-    if table.has_counters() && table.options.default_time_to_live() > 0 {
+    if table.has_counters() && table.options.default_time_to_live > 0 {
         return invalid("Cannot set default_time_to_live on a table with counters");
     }
     Ok(())

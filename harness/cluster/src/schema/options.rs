@@ -53,7 +53,8 @@ const IGNORED: [&str; 4] = ["dclocal_read_repair_chance", "id", "nodesync", "rea
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableOptions {
     values: BTreeMap<&'static str, PropertyValue>,
-    default_time_to_live: u32,
+    /// The seconds after which what is written expires; 0 for never.
+    pub default_time_to_live: u32,
 }
 
 impl Default for TableOptions {
@@ -108,12 +109,6 @@ impl TableOptions {
         }
         options.default_time_to_live = options.text(DEFAULT_TTL).parse().unwrap_or(0);
         Ok(options)
-    }
-
-    /// The seconds after which what is written expires; 0 for never.
-    #[inline]
-    pub fn default_time_to_live(&self) -> u32 {
-        self.default_time_to_live
     }
 
     /// The value of an option that is no map.

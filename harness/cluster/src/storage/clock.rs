@@ -16,7 +16,8 @@ pub struct Clock {
 #[derive(Debug)]
 pub struct Moment<'c> {
     clock: &'c Clock,
-    base: i64,
+    /// The timestamp of a BATCH, and of a lightweight transaction.
+    pub timestamp: i64,
     used: i64,
 }
 
@@ -31,22 +32,17 @@ impl Clock {
     pub fn begin(&self) -> Moment<'_> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as i64);
         let before = self.last.fetch_max(now, Ordering::Relaxed);
-        let base = if now > before { now } else { self.last.fetch_add(1, Ordering::Relaxed) + 1 };
-        Moment { clock: self, base, used: base }
+        let timestamp = if now > before { now } else { self.last.fetch_add(1, Ordering::Relaxed) + 1 };
+        Moment { clock: self, timestamp, used: timestamp }
     }
 }
 
 impl Moment<'_> {
-    /// The timestamp of a BATCH, and of a lightweight transaction.
-    pub fn timestamp(&self) -> i64 {
-        self.base
-    }
-
     /// The timestamp for a write to a row last written at `latest`.
     #[inline]
     pub fn after(&mut self, latest: i64) -> i64 {
-        if !(self.base..=self.used).contains(&latest) {
-            return self.base;
+        if !(self.timestamp..=self.used).contains(&latest) {
+            return self.timestamp;
         }
         if latest == self.used {
             self.used += 1;
@@ -71,15 +67,15 @@ mod tests {
         let three = first.after(two);
         assert!(one < two && two < three && other == one);
         let second = clock.begin();
-        assert!(second.base > three);
-        assert!(clock.begin().base > second.base);
+        assert!(second.timestamp > three);
+        assert!(clock.begin().timestamp > second.timestamp);
     }
 
     #[test]
     fn what_a_client_wrote_in_the_future_stays_ahead() {
         let clock = Clock::default();
         let mut moment = clock.begin();
-        let future = moment.base + 1_000_000;
+        let future = moment.timestamp + 1_000_000;
         assert!(moment.after(future) < future);
     }
 }

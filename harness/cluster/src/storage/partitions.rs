@@ -54,9 +54,8 @@ impl Partition {
                 mutation.apply(&mut row, timestamp);
                 gone -= i64::from(row.is_live());
                 if row.latest() != NEVER {
-                    let mut record = Vec::new();
-                    row.encode(clustering, &mut record);
-                    self.rows.insert((*sortable).into(), record.into());
+                    let record = row.encoded(clustering);
+                    self.rows.insert((*sortable).into(), record);
                 }
             }
             Change::Statics(mutation) => {
@@ -65,9 +64,7 @@ impl Partition {
                     None => Row { deleted: self.deleted, ..Row::empty(statics) },
                 };
                 mutation.apply(&mut row, timestamp);
-                let mut record = Vec::new();
-                row.encode(&[], &mut record);
-                self.statics = Some(record.into());
+                self.statics = Some(row.encoded(&[]));
             }
             Change::Partition if timestamp > self.deleted => {
                 self.deleted = timestamp;
@@ -148,16 +145,14 @@ impl PartitionShard {
                 let (old, mut filled) = (Row::decode(record, self.cells), Vec::new());
                 let row = old.with_cells(cells, &mut filled);
                 *live += u64::from(row.is_live());
-                let (mut changed, keep) = (Vec::new(), row.latest() != NEVER);
-                row.encode(record::key(record), &mut changed);
-                *record = changed.into();
+                let (changed, keep) = (row.encoded(record::key(record)), row.latest() != NEVER);
+                *record = changed;
                 keep
             });
             if let Some(record) = &mut partition.statics {
-                let mut changed = Vec::new();
                 let (old, mut filled) = (Row::decode(record, self.statics), Vec::new());
-                old.with_cells(statics, &mut filled).encode(&[], &mut changed);
-                *record = changed.into();
+                let changed = old.with_cells(statics, &mut filled).encoded(&[]);
+                *record = changed;
             }
         }
         (self.cells, self.statics) = (cells.len(), statics.len());
@@ -206,9 +201,7 @@ fn delete_in(record: &mut Box<[u8]>, cells: usize, timestamp: i64, gone: &mut i6
     row.delete(timestamp);
     let is_live = row.is_live();
     *gone += i64::from(was_live && !is_live);
-    let mut changed = Vec::new();
-    row.encode(record::key(record), &mut changed);
-    *record = changed.into();
+    *record = row.encoded(record::key(record));
     is_live
 }
 

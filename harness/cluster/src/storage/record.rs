@@ -305,6 +305,13 @@ impl<'a> Row<'a> {
         self.cells.iter().map(|cell| cell.timestamp).fold(self.inserted.max(self.deleted), i64::max)
     }
 
+    /// The record in its shortest form, for itself.
+    pub fn encoded(&self, key: &[u8]) -> Box<[u8]> {
+        let mut record = Vec::new();
+        self.encode(key, &mut record);
+        record.into()
+    }
+
     /// Replaces `out` by the record in its shortest form. The head's words stay 0.
     pub fn encode(&self, key: &[u8], out: &mut Vec<u8>) {
         let timestamp = self.latest();

@@ -146,17 +146,13 @@ impl<'f> Finder<'f> {
         };
         let table = keyspace.tables.get(&name.name).filter(|_| element == Element::Table);
         let ty = keyspace.types.get(&name.name).filter(|_| element == Element::Type);
-        match (table, ty) {
-            (Some(table), _) => Ok(self.table(table)),
-            (_, Some(ty)) => Ok(described_type(ty)),
-            _ => invalid(format!("{what} '{}' not found in {place}'{}'", name.name, keyspace.name)),
-        }
-    }
-
-    fn table(&self, table: &Table) -> MadeRows {
         let mut made = elements();
-        self.push_table(&mut made, table);
-        made
+        match (table, ty) {
+            (Some(table), _) => self.push_table(&mut made, table),
+            (_, Some(ty)) => push_type(&mut made, ty),
+            _ => return invalid(format!("{what} '{}' not found in {place}'{}'", name.name, keyspace.name)),
+        }
+        Ok(made)
     }
 
     /// A keyspace of this name, or else a table.
@@ -169,10 +165,12 @@ impl<'f> Finder<'f> {
             }
         }
         let keyspace = self.keyspace_of(name)?;
-        match keyspace.tables.get(&name.name) {
-            Some(table) => Ok(self.table(table)),
-            None => invalid(format!("'{}' not found in keyspace '{}'", name.name, keyspace.name)),
-        }
+        let Some(table) = keyspace.tables.get(&name.name) else {
+            return invalid(format!("'{}' not found in keyspace '{}'", name.name, keyspace.name));
+        };
+        let mut made = elements();
+        self.push_table(&mut made, table);
+        Ok(made)
     }
 }
 
@@ -188,12 +186,6 @@ fn types(keyspace: &Keyspace) -> Vec<&UserType> {
     let mut all: Vec<&UserType> = keyspace.types.values().map(AsRef::as_ref).collect();
     all.sort_by_key(|ty| ty.name.to_lowercase());
     all
-}
-
-fn described_type(ty: &UserType) -> MadeRows {
-    let mut made = elements();
-    push_type(&mut made, ty);
-    made
 }
 
 fn push_type(made: &mut MadeRows, ty: &UserType) {

@@ -13,7 +13,7 @@ impl<'a> Components<'a> {
     }
 
     pub(super) fn rest(&self) -> &'a [u8] {
-        self.0.rest()
+        self.0.rest
     }
 }
 

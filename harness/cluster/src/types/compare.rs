@@ -12,18 +12,6 @@ impl CqlType {
             return a.len().cmp(&b.len());
         }
         match self {
-            CqlType::Bigint
-            | CqlType::Counter
-            | CqlType::Double
-            | CqlType::Float
-            | CqlType::Int
-            | CqlType::Smallint
-            | CqlType::Time
-            | CqlType::Timestamp
-            | CqlType::Timeuuid
-            | CqlType::Tinyint
-            | CqlType::Uuid
-            | CqlType::Varint => self.sortable(a).cmp(&self.sortable(b)),
             CqlType::Decimal => bignum::compare_decimal(a, b),
             CqlType::List(_) | CqlType::Set(_) | CqlType::Map(_) => compare_elements(a, b, self.elements()),
             CqlType::Tuple(types) => compare_tuple(a, b, types),
@@ -33,7 +21,14 @@ impl CqlType {
                 orders.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
             }
             CqlType::Frozen(inner) => inner.compare(a, b),
-            _ => a.cmp(b),
+            CqlType::Ascii
+            | CqlType::Blob
+            | CqlType::Boolean
+            | CqlType::Date
+            | CqlType::Duration
+            | CqlType::Inet
+            | CqlType::Text => a.cmp(b),
+            _ => self.sortable(a).cmp(&self.sortable(b)),
         }
     }
 
@@ -60,8 +55,8 @@ impl CqlType {
             }
             CqlType::Double | CqlType::Float => {
                 // Java's compare: negative numbers in reverse, -0.0 below 0.0, NaN above all, whatever its sign.
-                let exponent_bits = if value.len() == 8 { 11 } else { 8 };
-                if is_nan(value, exponent_bits) {
+                let float = |bytes: &[u8]| bytes.try_into().map(|bytes| f64::from(f32::from_be_bytes(bytes)));
+                if value.try_into().map(f64::from_be_bytes).or_else(|_| float(value)).is_ok_and(f64::is_nan) {
                     out.resize(start + value.len(), 0xFF);
                 } else if value[0] & 0x80 != 0 {
                     out.extend(value.iter().map(|byte| !byte));
@@ -100,14 +95,6 @@ impl CqlType {
     }
 }
 
-fn is_nan(value: &[u8], exponent_bits: u32) -> bool {
-    let bits = value.iter().fold(0u64, |bits, byte| (bits << 8) | u64::from(*byte));
-    let width = value.len() as u32 * 8;
-    let magnitude = bits & !(1u64 << (width - 1));
-    let infinity = ((1u64 << exponent_bits) - 1) << (width - 1 - exponent_bits);
-    magnitude > infinity
-}
-
 fn put_uuid_time(out: &mut Vec<u8>, value: &[u8]) {
     if let Some([l0, l1, l2, l3, m0, m1, h0, h1, ..]) = value.get(..16) {
         out.extend_from_slice(&[h0 & 0x0F, *h1, *m0, *m1, *l0, *l1, *l2, *l3]);
@@ -120,13 +107,8 @@ fn put_varint(out: &mut Vec<u8>, value: &[u8]) {
     let digits = &value[value.iter().take_while(|byte| **byte == sign).count()..];
     // The sign and the number of digits (fewer are nearer to zero), then the digits of two's complement.
     let len = (digits.len() as u32).to_be_bytes();
-    if negative {
-        out.push(0);
-        out.extend(len.iter().map(|byte| !byte));
-    } else {
-        out.push(1);
-        out.extend_from_slice(&len);
-    }
+    out.push(u8::from(!negative));
+    out.extend(len.iter().map(|byte| byte ^ sign));
     out.extend_from_slice(digits);
 }
 

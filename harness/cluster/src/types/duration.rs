@@ -2,37 +2,12 @@
 
 use std::fmt::Write;
 
-/// Reads a signed vint: its value and what follows.
-fn split_vint(bytes: &[u8]) -> Option<(i64, &[u8])> {
-    let (first, rest) = bytes.split_first()?;
-    let extra = first.leading_ones() as usize;
-    let (more, rest) = rest.split_at_checked(extra)?;
-    let start = if extra >= 8 { 0 } else { u64::from(*first) & (0xff >> extra) };
-    let unsigned = more.iter().fold(start, |value, byte| value << 8 | u64::from(*byte));
-    Some(((unsigned >> 1) as i64 ^ -((unsigned & 1) as i64), rest))
-}
-
-/// Appends a signed vint.
-fn write_vint(value: i64, out: &mut Vec<u8>) {
-    let unsigned = ((value << 1) ^ (value >> 63)) as u64;
-    let bits = 64 - unsigned.leading_zeros() as usize;
-    let extra = bits.saturating_sub(1) / 7;
-    if extra >= 8 {
-        out.push(0xff);
-        out.extend_from_slice(&unsigned.to_be_bytes());
-        return;
-    }
-    let bytes = unsigned.to_be_bytes();
-    let start = out.len();
-    out.extend_from_slice(&bytes[7 - extra..]);
-    out[start] |= !(0xffu16 >> extra) as u8;
-}
+use cqldyno_driver_api::wire::{Body, vint};
 
 fn split(bytes: &[u8]) -> Option<[i64; 3]> {
-    let (months, rest) = split_vint(bytes)?;
-    let (days, rest) = split_vint(rest)?;
-    let (nanos, rest) = split_vint(rest)?;
-    rest.is_empty().then_some([months, days, nanos])
+    let mut body = Body { rest: bytes };
+    let parts = [body.vint().ok()?, body.vint().ok()?, body.vint().ok()?];
+    body.rest.is_empty().then_some(parts)
 }
 
 pub(super) fn validate(bytes: &[u8]) -> Result<(), String> {
@@ -85,7 +60,7 @@ pub(super) fn parse(text: &str) -> Option<Vec<u8>> {
         rest = tail;
     }
     let mut bytes = Vec::new();
-    parts.iter().for_each(|part| write_vint(sign * part, &mut bytes));
+    parts.iter().for_each(|part| vint(sign * part, &mut bytes));
     Some(bytes)
 }
 
@@ -107,16 +82,6 @@ pub(super) fn text(bytes: &[u8]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn vints_go_both_ways() {
-        for value in [0, 1, -1, 63, 64, -64, -65, 8191, 8192, 1 << 40, i64::MAX, i64::MIN, (1 << 55) - 1, 1 << 55] {
-            let mut bytes = Vec::new();
-            write_vint(value, &mut bytes);
-            assert_eq!(split_vint(&bytes), Some((value, &[][..])), "{value} as {bytes:?}");
-        }
-        assert_eq!(split_vint(&[0xff, 1]), None);
-    }
 
     #[test]
     fn the_parts_of_a_duration_have_one_sign() {

@@ -53,14 +53,7 @@ impl CqlType {
         let float = |value: f64, text: String| if value.is_finite() { text } else { "null".to_owned() };
         Ok(match self {
             CqlType::Text | CqlType::Ascii => quoted(&String::from_utf8_lossy(bytes)),
-            CqlType::Blob => {
-                let mut text = String::with_capacity(2 * bytes.len() + 4);
-                text.push_str("\"0x");
-                for byte in bytes {
-                    let _ = write!(text, "{byte:02x}");
-                }
-                text + "\""
-            }
+            CqlType::Blob => format!("\"0x{}\"", bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()),
             CqlType::Boolean => (bytes != [0]).to_string(),
             CqlType::Bigint | CqlType::Counter | CqlType::Int | CqlType::Smallint | CqlType::Tinyint => {
                 signed(bytes).to_string()

@@ -22,7 +22,8 @@ pub type Read<T> = Result<T, Malformed>;
 /// A cursor over a body; every read fails when the body ends first.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'a> {
-    rest: &'a [u8],
+    /// What has not been read.
+    pub rest: &'a [u8],
 }
 
 impl<'a> Reader<'a> {
@@ -30,12 +31,6 @@ impl<'a> Reader<'a> {
     #[inline]
     pub fn new(bytes: &'a [u8]) -> Self {
         Reader { rest: bytes }
-    }
-
-    /// What has not been read.
-    #[inline]
-    pub fn rest(&self) -> &'a [u8] {
-        self.rest
     }
 
     /// `n` raw bytes.

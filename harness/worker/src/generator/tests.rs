@@ -340,7 +340,7 @@ fn others_have_turns_and_no_latency_has_the_time_of_them_or_of_another_statement
             others.abort();
             counted
         });
-        let bytes = BASE64_STANDARD.decode(counted.histogram().unwrap()).unwrap();
+        let bytes = BASE64_STANDARD.decode(counted.latencies.base64().unwrap()).unwrap();
         let latencies: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
         assert_eq!((latencies.len(), latencies.min(), latencies.max()), (count, 1_000, 1_000), "{concurrency} at once");
         let turns = time.value() / 1_000_000_000;

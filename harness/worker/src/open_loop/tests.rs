@@ -175,7 +175,7 @@ fn a_driver_that_stands_still_is_charged_for_what_should_have_started_meanwhile(
         assert!(lateness.value_at_quantile(0.5) >= slightly_less(39), "{}", lateness.value_at_quantile(0.5));
         assert!(pace.late >= 39, "{}", pace.late);
         assert!(pace.latest_ns >= slightly_less(59), "{}", pace.latest_ns);
-        let driver = read(&counted.histogram().unwrap());
+        let driver = read(&counted.latencies.base64().unwrap());
         assert!(driver.max() >= slightly_less(60), "{}", driver.max());
         assert_eq!(driver.len(), 40);
     }

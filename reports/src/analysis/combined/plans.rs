@@ -2,7 +2,7 @@
 
 use crate::conditions::{differing, of_plan};
 use crate::text::{list, plain, short_hash, unique};
-use crate::{Analysis, Contender, Run};
+use crate::{Analysis, Contender, Environment, Run};
 
 /// Refuses runs of other plans, and a run that was named twice.
 ///
@@ -55,7 +55,11 @@ fn executables<'a>(one: &'a Run, other: &'a Run) -> impl Iterator<Item = (&'a Co
 
 /// Executables that differ on one machine: somebody changed an adapter or its build in between.
 fn builds(one: &Analysis, other: &Analysis) -> Vec<String> {
-    if !is_one_machine(one.run, other.run) {
+    let machine = |one: &Analysis| {
+        let Environment { cpu, cores, memory_bytes, kernel, .. } = one.run.environment.clone();
+        (cpu, cores, memory_bytes, kernel)
+    };
+    if machine(one) != machine(other) {
         return Vec::new();
     }
     let found = executables(one.run, other.run);
@@ -77,12 +81,4 @@ pub(super) fn other_builds(named: &[(String, Analysis)]) -> Vec<String> {
     let of_ours =
         is_other.then(|| "The runs have other executables of cqldyno, and so of the embedded cluster.".to_owned());
     of_workers.into_iter().chain(of_ours).collect()
-}
-
-fn is_one_machine(one: &Run, other: &Run) -> bool {
-    let of = |run: &Run| {
-        let machine = &run.environment;
-        (machine.cpu.clone(), machine.cores, machine.memory_bytes, machine.kernel.clone())
-    };
-    of(one) == of(other)
 }

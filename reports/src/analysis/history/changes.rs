@@ -21,7 +21,6 @@ const STEADY_DEVIATIONS: f64 = 3.0;
 /// How many standard deviations the range of 2, 3, ... figures is (L. H. C. Tippett, Biometrika 17, 1925).
 const RANGES: [f64; 7] = [1.128, 1.693, 2.059, 2.326, 2.534, 2.704, 2.847];
 
-/// What releases changed.
 static CAUSES: LazyLock<Vec<Cause>> = LazyLock::new(|| causes().unwrap_or_default());
 
 fn causes() -> Result<Vec<Cause>, toml::de::Error> {

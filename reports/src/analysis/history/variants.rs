@@ -6,23 +6,22 @@ use crate::text::{grouped, plain, short_hash, unique};
 
 use super::{Key, Member, unversioned};
 
-/// A name, and what it stands for.
-pub(super) type Variant<T> = (String, T);
+/// A name, and what it stands for: the hash of a scenario, or the cores of an arrangement in words.
+pub(super) type Variant = (String, String);
 
-/// An arrangement's id with the cores of worker and server.
-pub(super) fn cores_of(arrangement: &ArrangementInfo) -> Variant<(Vec<u32>, Vec<u32>)> {
-    (arrangement.id.clone(), (arrangement.worker_cores.clone(), arrangement.server_cores.clone()))
+pub(super) fn cores_of(arrangement: &ArrangementInfo) -> Variant {
+    (arrangement.id.clone(), on_cores(&arrangement.worker_cores, &arrangement.server_cores))
 }
 
 /// All scenarios, arrangements and contenders of a group, those of the newest run first.
 pub(super) struct Variants {
-    scenarios: Vec<Known<String>>,
-    arrangements: Vec<Known<(Vec<u32>, Vec<u32>)>>,
+    scenarios: Vec<Known>,
+    arrangements: Vec<Known>,
     contenders: Vec<String>,
 }
 
 /// A variant and its runs, the newest first.
-type Known<T> = (Variant<T>, Vec<String>);
+type Known = (Variant, Vec<String>);
 
 impl Variants {
     /// Of runs in the order of their dates.
@@ -49,16 +48,12 @@ impl Variants {
 
     /// The panel's heading, which tells variants of one name apart.
     pub fn title(&self, key: &Key, words: &str) -> String {
-        let (scenario, hash) = &key.scenario;
-        let scenario = match of(&self.scenarios, scenario).count() {
-            0 | 1 => scenario.clone(),
-            _ => format!("{scenario} ({})", short_hash(hash)),
+        let named = |all: &[Known], name: &str, is: &str| match of(all, name).count() {
+            0 | 1 => name.to_owned(),
+            _ => format!("{name} ({is})"),
         };
-        let (arrangement, (worker, server)) = &key.arrangement;
-        let arrangement = match of(&self.arrangements, arrangement).count() {
-            0 | 1 => arrangement.clone(),
-            _ => format!("{arrangement} ({})", on_cores(worker, server)),
-        };
+        let scenario = named(&self.scenarios, &key.scenario.0, short_hash(&key.scenario.1));
+        let arrangement = named(&self.arrangements, &key.arrangement.0, &key.arrangement.1);
         let contender = if key.contender.is_empty() { String::new() } else { format!("{}, ", key.contender) };
         format!("{contender}{scenario} on {arrangement}: {words}")
     }
@@ -66,12 +61,12 @@ impl Variants {
     /// Why figures of one name stand apart, as full sentences.
     pub fn sentences(&self) -> Vec<String> {
         let scenarios = apart(&self.scenarios, "scenario", |hash| format!("hash {}", short_hash(hash)));
-        let arrangements = apart(&self.arrangements, "arrangement", |(worker, server)| on_cores(worker, server));
+        let arrangements = apart(&self.arrangements, "arrangement", str::to_owned);
         scenarios.chain(arrangements).collect()
     }
 }
 
-fn apart<T>(all: &[Known<T>], what: &str, told: impl Fn(&T) -> String) -> impl Iterator<Item = String> {
+fn apart(all: &[Known], what: &str, told: impl Fn(&str) -> String) -> impl Iterator<Item = String> {
     let names = unique(all.iter().map(|((name, _), _)| name.as_str()));
     names.into_iter().filter(|name| of(all, name).count() > 1).map(move |name| {
         let each = of(all, name).map(|((_, is), names)| format!("{} in {}", told(is), runs(names)));
@@ -83,12 +78,12 @@ fn apart<T>(all: &[Known<T>], what: &str, told: impl Fn(&T) -> String) -> impl I
     })
 }
 
-fn of<'a, T>(all: &'a [Known<T>], name: &str) -> impl Iterator<Item = &'a Known<T>> {
+fn of<'a>(all: &'a [Known], name: &str) -> impl Iterator<Item = &'a Known> {
     all.iter().filter(move |((known, _), _)| known == name)
 }
 
 /// The place of the name, and then of the variant.
-fn place<T: PartialEq>(all: &[Known<T>], is: &Variant<T>) -> (Option<usize>, Option<usize>) {
+fn place(all: &[Known], is: &Variant) -> (Option<usize>, Option<usize>) {
     (all.iter().position(|(known, _)| known.0 == is.0), all.iter().position(|(known, _)| known == is))
 }
 

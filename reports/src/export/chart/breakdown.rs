@@ -16,7 +16,6 @@ const ROW: f64 = 84.0;
 const LETTER: f64 = 17.0;
 
 impl Here<'_> {
-    /// One chart per kind of breakdown.
     pub(super) fn breakdowns(&self) -> Vec<Chart> {
         let mut kinds: BTreeMap<&str, BTreeMap<usize, BTreeMap<&str, f64>>> = BTreeMap::new();
         for cell in self.cells.iter().filter(|cell| cell.counts()) {
@@ -29,7 +28,7 @@ impl Here<'_> {
         let mut charts: Vec<Chart> = kinds.iter().map(|(kind, found)| self.stack(kind, found)).collect();
         if !kinds.contains_key(SYSCALLS_BY_NAME) {
             let why = "This run has no syscalls pass, which counts system calls by name.";
-            charts.push(Chart::none(Kind::Names, "System calls per statement by name".to_owned(), why));
+            charts.push(Chart::of(Kind::Names, "System calls per statement by name".to_owned(), "", Err(why)));
         }
         charts
     }
@@ -71,7 +70,7 @@ impl Here<'_> {
         }
         let alternative = format!("{what}: {}. The table of this scenario has the figures by name.", said.join("; "));
         let about = "A bar is one contender, its parts are the names; shorter is less. The table has all figures.";
-        let picture = picture.finished(alternative);
+        let picture = Ok(picture.finished(alternative));
         let others = usize::from(names.len() > NAMES);
         let legend = (0..named.len() + others).map(|nth| (format!("n-{nth}"), name(nth))).collect();
         Chart { legend, ..Chart::of(Kind::Names, what, about, picture) }

@@ -71,7 +71,7 @@ pub fn cost_chart(analysis: &Analysis, runs: usize) -> Chart {
         }
     }
     let heading = heading(run, runs);
-    Chart::of(Kind::Cpu, heading.clone(), "", picture.finished(heading))
+    Chart::of(Kind::Cpu, heading.clone(), "", Ok(picture.finished(heading)))
 }
 
 fn heading(run: &Run, runs: usize) -> String {

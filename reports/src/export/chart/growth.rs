@@ -22,6 +22,7 @@ pub struct Curve {
     pub points: Vec<(f64, f64)>,
 }
 
+#[derive(Default)]
 pub(crate) struct LogLine {
     pub class: String,
     pub label: String,
@@ -34,12 +35,8 @@ pub(crate) struct LogLine {
     pub large_at: Option<f64>,
 }
 
-/// Lines with a dot per point on two logarithmic axes; `None` without a point.
-pub(crate) fn on_log_axes(lines: &[LogLine], with_titles: bool) -> Option<Picture> {
-    on_axes(lines, None, with_titles)
-}
-
-/// The same over `names` in place of numbers, evenly apart: a point's number is the place of its name, from 1.
+/// Lines with a dot per point on two logarithmic axes; `None` without a point. Over `names` in place of numbers points are evenly apart: a
+/// point's number is the place of its name, from 1.
 pub(crate) fn on_axes(lines: &[LogLine], names: Option<&[String]>, with_titles: bool) -> Option<Picture> {
     let named = |x: f64| match names {
         None => whole(x),
@@ -94,13 +91,12 @@ pub fn growth_chart(heading: &str, curves: &[Curve]) -> Option<String> {
         class: colour(Role::Driver, nth),
         label: plain(&curve.label),
         points: curve.points.clone(),
-        missing: Vec::new(),
         width: 4.0 + 3.0 * (curves.len() - 1 - nth) as f64,
-        large_at: None,
+        ..LogLine::default()
     };
     let lines: Vec<LogLine> = curves.iter().enumerate().map(line).collect();
     let legend: Vec<(String, String)> = lines.iter().map(|line| (line.class.clone(), line.label.clone())).collect();
-    Some(on_log_axes(&lines, true)?.finished("").standalone(&plain(heading), &legend))
+    Some(on_axes(&lines, None, true)?.finished("").standalone(&plain(heading), &legend))
 }
 
 fn short(value: f64) -> String {

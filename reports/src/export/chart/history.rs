@@ -81,7 +81,7 @@ pub fn chart(panel: &Panel, runs: &[PastRun]) -> Chart {
         let class = colour(Role::Driver, panel.lines[label.line].colour);
         picture.text((label.x, label.y + greatest * GAP), &label.text, &class, Stands::Above);
     }
-    let picture = picture.finished(format!("{}: {}.", panel.words, titles.join("; ")));
+    let picture = Ok(picture.finished(format!("{}: {}.", panel.words, titles.join("; "))));
     let legend = panel.lines.iter().map(|line| (colour(line.role, line.colour), plain(&line.contender))).collect();
     Chart { legend, ..Chart::of(Kind::Time, plain(&panel.title), "", picture) }
 }

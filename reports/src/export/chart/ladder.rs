@@ -7,7 +7,6 @@ use crate::ladder::distance;
 use crate::text::{grouped, unique};
 use crate::{Cell, Climbed, Run, climbed};
 
-/// A chart for each scenario and arrangement.
 pub fn ladders(run: &Run, cells: &[Cell], faces: &Faces, with_titles: bool) -> Vec<Chart> {
     let all = climbed(run, cells);
     let kinds = grouped(all.iter().map(|one| ((one.place.scenario.kind(), &one.place.arrangement.id), one)));
@@ -29,19 +28,14 @@ fn ladder(run: &Run, climbed: &[&Climbed], faces: &Faces, with_titles: bool) -> 
             class: faces.classes[place].clone(),
             label: faces.labels[place].clone(),
             points: mine().filter_map(|one| Some((at(one), one.ladder.held()? as f64))).collect(),
-            missing: Vec::new(),
             width: 4.0,
-            large_at: None,
+            ..LogLine::default()
         }
     };
     let lines: Vec<LogLine> = ids.iter().map(line).collect();
     let title = "Highest rate held, over the delay of answers".to_owned();
-    match on_axes(&lines, Some(&distances), with_titles) {
-        None => Chart::none(Kind::Throughput, title, "Nobody held a rate."),
-        Some(picture) => {
-            let picture = picture.finished(format!("{title}. The table above has all figures."));
-            let about = "Statements per second; the axis is logarithmic, and higher is better.";
-            Chart { legend: faces.legend(ids.into_iter()), ..Chart::of(Kind::Throughput, title, about, picture) }
-        }
-    }
+    let picture = on_axes(&lines, Some(&distances), with_titles).ok_or("Nobody held a rate.");
+    let picture = picture.map(|picture| picture.finished(format!("{title}. The table above has all figures.")));
+    let about = "Statements per second; the axis is logarithmic, and higher is better.";
+    Chart { legend: faces.legend(ids.into_iter()), ..Chart::of(Kind::Throughput, title, about, picture) }
 }

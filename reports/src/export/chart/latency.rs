@@ -33,7 +33,7 @@ impl Here<'_> {
         curves.retain(|_, curves| curves.iter().any(|(_, points)| points.len() > 1));
         if curves.is_empty() {
             let why = "This run has no latency pass, which measures at a fixed rate below saturation.";
-            return vec![Chart::none(Kind::Latency, "Latency by percentile".to_owned(), why)];
+            return vec![Chart::of(Kind::Latency, "Latency by percentile".to_owned(), "", Err(why))];
         }
         let mut curves: Vec<((String, String), Vec<Curve>)> = curves.into_iter().collect();
         // Response times first, then by the number in flight.
@@ -75,7 +75,7 @@ impl Here<'_> {
             }
             said.push(format!("{label}: {}", points.join(", ")));
         }
-        let picture = picture.finished(format!("{title}. {}.", said.join("; ")));
+        let picture = Ok(picture.finished(format!("{title}. {}.", said.join("; "))));
         let ids = curves.iter().filter_map(|(place, _)| self.faces.ids.get(*place).map(String::as_str));
         Chart { legend: self.faces.legend(ids), ..Chart::of(Kind::Latency, title, about, picture) }
     }

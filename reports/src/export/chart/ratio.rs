@@ -17,13 +17,9 @@ impl Here<'_> {
                 && row.is_in(self.place)
                 && view.analysis.run.contender(&row.contender).is_some_and(|one| one.role == Role::Driver)
         };
-        let shown: Vec<(&SummaryRow, f64, [f64; 2])> = view
-            .analysis
-            .rows
-            .iter()
-            .filter(is_here)
-            .filter_map(|row| Some((row, row.ratio?, row.interval?)))
-            .collect();
+        let rows = view.analysis.rows.iter().filter(is_here);
+        let shown: Vec<(&SummaryRow, f64, [f64; 2])> =
+            rows.filter_map(|row| Some((row, row.ratio?, row.interval?))).collect();
         if shown.is_empty() {
             return None;
         }
@@ -39,17 +35,11 @@ impl Here<'_> {
         let pad = (high - low) * 0.06;
         let (left, right) = ((low - pad).max(0.0), high + pad);
         let is_cpu = meter == CPU_PER_STATEMENT;
-        let title = match is_cpu {
-            true => format!("CPU time per statement over that of {}", view.name),
-            false => format!("Throughput over that of {}", view.name),
+        let (kind, what, better, all) = match is_cpu {
+            true => (Kind::Cpu, "CPU time per statement", "left is less CPU time", "the run"),
+            false => (Kind::Throughput, "Throughput", "right is more statements per second", "statements per second"),
         };
-        let (better, holds) = match is_cpu {
-            true => ("Further left is less CPU time", "which hold for all comparisons of the run at once"),
-            false => (
-                "Further right is more statements per second",
-                "which hold for all comparisons of statements per second at once",
-            ),
-        };
+        let title = format!("{what} over that of {}", view.name);
         let alternative = format!("{title}, with 95 % intervals: {}.", titles.join("; "));
         let mut picture =
             Picture::rows(shown.len(), ROW, Scale::linear(left, right), self.with_titles(), |x| format!("{x:.2}"));
@@ -70,9 +60,9 @@ impl Here<'_> {
             picture.dot((*ratio, y), 9.0, &class, Some(&titles[nth]));
         }
         let about = format!(
-            "{better}. Lines are 95 % intervals, {holds}; the strip around 1 is the band within which two drivers count as the same."
+            "Further {better}. Lines are 95 % intervals, which hold for all comparisons of {all} at once; the strip around 1 is the band \
+             within which two drivers count as the same."
         );
-        let kind = if is_cpu { Kind::Cpu } else { Kind::Throughput };
-        Some(Chart { view: Some(at), ..Chart::of(kind, title, about, picture.finished(alternative)) })
+        Some(Chart { view: Some(at), ..Chart::of(kind, title, about, Ok(picture.finished(alternative))) })
     }
 }

@@ -25,7 +25,7 @@ impl Here<'_> {
         let about = "A line is one cell, without its incomplete last second.";
         if shown.is_empty() {
             let why = "Every window was shorter than four seconds. More statements show a course of time.";
-            return Chart::none(Kind::Time, title, why);
+            return Chart::of(Kind::Time, title, "", Err(why));
         }
         let longest = shown.iter().map(|(_, seconds)| seconds.len()).max().unwrap_or(1);
         let most = shown.iter().flat_map(|(_, seconds)| seconds).copied().fold(1.0, f64::max);
@@ -53,7 +53,7 @@ impl Here<'_> {
             picture.line(&points, &self.class(self.faces.place(&cell.contender), " thin"), 3.0, Some(&title));
         }
         let legend = self.faces.legend(shown.iter().map(|(cell, _)| cell.contender.as_str()));
-        Chart { legend, ..Chart::of(Kind::Time, title, about, picture.finished(alternative)) }
+        Chart { legend, ..Chart::of(Kind::Time, title, about, Ok(picture.finished(alternative))) }
     }
 }
 

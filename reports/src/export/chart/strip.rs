@@ -13,10 +13,12 @@ impl Here<'_> {
     /// A line per contender, a dot per block, and the median.
     pub(super) fn strip(&self, meter: &str) -> Option<Chart> {
         let is_cpu = meter == CPU_PER_STATEMENT;
-        let figure = |value: f64| if is_cpu { three_digits(value) } else { whole(value) };
-        let unit = if is_cpu { "us" } else { "statements/s" };
+        let (kind, unit, title, figure): (Kind, &str, &str, fn(f64) -> String) = match is_cpu {
+            true => (Kind::Cpu, "us", "CPU time per statement, by generation, in us", three_digits),
+            false => (Kind::Throughput, "statements/s", "Statements per second, by generation", whole),
+        };
         // floor and noop have many times the drivers' throughput, beside which drivers look alike.
-        let found: Vec<(usize, Vec<(&Cell, f64)>)> = (0..self.faces.count())
+        let found: Vec<(usize, Vec<(&Cell, f64)>)> = (0..self.faces.ids.len())
             .filter(|place| is_cpu || self.faces.drivers[*place])
             .map(|place| {
                 let is_mine = |cell: &&&Cell| {
@@ -43,11 +45,6 @@ impl Here<'_> {
                 said.push((middle, format!("{label} {}{range}", figure(middle))));
             }
         }
-        let title = if is_cpu {
-            "CPU time per statement, by generation, in us"
-        } else {
-            "Statements per second, by generation"
-        };
         let sentences: Vec<&str> = said.iter().map(|(_, sentence)| sentence.as_str()).collect();
         let alternative = format!("{title}; medians and ranges: {}.", sentences.join("; "));
         let format = |x: f64| match is_cpu {
@@ -68,8 +65,7 @@ impl Here<'_> {
                 picture.line(&[(*middle, y + 0.52), (*middle, y + 0.88)], "ink", 4.0, None);
             }
         }
-        let kind = if is_cpu { Kind::Cpu } else { Kind::Throughput };
         let about = "A dot is one cell; the mark is the median, which stands after the name. Failed and void ones are left out.";
-        Some(Chart::of(kind, title.to_owned(), about, picture.finished(alternative)))
+        Some(Chart::of(kind, title.to_owned(), about, Ok(picture.finished(alternative))))
     }
 }

@@ -207,7 +207,6 @@ impl Picture {
     }
 }
 
-/// A finished chart.
 pub struct Drawn {
     label: String,
     size: [f64; 2],

@@ -49,14 +49,10 @@ pub fn sweep(sweep: &Sweep, faces: &Faces, with_titles: bool) -> Vec<Chart> {
         let title = format!("{title}, over {over}");
         let ids =
             sweep.curves.iter().filter(|curve| curve.figures().next().is_some()).map(|one| one.contender.id.as_str());
-        match on_axes(&lines, names, with_titles) {
-            None => Chart::none(kind, title, "No contender has a figure."),
-            Some(picture) => {
-                let picture =
-                    picture.finished(format!("{title}, for {}. A table below has all figures.", sweep.name()));
-                Chart { legend: faces.legend(ids), ..Chart::of(kind, title, about, picture) }
-            }
-        }
+        let label = format!("{title}, for {}. A table below has all figures.", sweep.name());
+        let picture = on_axes(&lines, names, with_titles).ok_or("No contender has a figure.");
+        let picture = picture.map(|picture| picture.finished(label));
+        Chart { legend: faces.legend(ids), ..Chart::of(kind, title, about, picture) }
     };
     let mut latency = lines(4.0, &|all| all.latency_us.map(|[p50, _]| p50));
     latency.extend(lines(THIN, &|all| all.latency_us.map(|[_, p99]| p99)));

@@ -31,7 +31,6 @@ pub struct Faces {
     pub labels: Vec<String>,
     /// Their classes: `c-N` (the place in the run) hides a contender, `k-N` is its colour.
     pub classes: Vec<String>,
-    /// Whether it is a driver, not floor or noop.
     pub drivers: Vec<bool>,
 }
 
@@ -57,10 +56,6 @@ impl Faces {
         }
     }
 
-    pub fn count(&self) -> usize {
-        self.ids.len()
-    }
-
     /// The contender's place in the run; after the last if it is none of the run's.
     pub fn place(&self, id: &str) -> usize {
         self.ids.iter().position(|known| known == id).unwrap_or(self.ids.len())
@@ -72,7 +67,7 @@ impl Faces {
 
     /// Classes and names of those contenders, each once, in the order of the run.
     pub fn legend<'a>(&self, ids: impl Iterator<Item = &'a str>) -> Vec<(String, String)> {
-        let mut places: Vec<usize> = ids.map(|id| self.place(id)).filter(|place| *place < self.count()).collect();
+        let mut places: Vec<usize> = ids.map(|id| self.place(id)).filter(|place| *place < self.ids.len()).collect();
         places.sort_unstable();
         places.dedup();
         places.into_iter().map(|place| (self.classes[place].clone(), self.labels[place].clone())).collect()

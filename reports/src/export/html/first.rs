@@ -9,9 +9,8 @@ use crate::export::part::{Field, Notes};
 use crate::export::short::shown;
 use crate::measure::{CPU_PER_STATEMENT, SERVER_CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT};
 use crate::quantity::{three_digits, whole};
-use crate::{Bottleneck, Contender, Place, SummaryRow, plain};
+use crate::{Bottleneck, Contender, Place, SummaryRow, Verdict, plain};
 
-/// A measure that a reader can switch to.
 pub struct Lens {
     pub name: &'static str,
     unit: &'static str,
@@ -95,11 +94,8 @@ pub fn comparison(row: Option<&SummaryRow>, is_reference: bool, notes: &mut Note
             let Some(ratio) = row.ratio_within(3, " to ") else {
                 return Field { sub: verdict(row).to_owned(), ..Field::default() };
             };
-            let class = row
-                .verdict
-                .filter(|one| !row.exploratory && one.holds())
-                .map(|one| one.name().to_owned())
-                .unwrap_or_default();
+            let class = row.verdict.filter(|one| !row.exploratory && one.holds());
+            let class = class.map_or("", Verdict::name).to_owned();
             let sub = row.verdict_name().unwrap_or_else(|| verdict(row).to_owned());
             let note = row.contradicted.as_ref().filter(|_| row.doubtful).map(|why| notes.number(why));
             Field { sub, note, class, ..Field::of(ratio) }

@@ -61,7 +61,7 @@ impl Packed {
         let (run, cells) = stand_ins(analysis.run, analysis.every_cell);
         let mut results: Vec<_> = whole.into_iter().map(|whole| (whole, None)).collect();
         // Attempts that do not count and large parts of cells leave the summary as it is.
-        let less = Whole::of(analysis).with(&run, Each(|| cells.clone()));
+        let less = Whole::of(analysis, &run, Each(|| cells.clone()));
         let about = "run, the cells that count without their large parts, summary and warnings";
         results.extend(file(WHOLE, about, |out| write(&less, out))?.map(|file| (file, Some(WITHOUT_PARTS))));
         Ok(Packed { results, table })

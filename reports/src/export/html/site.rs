@@ -1,20 +1,21 @@
 //! Many runs as one page on which a reader chooses: figures by driver, scenario, arrangement, server and date, and each driver's history.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
 
-use super::first::{LENSES, comparison, figure};
+use super::first::{LENSES, Lens, comparison, figure};
 use super::history::{picture, range};
 use super::sections::words;
 use super::shell::shell;
+use crate::band::driver;
 use crate::export::chart::view::colour;
 use crate::export::exporter::ExportError;
 use crate::export::part::{Field, Notes};
 use crate::export::releases::panels;
 use crate::measure::{CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT};
-use crate::text::{count, list, unique};
+use crate::text::{count, grouped, list, unique};
 use crate::{
     Analysis, Combined, Contender, Group, History, Panel, Place, Recorded, Role, Run, SummaryRow, plain, short,
 };
@@ -99,14 +100,12 @@ impl<'a> Shown<'a> {
 
 /// The drivers of a run that could be asked.
 fn compared(run: &Run) -> impl Iterator<Item = &Contender> + Clone {
-    run.contenders.iter().filter(|one| one.role == Role::Driver && !one.control && one.unavailable.is_none())
+    run.drivers().filter(|one| one.unavailable.is_none())
 }
 
-/// Whether it has several releases of one driver.
 fn has_releases(run: &Run) -> bool {
-    let mut versions: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    compared(run).for_each(|one| versions.entry(name_of(one)).or_default().push(&one.version));
-    !run.plan.faults && versions.into_values().any(|mine| unique(mine).len() > 1)
+    let mut versions = grouped(compared(run).map(|one| (name_of(one), &one.version))).into_iter();
+    !run.plan.faults && versions.any(|(_, mine)| unique(mine).len() > 1)
 }
 
 /// The package of a release if its driver has several: `acsylla` of `1.2.0-acsylla`. A pre-release such as `rc.1` has a number.
@@ -115,8 +114,7 @@ fn package(version: &str) -> &str {
 }
 
 fn name_of(contender: &Contender) -> String {
-    let end = contender.id.find(['@', '+', '#']).unwrap_or(contender.id.len());
-    plain(&contender.id[..end])
+    plain(driver(contender))
 }
 
 /// Those that have figures, the newest run's first.
@@ -255,14 +253,8 @@ impl Site<'_> {
     }
 
     fn dates(&self) -> String {
-        let mut dates: Vec<String> = self.runs.iter().map(|one| date(&one.recorded.run)).collect();
-        dates.sort();
-        dates.dedup();
-        match dates.as_slice() {
-            [] => String::new(),
-            [one] => one.clone(),
-            [first, .., last] => format!("{first} to {last}"),
-        }
+        let dates: BTreeSet<String> = self.runs.iter().map(|one| date(&one.recorded.run)).collect();
+        unique([dates.first(), dates.last()].into_iter().flatten().cloned()).join(" to ")
     }
 
     fn about(&self, one: &Shown) -> About {
@@ -281,7 +273,6 @@ impl Site<'_> {
         }
     }
 
-    /// A group of rows for each run.
     fn table(&self, data: &Data) -> Markup {
         let has =
             |lens: usize| data.rows.iter().any(|row| !row.fields[lens].text.is_empty() && row.fields[lens].text != "–");
@@ -349,6 +340,7 @@ fn rows(at: usize, one: &Shown) -> Vec<Row> {
     let row = |place: Place, contender: &Contender| {
         let of = |meter: &str| analysis.row(place, contender, meter);
         let is_reference = analysis.reference.is_some_and(|one| one.id == contender.id);
+        let of_lens = |lens: &Lens| field(figure(lens, of(lens.meter)), of(lens.meter), is_reference);
         Row {
             facts: Facts {
                 run: at,
@@ -357,10 +349,7 @@ fn rows(at: usize, one: &Shown) -> Vec<Row> {
                 arrangement: vec![plain(&place.arrangement.id)],
             },
             contender: plain(&contender.label),
-            fields: LENSES
-                .iter()
-                .map(|lens| field(figure(lens, of(lens.meter)), of(lens.meter), is_reference))
-                .collect(),
+            fields: LENSES.iter().map(of_lens).collect(),
         }
     };
     analysis.places().flat_map(|place| drivers.iter().map(|one| row(place, one)).collect::<Vec<_>>()).collect()

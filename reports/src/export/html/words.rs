@@ -9,7 +9,6 @@ use crate::export::head::threads;
 use crate::text::sentence;
 use crate::{Bottleneck, Role, Run, SummaryRow, plain};
 
-/// The words that this page uses, and its columns.
 pub fn words(run: &Run, rows: &[SummaryRow], columns: &[&Column]) -> Markup {
     let has = |role: Role| run.contenders.iter().any(|one| one.role == role);
     let is_bound = |row: &SummaryRow| row.bottleneck == Some(Bottleneck::Server);

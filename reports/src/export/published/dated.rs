@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 
 use super::{
-    Front, PublishedRun, asked, code, cost, drivers, fenced, find, findings, labels, over, picture, row_of, same,
-    server, warnings,
+    Front, PublishedRun, asked, code, cost, fenced, find, findings, labels, over, picture, row_of, same, server,
+    warnings,
 };
 use crate::export::exporter::{Exporter, Look};
 use crate::export::faults;
@@ -92,7 +92,7 @@ fn table(embedded: &PublishedRun, other: &PublishedRun) -> Option<String> {
     let mut rows = Vec::new();
     for place in first.places() {
         let Some(there) = same(&second, place) else { continue };
-        for driver in drivers(first.run) {
+        for driver in first.run.drivers() {
             let apart = match find(&carried, place, &driver.label) {
                 Some(found) => {
                     let [low, high] = found.interval;

@@ -1,8 +1,8 @@
 //! What a README shows of published runs.
 
 use super::{
-    PublishedRun, asked, code, cost, drivers, find, findings, folder_name, is_of_a_plan, labels, over, picture,
-    processor, row_of, same, server, warnings,
+    PublishedRun, asked, code, cost, find, findings, folder_name, is_of_a_plan, labels, over, picture, processor,
+    row_of, same, server, warnings,
 };
 use crate::export::chart::cost_chart;
 use crate::export::markdown::table_of;
@@ -118,15 +118,15 @@ impl<'a> Front<'a> {
         let analysis = &self.analysis;
         let labels: Vec<String> = labels(analysis.run).into_iter().map(|one| escape(&plain(one))).collect();
         format!(
-            "{}{}{}{}\n{}\n\nCPU us is CPU time per statement: less is better. *Cheaper* and *dearer*: the whole interval lies beyond the band, {} \
-             ([how verdicts are read](harness/METHOD.md#what-does-a-verdict-mean)). cassandra-cpp has an I/O thread of its own on both arrangements.{}\n\n\
+            "{}{}{}{}\n\nCPU us is CPU time per statement: less is better. *Cheaper* and *dearer*: the whole interval lies beyond the band, {} \
+             ([how verdicts are read](harness/METHOD.md#what-does-a-verdict-mean)). cassandra-cpp has an I/O thread of its own on both arrangements.\n\n{}{}\n\n\
              {}. {} [Raw data, all columns and a page with charts]({folder}).",
             picture(&format!("{folder}/chart.svg")),
             warnings(analysis),
             self.headline(),
-            self.findings(),
             self.table().trim_end(),
             escape(&analysis.bands()),
+            self.findings().trim_end(),
             self.combined.as_ref().map_or(String::new(), |one| format!("\n\n{}", of_all(one, "", false))),
             labels.join(", "),
             asked(&self.runs, date),
@@ -158,7 +158,6 @@ impl<'a> Front<'a> {
         format!("**{}**\n\n{more}{}", said.join(" "), if more.is_empty() { "" } else { "\n\n" })
     }
 
-    /// What was found on each server.
     fn findings(&self) -> String {
         let found = findings(&self.analysis);
         if self.others.is_empty() {
@@ -199,7 +198,7 @@ impl<'a> Front<'a> {
         let name = |place: &Place| escape(&plain(&place.scenario.name));
         let mut chosen: Vec<Place> = Vec::new();
         let mut clauses = Vec::new();
-        for driver in drivers(run) {
+        for driver in run.drivers() {
             let won: Vec<Place> = analysis.places().filter(|place| self.is_chosen(*place, &driver.label)).collect();
             let by_scenario = grouped(won.iter().map(|place| (name(place), on(place))));
             let of = |(on, names): &(Vec<String>, Vec<String>)| match on.len() {
@@ -217,13 +216,10 @@ impl<'a> Front<'a> {
         said.extend((!clauses.is_empty()).then(|| format!("By CPU time, {}.", clauses.join("; "))));
         let of_arrangement = |arrangement| run.scenarios.iter().map(move |scenario| Place { scenario, arrangement });
         let doubtful = run.plan.arrangements.iter().flat_map(of_arrangement);
-        let doubtful = doubtful.filter(|place| is_doubtful(analysis, *place)).map(|place| (on(&place), name(&place)));
-        let doubtful: Vec<String> =
-            grouped(doubtful).iter().map(|(on, names)| format!("{} on {on}", list(names))).collect();
-        said.extend(
-            (!doubtful.is_empty())
-                .then(|| format!("For {} instructions contradict CPU time, so no choice is safe.", list(&doubtful))),
-        );
+        let doubtful = by_arrangement(doubtful.filter(|place| is_doubtful(analysis, *place)));
+        let no_choice =
+            |places: String| format!("For {places} instructions contradict CPU time, so no choice is safe.");
+        said.extend(doubtful.map(no_choice));
         for arrangement in &run.plan.arrangements {
             let here = || chosen.iter().filter(|place| place.arrangement.id == arrangement.id);
             let lacks = |other: &Other| here().any(|place| same(&other.analysis, *place).is_none());
@@ -239,12 +235,9 @@ impl<'a> Front<'a> {
             }
         }
         let disagree = |place: &Place| !is_doubtful(analysis, *place) && self.is_apart(*place);
-        let open = analysis.places().filter(disagree).map(|place| (on(&place), name(&place)));
-        let open: Vec<String> = grouped(open).iter().map(|(on, names)| format!("{} on {on}", list(names))).collect();
-        said.extend(
-            (!open.is_empty())
-                .then(|| format!("For {}, other servers or processors give another order (below).", list(&open))),
-        );
+        let open = by_arrangement(analysis.places().filter(disagree));
+        let other = |places: String| format!("For {places}, other servers or processors give another order (below).");
+        said.extend(open.map(other));
         (said, chosen.first().copied())
     }
 
@@ -260,7 +253,7 @@ impl<'a> Front<'a> {
         }
         let mut rows = Vec::new();
         for scenario in &run.scenarios {
-            for driver in drivers(run) {
+            for driver in run.drivers() {
                 let mut fields = vec![escape(&plain(&scenario.name)), escape(&short(run, driver))];
                 for arrangement in &run.plan.arrangements {
                     let place = Place { scenario, arrangement };
@@ -298,15 +291,20 @@ fn elsewhere(ours: &Run, run: &Run) -> String {
     }
 }
 
-/// Server and processor of a run.
 fn on_what(run: &Run) -> String {
     format!("{} with {}", server(run), processor(run))
 }
 
-/// All runs of a plan together, if they are several.
 fn combined<'a>(plan: &[&'a PublishedRun]) -> Option<Combined<'a>> {
     let named: Vec<(String, Analysis)> = plan.iter().map(|one| (one.name.clone(), one.analysis())).collect();
     Combined::of(&named).ok()
+}
+
+/// The scenarios on each arrangement, as parts of a sentence; `None` without any.
+fn by_arrangement<'a>(places: impl Iterator<Item = Place<'a>>) -> Option<String> {
+    let places = places.map(|place| (code(&place.arrangement.id), escape(&plain(&place.scenario.name))));
+    let all: Vec<String> = grouped(places).iter().map(|(on, names)| format!("{} on {on}", list(names))).collect();
+    (!all.is_empty()).then(|| list(&all))
 }
 
 /// The label of the driver that needed the least CPU time alone in this place.
@@ -320,7 +318,7 @@ fn winner<'a>(analysis: &Analysis<'a>, place: Place) -> Option<&'a str> {
 fn is_doubtful(analysis: &Analysis, place: Place) -> bool {
     let [only] = analysis.least(place)[..] else { return false };
     let is_reference = analysis.reference.is_some_and(|reference| reference.id == only.id);
-    let rows = drivers(analysis.run).filter(|one| is_reference || one.id == only.id);
+    let rows = analysis.run.drivers().filter(|one| is_reference || one.id == only.id);
     rows.filter_map(|one| analysis.row(place, one, CPU_PER_STATEMENT)).any(|row| row.doubtful)
 }
 
@@ -332,7 +330,7 @@ fn apart<'a>(first: &Analysis<'a>, second: &Analysis<'a>, carried: &[Carried]) -
         let Some(elsewhere) = same(second, place) else { continue };
         let least = [first.least(place), second.least(elsewhere)].concat();
         let is_least = |label: &str| least.iter().any(|one| one.label == label);
-        for driver in drivers(first.run).filter(|one| is_least(&one.label) || is_least(&reference.label)) {
+        for driver in first.run.drivers().filter(|one| is_least(&one.label) || is_least(&reference.label)) {
             let rows = row_of(first, place, &driver.label).zip(row_of(second, elsewhere, &driver.label));
             let Some((one, two)) = rows.filter(|(one, two)| one.verdict != two.verdict) else { continue };
             let differs = find(carried, place, &driver.label).is_some_and(Carried::differs);
@@ -362,9 +360,8 @@ impl Other<'_> {
         }
         let rows = || self.analysis.rows.iter().filter(|row| row.is_primary() && !row.control);
         let has_none = |place: &Place| !rows().any(|row| row.is_in(*place) && row.verdict.is_some_and(Verdict::holds));
-        let open = grouped(self.analysis.places().filter(has_none).map(|place| (on(&place), name(&place))));
-        let open: Vec<String> = open.iter().map(|(on, names)| format!("{} on {on}", list(names))).collect();
-        said.extend((!open.is_empty()).then(|| format!("It has no verdict for {}.", list(&open))));
+        let open = by_arrangement(self.analysis.places().filter(has_none));
+        said.extend(open.map(|places| format!("It has no verdict for {places}.")));
         said.join(" ")
     }
 }

@@ -182,7 +182,8 @@ fn three() -> [(String, Recorded); 3] {
 fn runs_of_one_plan_are_a_combined_table_in_every_format_that_shows_several() {
     let runs = three();
     let named = named(&runs);
-    insta::assert_snapshot!(several("table", &named, Look { width: 80, ..crate::export::shown::at(80) }));
+    expect_test::expect_file!["golden/runs_of_one_plan_are_a_combined_table_in_every_format_that_shows_several.txt"]
+        .assert_eq(&several("table", &named, Look { width: 80, ..crate::export::shown::at(80) }));
     let table = several("table", &named, Look { width: 2_000, ..Look::default() });
     let markdown = several("markdown", &named, Look::default());
     for text in [table.clone(), markdown.clone(), html_of_runs(&named)] {

@@ -13,7 +13,7 @@ use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use hdrhistogram::serialization::{Serializer, V2Serializer};
 
 // One way for both tests that need a package for Python; reports has the other.
-#[path = "../../../../../reports/tests/pandas/python_package.rs"]
+#[path = "../../../../../reports/tests/exported/pandas/python_package.rs"]
 mod python_package;
 
 use python_package::python_package;
