@@ -47,6 +47,8 @@ mod pr;
 #[cfg(test)]
 mod readings;
 #[cfg(test)]
+mod refusals;
+#[cfg(test)]
 mod regress;
 #[cfg(test)]
 mod report;
