@@ -1,70 +1,16 @@
 //! What the exporters make of sound, failed, void and hostile results, kept as files.
 
+#[cfg(test)]
+mod climbing;
+#[cfg(test)]
+mod trouble;
+
 use expect_test::expect_file;
 
-use crate::export::shown::{at, csv, html, json, markdown, story, table, times, wide};
-use crate::measure::{CPU_PER_STATEMENT, ERRORS, SYSCALLS, SYSCALLS_PER_STATEMENT, USER, WALL};
-use crate::{Analysis, Cell, CutShort, Look, Measure, Pass, Role, Run, Setting, Unit, sample, wrap};
-
-/// cassandra-cpp is there under its long name, cdrs-tokio fails in a block and has errors in reads, system calls cannot be
-/// counted, floor crashes, and the run was ended early.
-fn troubled() -> (Run, Vec<Cell>) {
-    let (mut run, mut cells) = sample::run();
-    run.interrupted = true;
-    let cpp = &mut run.contenders[2];
-    cpp.unavailable = None;
-    cpp.label = "cassandra-cpp@3.0.2+lib=scylla-2.16.2".to_owned();
-    let scylla: Vec<Cell> = cells.iter().filter(|cell| cell.contender == "scylla").cloned().collect();
-    cells.extend(scylla.into_iter().filter(|cell| cell.scenario == "writes").map(|cell| Cell {
-        contender: "cassandra-cpp".to_owned(),
-        label: "cassandra-cpp@3.0.2+lib=scylla-2.16.2".to_owned(),
-        findings: vec!["The worker's CPU time and the kernel's differ by 2.1 %.".to_owned()],
-        ..cell
-    }));
-    for cell in &mut cells {
-        for id in [SYSCALLS, SYSCALLS_PER_STATEMENT] {
-            let why = "The kernel does not let this user count system calls (EACCES); run `cqldyno doctor`.";
-            cell.measures.insert(id.to_owned(), Measure::unavailable(why));
-        }
-        match (cell.contender.as_str(), cell.scenario.as_str()) {
-            ("cdrs-tokio", "reads") if cell.pass == Pass::Timing => {
-                cell.measures.insert(ERRORS.to_owned(), Measure::value(2.0, Unit::Count));
-                cell.void = Some("2 of 500,000 statements failed (2 request timeouts).".to_owned());
-            }
-            ("cdrs-tokio", "writes") if cell.block == 2 => {
-                cell.measures.clear();
-                cell.failed = Some("The worker ended with signal 11 before `end`.".to_owned());
-            }
-            ("floor", _) => {
-                cell.measures.clear();
-                cell.failed = Some("The worker did not answer within 30 s.".to_owned());
-            }
-            _ => {}
-        }
-    }
-    (run, cells)
-}
-
-/// Names that would break a table, a terminal, a Markdown page or a CSV file.
-fn hostile() -> (Run, Vec<Cell>) {
-    let (mut run, mut cells) = sample::run();
-    let name = "\u{1b}[31mred|*bold*,\"quoted\"\r\n<script>\u{202e}`x`";
-    let long = format!("driver@{}+lib=/{}", "9".repeat(90), "很长".repeat(20));
-    run.contenders.truncate(2);
-    run.scenarios.truncate(1);
-    cells.retain(|cell| cell.scenario == "writes" && cell.block == 1 && cell.pass == Pass::Timing);
-    cells.retain(|cell| ["scylla", "cdrs-tokio"].contains(&cell.contender.as_str()));
-    for (contender, label) in run.contenders.iter_mut().zip([name, long.as_str()]) {
-        for cell in cells.iter_mut().filter(|cell| cell.contender == contender.id) {
-            cell.label = label.to_owned();
-            cell.void = Some(format!("Said {name}"));
-            cell.measures.retain(|id, _| [WALL, USER].contains(&id));
-        }
-        contender.label = label.to_owned();
-        contender.caveats = vec![format!("Says {name}")];
-    }
-    (run, cells)
-}
+use self::trouble::troubled;
+use crate::export::shown::{at, json, markdown, story, table, times, wide};
+use crate::measure::{CPU_PER_STATEMENT, USER};
+use crate::{Analysis, Cell, Look, Measure, Pass, Role, Run, Setting, sample};
 
 fn widest(text: &str) -> usize {
     text.lines().map(tabled::grid::util::string::get_string_width).max().unwrap_or(0)
@@ -149,77 +95,8 @@ fn short_tables_leave_floor_noop_and_the_control_to_the_wide_ones() {
 }
 
 #[test]
-fn who_failed_or_is_missing_stays_in_a_short_table_with_the_reason() {
-    let (run, cells) = troubled();
-    let text = table(&run, &cells, at(80));
-    assert!(text.contains("cdrs-tokio     failed 1/3: The worker ended with signal 11"), "{text}");
-    assert!(text.contains("void"), "{text}");
-    let (run, cells) = sample::run();
-    let text = table(&run, &cells, at(80));
-    assert!(text.contains("cassandra-cpp  missing, see below\n"), "{text}");
-    let whole = "\ncassandra-cpp: missing: The worker cqldyno-driver-cassandra-cpp was not built,";
-    assert!(text.contains(whole), "{text}");
-}
-
-#[test]
-fn a_run_that_ended_early_or_was_cut_short_says_so_after_a_short_table() {
-    let (mut run, cells) = sample::blocks(9);
-    run.interrupted = true;
-    let text = table(&run, &cells, at(80));
-    let why = "The run was stopped, so it gives no verdicts; `cqldyno compare --resume DIR` finishes it.";
-    assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains(why), "{text}");
-    for text in [text, wide(&run, &cells, 160), markdown(&run, &cells), html(&run, &cells), json(&run, &cells)] {
-        assert!(text.contains("The run was stopped, so") && text.contains("This run gives no verdict."), "{text}");
-        for word in ["dearer", "slower"] {
-            assert!(!text.contains(&format!(") {word}")) && !text.contains(&format!(">{word}</")), "{text}");
-            assert!(!text.contains(&format!("\"verdict\": \"{word}\"")), "{text}");
-        }
-    }
-    let text = table(&run, &cells, at(80));
-    assert!(text.contains("vs scylla (95 %)") && !text.contains("withheld"), "{text}");
-    run.interrupted = false;
-    let text = table(&run, &cells, at(80));
-    assert!(text.contains(") dearer") && text.contains("slower"), "finished, it has verdicts again: {text}");
-    (run.plan.blocks, run.plan.within_ms) = (12, Some(300_000));
-    run.cut_short = Some(CutShort { within_ms: 300_000, blocks: 9, missing_ms: 72_000 });
-    assert!(table(&run, &cells, at(80)).contains("9 of 12 generations of every scenario"));
-}
-
-#[test]
-fn nine_of_twelve_generations_say_so_at_80_and_160_columns() {
-    let (mut run, cells) = sample::blocks(9);
-    (run.plan.blocks, run.plan.within_ms) = (12, Some(300_000));
-    run.cut_short = Some(CutShort { within_ms: 300_000, blocks: 9, missing_ms: 72_000 });
-    for width in [80, 160] {
-        let text = wide(&run, &cells, width);
-        assert!(widest(&text) <= width, "{text}");
-        assert!(
-            text.starts_with("9 turns of 500k statements") && text.contains("9 of 12 generations of every scenario"),
-            "{text}"
-        );
-    }
-    assert!(
-        times(&run, &cells, at(80)).replace("\n  ", " ").contains("of the one of 9 turns with the median real time")
-    );
-}
-
-/// Two in three rounds of each scenario are disturbed.
-#[test]
-fn a_run_that_others_disturbed_has_ratios_and_no_verdict_in_every_format() {
-    let (mut run, mut cells) = sample::blocks(12);
-    crate::rounds::tests::disturb(&mut run, &mut cells, |cell| cell.block <= 8);
-    let short = table(&run, &cells, at(80));
-    assert!(short.contains(") too noisy") && short.contains("Warning: 16 of 24 rounds do not count"), "{short}");
-    for text in [short, wide(&run, &cells, 160), markdown(&run, &cells), html(&run, &cells)] {
-        assert!(text.contains("too noisy") && text.contains("This run gives no verdict"), "{text}");
-        assert!(!text.contains("dearer</span>") && !text.contains(") dearer"), "{text}");
-    }
-    assert!(json(&run, &cells).contains("\"verdict\": \"too_noisy\""));
-}
-
-#[test]
 fn response_times_stand_below_the_short_tables_if_they_were_taken() {
-    let (run, cells) = crate::rich::rich();
+    let (run, cells) = crate::sample::rich::rich();
     assert!(cells.iter().any(|cell| cell.pass == Pass::Latency));
     for text in [table(&run, &cells, at(80)), markdown(&run, &cells)] {
         assert!(text.to_lowercase().contains("response times at a fixed rate, in us"), "{text}");
@@ -291,53 +168,6 @@ fn the_classic_table_has_its_scenarios_below_each_other_where_there_are_many() {
     assert_eq!(text.matches("\ncontender  ").count(), 1, "{text}");
 }
 
-/// The control costs 5 % more than the reference, a generation was run again, cdrs-tokio crashed once in
-/// reads, and there is a second arrangement.
-fn doubtful() -> (Run, Vec<Cell>) {
-    let (mut run, mut cells) = sample::blocks(12);
-    run.plan.noise_share = Some(0.1);
-    for cell in cells.iter_mut().filter(|cell| cell.contender == "scylla#control") {
-        let cost = cell.get(CPU_PER_STATEMENT).unwrap();
-        cell.measures.insert(CPU_PER_STATEMENT.to_owned(), Measure::value(cost * 1.05, Unit::Microseconds));
-    }
-    let is =
-        |cell: &Cell, scenario, block| cell.scenario == scenario && cell.block == block && cell.pass == Pass::Timing;
-    let mut again: Vec<Cell> = cells.iter().filter(|cell| is(cell, "writes", 3)).cloned().collect();
-    again.iter_mut().for_each(|cell| cell.attempt = 2);
-    cells.extend(again);
-    let crashed = cells.iter_mut().find(|cell| is(cell, "reads", 5) && cell.contender == "cdrs-tokio").unwrap();
-    crashed.failed = Some("The worker ended with signal 11 before `end`.".to_owned());
-    let mut current = run.plan.arrangements[0].clone();
-    current.id = "current".to_owned();
-    run.plan.arrangements.push(current);
-    cells.extend(cells.clone().into_iter().map(|cell| Cell { arrangement: "current".to_owned(), ..cell }));
-    (run, cells)
-}
-
-#[test]
-fn a_control_that_differs_is_said_and_takes_the_verdicts_away() {
-    let (run, cells) = doubtful();
-    let text = table(&run, &cells, at(100));
-    assert!(widest(&text) <= 100);
-    assert!(text.contains("Warning: The control is scylla@1.9.0 once more") && text.contains("withheld"), "{text}");
-    assert!(!text.contains("dearer") && !text.contains("cheaper"), "{text}");
-    expect_file!["golden/a_control_that_differs_is_said_and_takes_the_verdicts_away.txt"]
-        .assert_eq(&(text + "\n==========\n\n" + &wide(&run, &cells, 100)));
-    let whole: serde_json::Value = serde_json::from_str(&json(&run, &cells)).unwrap();
-    assert_eq!(whole["warnings"].as_array().unwrap().len(), 1);
-    assert!(whole["summary"].as_array().unwrap().iter().all(|row| row["verdict"].is_null()));
-    let coloured = table(&run, &cells, Look { colour: true, ..at(100) });
-    assert!(coloured.contains("\u{1b}[1;31mWarning: The control is"), "{coloured:?}");
-}
-
-#[test]
-fn a_control_that_differs_is_said_in_markdown() {
-    let (run, cells) = doubtful();
-    let text = markdown(&run, &cells);
-    assert!(text.contains("> **Warning.** The control is scylla@1.9.0 once more"), "{text}");
-    assert!(text.contains("| withheld |"), "{text}");
-}
-
 #[test]
 fn an_arrangement_with_a_note_ends_with_one_full_stop_in_markdown() {
     let (mut run, cells) = sample::run();
@@ -349,18 +179,6 @@ fn an_arrangement_with_a_note_ends_with_one_full_stop_in_markdown() {
     run.plan.arrangements[0].note = Some("They share the 2 cores, and there are 2.".to_owned());
     let text = markdown(&run, &cells);
     assert!(text.contains("cores 0-1. They share the 2 cores, and there are 2.\n"), "{text}");
-}
-
-#[test]
-fn an_arrangement_with_more_threads_than_cores_has_a_warning() {
-    let (mut run, cells) = sample::run();
-    let warnings = |run: &Run| Analysis::new(run, &cells).warnings;
-    let before = warnings(&run);
-    run.plan.arrangements[0].runtime = "multi:99".to_owned();
-    let after = warnings(&run);
-    let said =
-        "multi:2 gives the worker 99 threads on 2 cores, so threads wait for one another; ask for at most multi:2.";
-    assert_eq!(after[before.len()..], [said.to_owned()]);
 }
 
 #[test]
@@ -382,87 +200,6 @@ fn notes_of_wide_tables_are_numbered_without_gaps_and_each_is_referred_to() {
         }
         assert!(text.contains("Nobody counted threads."), "{width}: {text}");
     }
-}
-
-#[test]
-fn too_few_generations_have_no_verdict_and_say_why() {
-    let (run, cells) = sample::blocks(7);
-    let text = wide(&run, &cells, 160);
-    assert!(text.contains("verdicts none. An interval needs at least 8 generations"), "{text}");
-    assert!(!text.contains("(95 %"), "{text}");
-    let text = table(&run, &cells, at(80)).replace("\n  ", " ");
-    assert!(text.contains("An interval needs at least 8 generations") && !text.contains(" 1.5"), "{text}");
-}
-
-#[test]
-fn a_troubled_run_says_so_at_160_columns() {
-    let (run, cells) = troubled();
-    let text = table(&run, &cells, at(160)) + "\n==========\n\n" + &wide(&run, &cells, 160);
-    assert!(widest(&text) <= 160);
-    expect_file!["golden/a_troubled_run_says_so_at_160_columns.txt"].assert_eq(&text);
-}
-
-#[test]
-fn a_troubled_run_says_so_at_80_columns() {
-    let (run, cells) = troubled();
-    let text = table(&run, &cells, at(80)) + "\n==========\n\n" + &wide(&run, &cells, 80);
-    assert!(widest(&text) <= 80);
-    expect_file!["golden/a_troubled_run_says_so_at_80_columns.txt"].assert_eq(&text);
-}
-
-#[test]
-fn a_reason_without_room_stands_whole_below_the_short_tables_once() {
-    let why = "Cannot connect to 127.0.0.1:9042: the server closed the connection while the driver read its answer to OPTIONS. So the \
-               worker cqldyno-driver-cdrs-tokio failed while it connected, prepared and warmed up, before `ready`.";
-    let (run, mut cells) = sample::run();
-    for cell in cells.iter_mut().filter(|cell| cell.contender == "cdrs-tokio") {
-        cell.failed = Some(why.to_owned());
-    }
-    for width in [80, 160] {
-        let text = table(&run, &cells, at(width));
-        assert!(widest(&text) <= width && !text.contains('…'), "{text}");
-        assert_eq!(text.matches("  cdrs-tokio     failed, see below\n").count(), 2, "{text}");
-        let whole = format!("\n{}\n", wrap(&format!("cdrs-tokio: failed: {why}"), width, 2));
-        assert_eq!(text.matches(&whole).count(), 1, "{text}");
-    }
-}
-
-#[test]
-fn a_troubled_run_says_so_in_markdown() {
-    let (run, cells) = troubled();
-    expect_file!["golden/a_troubled_run_says_so_in_markdown.txt"].assert_eq(&markdown(&run, &cells));
-}
-
-#[test]
-fn a_troubled_run_says_so_in_csv() {
-    let (mut run, mut cells) = troubled();
-    run.contenders[0].unavailable = Some("It is not there, \"yet\".".to_owned());
-    cells.retain(|cell| cell.scenario == "writes" && cell.block == 2);
-    for cell in &mut cells {
-        cell.measures.retain(|id, _| ["wall", "syscalls"].contains(&id));
-    }
-    // The macro reads a file with line feeds alone.
-    expect_file!["golden/a_troubled_run_says_so_in_csv.txt"].assert_eq(&csv(&run, &cells).replace("\r\n", "\n"));
-}
-
-#[test]
-fn hostile_names_stay_in_their_fields() {
-    let (run, cells) = hostile();
-    let texts = [
-        wide(&run, &cells, 160),
-        table(&run, &cells, at(80)) + &wide(&run, &cells, 80),
-        markdown(&run, &cells),
-        csv(&run, &cells),
-        story(&run, &cells, at(80)),
-        times(&run, &cells, at(80)),
-    ];
-    assert!(widest(&texts[0]) <= 160 && widest(&texts[1]) <= 80);
-    for text in &texts {
-        assert!(!text.contains('\u{1b}') && !text.contains('\u{202e}'), "{text}");
-    }
-    assert!(!texts[2].contains("<script>"));
-    let texts = texts.join("\n==========\n\n").replace("\r\n", "\n");
-    expect_file!["golden/hostile_names_stay_in_their_fields.txt"].assert_eq(&texts);
 }
 
 #[test]
@@ -581,25 +318,6 @@ fn the_settings_shown_are_those_of_the_first_cell_that_ended() {
 }
 
 #[test]
-fn a_row_says_beside_its_name_how_many_of_its_blocks_count() {
-    let (run, mut cells) = sample::run();
-    let mut of_scylla: Vec<&mut Cell> = cells
-        .iter_mut()
-        .filter(|cell| cell.contender == "scylla" && cell.scenario == "writes" && cell.pass == Pass::Timing)
-        .collect();
-    of_scylla[0].failed = Some("It crashed.".to_owned());
-    of_scylla[1].void = Some("A statement failed.".to_owned());
-    let text = wide(&run, &cells, 400);
-    let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("scylla@1.9.0 ")).collect();
-    assert!(rows[0].starts_with("scylla@1.9.0 void 1/3, failed 1/3  "), "{text}");
-    assert!(!rows[0].contains("0m1") && rows[0].matches("void").count() == 7, "no time of a void row: {text}");
-    assert!(!rows.last().unwrap().contains("scylla@1.9.0 void"), "reads are sound: {text}");
-    assert!(markdown(&run, &cells).contains("| scylla@1.9.0 **void 1/3, failed 1/3** | **void** |"));
-    let coloured = table(&run, &cells, Look { colour: true, wide: true, ..at(400) });
-    assert!(coloured.contains("\u{1b}[1m\u{1b}[31mscylla@1.9.0 void 1/3, failed 1/3"), "{coloured:?}");
-}
-
-#[test]
 fn a_cluster_that_is_not_ours_is_named_by_its_addresses() {
     let (mut run, cells) = sample::run();
     run.plan.target = crate::TargetInfo {
@@ -612,22 +330,6 @@ fn a_cluster_that_is_not_ours_is_named_by_its_addresses() {
     assert!(text.contains("in flight on multi:2; target 10.0.0.1:9042,10.0.0.2:9042, 2 cores\n"), "{text}");
     assert!(text.contains("target   10.0.0.1:9042,10.0.0.2:9042, an existing cluster"), "{text}");
     assert!(text.contains("no time limit"), "{text}");
-}
-
-#[test]
-fn labels_with_options_and_long_notes_fit_80_columns() {
-    let (mut run, mut cells) = troubled();
-    for contender in &mut run.contenders {
-        contender.label.push_str("+form=ready");
-        contender.caveats = vec!["Its documentation's first example does otherwise in several ways.".to_owned(); 6];
-    }
-    cells.iter_mut().filter(|cell| cell.scenario == "reads").for_each(|cell| cell.void = Some("No.".to_owned()));
-    let text = table(&run, &cells, at(80)) + "\n==========\n\n" + &wide(&run, &cells, 80);
-    assert!(widest(&text) <= 80, "{text}");
-    assert!(widest(&wide(&run, &cells, 160)) <= 160);
-    let tables = text.split("[1] ").next().unwrap();
-    assert!(!tables.contains("documentation"), "caveats come once, after the tables: {text}");
-    expect_file!["golden/labels_with_options_and_long_notes_fit_80_columns.txt"].assert_eq(&text);
 }
 
 #[test]
@@ -668,73 +370,4 @@ fn who_is_not_asked_a_scenario_is_a_row_with_the_reason_and_a_table_says_what_a_
     let analysis = Analysis::new(&run, &cells);
     let row = analysis.rows.iter().find(|row| row.contender == "scylla" && row.scenario == "writes").unwrap();
     assert_eq!(row.unavailable.as_deref(), Some("It does not declare the capability."));
-}
-
-/// The drivers of the sample at two distances: one step of scylla is disturbed, and cdrs-tokio's search has no end at the second one.
-fn climbing() -> (Run, Vec<Cell>) {
-    let (mut run, _) = sample::run();
-    let ladder = crate::LadderInfo { meter: "response_p99".to_owned(), below_us: 5_000.0, lasts_ms: 3_000 };
-    (run.plan.ladder, run.plan.passes, run.plan.counting_count) = (Some(ladder), vec![Pass::Latency], 0);
-    run.scenarios.truncate(1);
-    let at = |ns: u64| {
-        let point =
-            crate::PointInfo { of: "writes".to_owned(), in_flight: 1_024, delay_ns: Some(ns), ..Default::default() };
-        let name = format!("writes, 1024 in flight with delay {}us", ns / 1_000);
-        crate::ScenarioInfo { name, point: Some(point), ..run.scenarios[0].clone() }
-    };
-    run.scenarios = vec![at(0), at(200_000)];
-    run.contenders.retain(|one| one.role != Role::Noop);
-    let mut cells = Vec::new();
-    for (place, scenario) in run.scenarios.iter().enumerate() {
-        for (nth, one) in run.contenders.iter().enumerate().filter(|(_, one)| one.unavailable.is_none()) {
-            let most = 100_000 + 20_000 * nth as u64 - 10_000 * place as u64;
-            for block in 1.. {
-                let ladder = crate::Ladder::of(&run, &cells, [&one.id, &scenario.name, "multi:2"]);
-                let is_cut = (one.id.as_str(), place, block) == ("cdrs-tokio", 1, 5);
-                let Some(rate) = ladder.next().filter(|_| !is_cut) else { break };
-                let is_disturbed = (one.id.as_str(), place, block) == ("scylla", 0, 2);
-                let holds = rate <= most && !is_disturbed;
-                let of = |id: &str, value, unit| (id.to_owned(), Measure::value(value, unit));
-                let measures = [
-                    of("response_p99", if holds { 800.0 + rate as f64 / 100.0 } else { 6_500.0 }, Unit::Microseconds),
-                    of("rate", rate as f64, Unit::PerSecond),
-                    of("rate_held", if rate > 2 * most { 61.0 } else { 100.0 }, Unit::Percent),
-                    of("statements", 3.0 * rate as f64, Unit::Count),
-                    of("cpu_per_statement", 5.0 + nth as f64, Unit::Microseconds),
-                ];
-                cells.push(Cell {
-                    contender: one.id.clone(),
-                    label: one.label.clone(),
-                    scenario: scenario.name.clone(),
-                    arrangement: "multi:2".to_owned(),
-                    block,
-                    pass: Pass::Latency,
-                    attempt: 1,
-                    step: Some(crate::Ladder::step_name(rate)),
-                    measures: measures.into_iter().collect(),
-                    started: run.started,
-                    ..Cell::default()
-                });
-            }
-        }
-    }
-    (run, cells)
-}
-
-#[test]
-fn a_ladder_says_what_each_contender_holds_at_each_distance_and_every_step_on_request() {
-    let (run, cells) = climbing();
-    expect_file!["golden/a_ladder_says_what_each_contender_holds_at_each_distance_and_every_step_on_request.txt"]
-        .assert_eq(&format!("{}\n==========\n\n{}", table(&run, &cells, at(80)), wide(&run, &cells, 160)));
-    let document: serde_json::Value = serde_json::from_str(&json(&run, &cells)).unwrap();
-    let ladders = document["ladders"].as_array().unwrap();
-    assert_eq!((ladders.len(), &ladders[0]["contender"], &ladders[0]["finished"]), (6, &"scylla".into(), &true.into()));
-    assert_eq!(ladders[4]["finished"], false);
-    let rows: Vec<String> =
-        csv(&run, &cells).lines().filter(|line| line.contains("ladder_held")).map(str::to_owned).collect();
-    assert_eq!((rows.len(), rows[0].ends_with(",1/s,,true,,")), (6, true), "{rows:?}");
-    let page = html(&run, &cells);
-    assert!(page.contains("Highest rate held, over the delay of answers") && page.contains("Every step"), "{page}");
-    let text = markdown(&run, &cells);
-    assert!(text.contains("| contender | delay 0 | delay 0.2ms |") && text.contains("every step"), "{text}");
 }

@@ -12,10 +12,7 @@
 //! - `analysis`: `conclude`, `servers`, `check`, `history`
 //! - `export`: `part`, `exporter`, `column`, `head`, `faults`, `ladder`, `document`, `sheets`, `chart`, `history`, `releases`, `sweep`, `short`
 //! - `export`: `side_by_side`, `story`, `table`, `markdown`, `check`, `csv`, `json`, `bencher`, `svg`, `time`, `live`, `html`, `published`, `export`
-
-// The sample is shared with the tests outside this crate, which name it so.
-#[cfg(test)]
-extern crate self as cqldyno_reports;
+//! - `sample`: runs for tests, with the feature of that name
 
 mod analysis;
 mod export;
@@ -23,12 +20,9 @@ mod export;
 mod golden;
 mod model;
 mod quantity;
-#[cfg(test)]
-#[path = "../tests/sample/rich.rs"]
-mod rich;
-#[cfg(test)]
-#[path = "../tests/sample/mod.rs"]
-mod sample;
+#[cfg(any(test, feature = "sample"))]
+#[doc(hidden)]
+pub mod sample;
 mod text;
 
 pub use model::measure;
@@ -47,7 +41,9 @@ pub use analysis::check::{Check, CheckError, Checked, Judgement};
 pub use analysis::combined::{Agreement, Combined, CombinedRow, InRun};
 pub use analysis::cut_short::{why_cut_short, why_passes_left_out};
 pub use analysis::explain::{NOTHING_EXPLAINS, explanation, more_calls};
-pub use analysis::history::{By, Cause, Group, History, HistoryLine, LeftOut, LevelChange, Panel, PastRun, Point};
+pub use analysis::history::{
+    By, Cause, Group, History, HistoryLine, HistoryPoint, LeftOut, LevelChange, Panel, PastRun,
+};
 pub use analysis::judge::{Difference, judged};
 pub use analysis::ladder::{Climbed, LOWEST_RATE, Ladder, Limit, LimitedBy, Step, climbed};
 pub use analysis::ranking::whose;

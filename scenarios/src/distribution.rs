@@ -6,7 +6,7 @@ use std::str::FromStr;
 use cqldyno_driver_api::words;
 use serde::{Deserialize, Serialize};
 
-use crate::column::{seed, word};
+use crate::splitmix::{seed, word};
 
 words! {
     /// How the numbers of a range are drawn.

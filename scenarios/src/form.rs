@@ -9,25 +9,25 @@ use std::ops::{Range, RangeInclusive};
 use std::path::PathBuf;
 
 use cqldyno_driver_api::{Nested, Scalar};
-use cqldyno_script::{Action, Answer, Event, Kind as RequestKind, Step as ScriptStep, Time};
+use cqldyno_script::{Action, Answer, Event, Kind as RequestKind, Step, Time};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use self::fields::{Entry, Fields, find};
 use self::mistake::Mistake;
-use crate::check::check_script;
 use crate::column::{By, Column, Kind};
 use crate::cql::bind_markers;
 use crate::distribution::Amount;
-use crate::fault::{Fault, Step};
+use crate::fault::{Fault, Segment};
 use crate::operation::{Limits, MAX_BATCH, Operation};
 use crate::order::Order;
 use crate::scenario::{
-    Expectation, Load, MAX_EXPONENT, MAX_RANGES, MAX_ROWS, MIN_EXPONENT, ReadBack, RowCheck, Scenario, ScenarioError,
-    Statement, TapeFile,
+    Expectation, Load, MAX_EXPONENT, MAX_RANGES, MAX_ROWS, MIN_EXPONENT, OwnRows, ReadBack, RowCheck, Scenario,
+    ScenarioError, Statement,
 };
 use crate::stream::COMPRESSIBLE;
 use crate::submit::Submit;
+use crate::validation::check_script;
 use crate::workload::MOST;
 
 /// Reads a scenario and checks it; `origin` names the text in messages.
@@ -39,7 +39,7 @@ pub(crate) fn read(text: &str, origin: &str, tape: Option<PathBuf>) -> Result<Sc
 ///
 /// # Errors
 /// The first mistake: text that is not TOML, a field that is missing, unknown or of the wrong kind, or one that makes no sense.
-pub fn script(text: &str, origin: &str) -> Result<Vec<ScriptStep>, ScenarioError> {
+pub fn script(text: &str, origin: &str) -> Result<Vec<Step>, ScenarioError> {
     script_document(text).map_err(|mistake| mistake.within("script", origin, text))
 }
 
@@ -64,18 +64,18 @@ fn parsed(text: &str) -> Result<Spanned<DeTable<'_>>, Mistake> {
 }
 
 /// Where the part at the end of `path` is, or the last part on the way that exists.
-fn place(table: &DeTable<'_>, path: &[Step]) -> Range<usize> {
+fn place(table: &DeTable<'_>, path: &[Segment]) -> Range<usize> {
     let mut span = 0..0;
     let mut fields = Some(table);
     let mut items = None;
-    for step in path {
-        let value = match step {
-            Step::Field(name) => fields.and_then(|table| find(table, name)),
-            Step::Item(index) => items.and_then(|items: &toml::de::DeArray<'_>| items.get(*index)),
+    for segment in path {
+        let value = match segment {
+            Segment::Field(name) => fields.and_then(|table| find(table, name)),
+            Segment::Item(index) => items.and_then(|items: &toml::de::DeArray<'_>| items.get(*index)),
         };
         let Some(value) = value else { break };
         // A list of tables has no place of its own, but they have.
-        if !value.span().is_empty() || matches!(step, Step::Item(_)) {
+        if !value.span().is_empty() || matches!(segment, Segment::Item(_)) {
             span = value.span();
         }
         (fields, items) = match value.get_ref() {
@@ -102,12 +102,12 @@ fn scenario(mut fields: Fields<'_>, tape: Option<PathBuf>) -> Result<Scenario, M
             .unwrap_or_default(),
         script: fields.optional("script", |entry| entry.list(step))?.unwrap_or_default(),
         idle: fields.optional("idle", time)?,
-        tape: tape.or(fields.optional("tape", text)?.map(PathBuf::from)).map(TapeFile::at),
+        tape: tape.or(fields.optional("tape", text)?.map(PathBuf::from)).map(OwnRows::at),
     };
     fields.end(scenario)
 }
 
-fn script_document(text: &str) -> Result<Vec<ScriptStep>, Mistake> {
+fn script_document(text: &str) -> Result<Vec<Step>, Mistake> {
     let document = parsed(text)?;
     let table = document.get_ref();
     let mut fields = Fields::new("a script", table, 0..0);
@@ -116,12 +116,12 @@ fn script_document(text: &str) -> Result<Vec<ScriptStep>, Mistake> {
     fields.end(steps)
 }
 
-fn step(entry: Entry<'_>) -> Result<ScriptStep, Mistake> {
+fn step(entry: Entry<'_>) -> Result<Step, Mistake> {
     let mut fields = entry.fields("a step of the script")?;
     let action = fields.required("do", |entry| entry.word(&Action::WORDS))?;
     let number = |entry: Entry<'_>| entry.whole(1..=i128::from(i64::MAX)).map(|number| number as u64);
     let place = |least| move |entry: Entry<'_>| entry.whole(least..=i128::from(u16::MAX)).map(|place| place as usize);
-    let step = ScriptStep {
+    let step = Step {
         action,
         at: fields.optional("at", time)?,
         after: fields.optional("after", number)?,

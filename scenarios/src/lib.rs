@@ -3,8 +3,8 @@
 //! [`Scenario`] is the form that a user writes. [`Workload`] is what the load generator asks of it: a statement and a key for
 //! every ticket. The built-in scenarios are the files in `scenarios/builtin/`.
 
+mod answer;
 mod builtin;
-mod check;
 mod column;
 mod cql;
 mod distribution;
@@ -12,6 +12,7 @@ mod fault;
 mod form;
 mod import;
 mod keys;
+mod kind;
 mod load;
 mod operation;
 mod order;
@@ -19,13 +20,16 @@ mod permutation;
 mod regression;
 mod replication;
 mod scenario;
+mod splitmix;
 mod stream;
 mod submit;
 mod suggestion;
 mod turns;
+mod validation;
 mod workload;
 mod zipf;
 
+pub use answer::{Answer, range_end};
 pub use builtin::{builtin, builtin_toml, builtins, day, days, defaults};
 pub use column::{By, Column, Kind};
 pub use distribution::Amount;
@@ -38,8 +42,8 @@ pub use permutation::Permutation;
 pub use regression::{Claim, Direction, Expectation as Expected, Regression, Trial, regressions};
 pub use replication::Replication;
 pub use scenario::{
-    Answer, Expectation, Load, MAX_ROWS, MAX_VALUE_BYTES, MAX_VALUES, Point, ReadBack, RowCheck, Scenario,
-    ScenarioError, Statement, TapeFile, range_end,
+    Expectation, Load, MAX_ROWS, MAX_VALUE_BYTES, MAX_VALUES, OwnRows, Point, ReadBack, RowCheck, Scenario,
+    ScenarioError, Statement,
 };
 pub use stream::{Blobs, Streams, Texts, UniqueBlobs, UniqueTexts};
 pub use submit::Submit;

@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::answer::stored;
 use crate::order::Keys;
-use crate::scenario::stored;
 use crate::{Amount, Permutation};
 
 /// The most rows of one statement that are read back after the window.

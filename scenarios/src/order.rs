@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use cqldyno_driver_api::words;
 use serde::{Deserialize, Serialize};
 
-use crate::column::{seed, word};
 use crate::distribution::{below, exponential, gaussian};
+use crate::splitmix::{seed, word};
 use crate::{Permutation, Zipf};
 
 /// The exponent of [`Order::Zipf`] if a statement sets none: that of the YCSB benchmark (Cooper et al. 2010).
@@ -51,11 +51,11 @@ impl Order {
 pub(crate) struct Keys {
     pub(crate) count: u64,
     seed: i64,
-    way: Way,
+    sampler: Sampler,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Way {
+enum Sampler {
     InTurn,
     Permuted(Permutation),
     Uniform,
@@ -78,18 +78,18 @@ impl Keys {
     /// Of `count` keys. `numbered` says that the issues' numbers come in sequence, not in a random order.
     pub(crate) fn new(count: u64, order: Order, exponent: f64, numbered: bool, seed: u64) -> Keys {
         let permutation = Permutation::new(count, seed);
-        let way = match order {
-            Order::Sequential => Way::InTurn,
-            Order::Permuted if numbered => Way::Permuted(permutation),
-            Order::Permuted => Way::InTurn,
-            Order::Uniform => Way::Uniform,
-            Order::Zipf => Way::Zipf(Zipf::new(count, exponent), permutation),
-            Order::Latest => Way::Latest(Zipf::new(count, exponent)),
-            Order::Hotspot => Way::Hotspot,
-            Order::Gaussian => Way::Gaussian,
-            Order::Exponential => Way::Exponential,
+        let sampler = match order {
+            Order::Sequential => Sampler::InTurn,
+            Order::Permuted if numbered => Sampler::Permuted(permutation),
+            Order::Permuted => Sampler::InTurn,
+            Order::Uniform => Sampler::Uniform,
+            Order::Zipf => Sampler::Zipf(Zipf::new(count, exponent), permutation),
+            Order::Latest => Sampler::Latest(Zipf::new(count, exponent)),
+            Order::Hotspot => Sampler::Hotspot,
+            Order::Gaussian => Sampler::Gaussian,
+            Order::Exponential => Sampler::Exponential,
         };
-        Keys { count: count.max(1), seed: seed.cast_signed(), way }
+        Keys { count: count.max(1), seed: seed.cast_signed(), sampler }
     }
 
     pub(crate) fn key(&self, n: u64) -> u64 {
@@ -102,28 +102,28 @@ impl Keys {
             }) - 1
         };
         let last = self.count - 1;
-        match &self.way {
-            Way::InTurn => n % self.count,
-            Way::Permuted(permutation) => permutation.apply(n % self.count),
-            Way::Uniform => below(self.count, drawn(1)),
-            Way::Zipf(zipf, permutation) => permutation.apply(sampled(zipf)),
-            Way::Latest(zipf) => last - sampled(zipf).min(last),
-            Way::Hotspot => {
+        match &self.sampler {
+            Sampler::InTurn => n % self.count,
+            Sampler::Permuted(permutation) => permutation.apply(n % self.count),
+            Sampler::Uniform => below(self.count, drawn(1)),
+            Sampler::Zipf(zipf, permutation) => permutation.apply(sampled(zipf)),
+            Sampler::Latest(zipf) => last - sampled(zipf).min(last),
+            Sampler::Hotspot => {
                 let hot = (self.count / HOT.0).max(1);
                 match unit(drawn(1)) < HOT.1 || hot == self.count {
                     true => below(hot, drawn(2)),
                     false => hot + below(self.count - hot, drawn(2)),
                 }
             }
-            Way::Gaussian => gaussian(self.count, [1, 2].map(drawn)),
-            Way::Exponential => exponential(self.count, [1, 2].map(drawn)),
+            Sampler::Gaussian => gaussian(self.count, [1, 2].map(drawn)),
+            Sampler::Exponential => exponential(self.count, [1, 2].map(drawn)),
         }
     }
 
     /// How many different keys the issues `0..issued` have: known at once if keys come in turn, else counted.
     pub(crate) fn different(&self, issued: u64) -> u64 {
-        match self.way {
-            Way::InTurn | Way::Permuted(_) => issued.min(self.count),
+        match self.sampler {
+            Sampler::InTurn | Sampler::Permuted(_) => issued.min(self.count),
             _ => {
                 let keys = (0..issued).map(|n| self.key(n));
                 if self.count / 64 > issued {
@@ -142,16 +142,16 @@ impl Keys {
 
     /// The sum over the different keys that the issues `0..issued` have.
     pub(crate) fn sum(&self, issued: u64, of: impl Fn(u64) -> u64) -> u64 {
-        match self.way {
-            Way::InTurn | Way::Permuted(_) => (0..issued.min(self.count)).map(|n| of(self.key(n))).sum(),
+        match self.sampler {
+            Sampler::InTurn | Sampler::Permuted(_) => (0..issued.min(self.count)).map(|n| of(self.key(n))).sum(),
             _ => (0..issued).map(|n| self.key(n)).collect::<HashSet<u64>>().into_iter().map(of).sum(),
         }
     }
 
     /// The number of issues from 0 on to sample from: each has a key of its own if keys come in turn.
     pub(crate) fn sampled(&self, issued: u64) -> u64 {
-        match self.way {
-            Way::InTurn | Way::Permuted(_) => issued.min(self.count),
+        match self.sampler {
+            Sampler::InTurn | Sampler::Permuted(_) => issued.min(self.count),
             _ => issued,
         }
     }

@@ -1,6 +1,6 @@
 //! A seeded permutation of `0..n` that needs no memory.
 
-use crate::column::word;
+use crate::splitmix::word;
 
 /// A bijection of `0..n` onto itself, chosen by a seed.
 ///

@@ -1,12 +1,16 @@
 //! The scenario as a user writes it.
 
-use std::ops::{Range, RangeInclusive};
+#[cfg(test)]
+mod tests;
+
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use cqldyno_driver_api::words;
 use cqldyno_script::{Step, Time};
 use serde::{Deserialize, Serialize};
 
+use crate::answer::{Answer, Selection};
 use crate::cql::{self, Uses, created_if, keyspace_created_by, with_own_names, with_replication};
 use crate::fault::Fault;
 use crate::form;
@@ -67,13 +71,13 @@ pub struct Scenario {
     /// The file whose rows say what is issued, in their order. No worker is told of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(skip))]
-    pub tape: Option<TapeFile>,
+    pub tape: Option<OwnRows>,
 }
 
-/// A file of rows, one per execution of a statement.
+/// A file with rows of the user's own, one per execution of a statement. Tapes are made of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct TapeFile {
+pub struct OwnRows {
     /// Where it is.
     pub path: PathBuf,
     /// How many rows it has; absent before it was read.
@@ -84,10 +88,10 @@ pub struct TapeFile {
     pub hash: Option<String>,
 }
 
-impl TapeFile {
+impl OwnRows {
     /// One that was not read.
-    pub fn at(path: PathBuf) -> TapeFile {
-        TapeFile { path, rows: None, hash: None }
+    pub fn at(path: PathBuf) -> OwnRows {
+        OwnRows { path, rows: None, hash: None }
     }
 }
 
@@ -253,95 +257,9 @@ impl Expectation {
     /// Which rows of a key come back.
     pub fn answer(&self) -> Answer {
         let rows = self.rows.unwrap_or(1.into());
-        let part = |_| Part { rows, from: self.from.unwrap_or(0.into()), last: self.last };
-        Answer { stored: self.stored.unwrap_or(rows), part: self.stored.map(part) }
+        let selection = |_| Selection { rows, from: self.from.unwrap_or(0.into()), last: self.last };
+        Answer { stored: self.stored.unwrap_or(rows), selection: self.stored.map(selection) }
     }
-}
-
-/// Bits of an issue's key that are the key itself. Those above are drawn for each execution, if its answer is.
-pub(crate) const KEY_BITS: u32 = 44;
-
-/// Make draws independent of each other.
-const STORED: i64 = 0x0073_746f;
-const ROWS: i64 = 0x0072_6f77;
-const FROM: i64 = 0x0066_726f;
-
-/// The token up to which the first `nth` of so many ranges go, as far as it is one: all tokens are above the least number.
-pub fn range_end(ranges: u64, nth: u64) -> i64 {
-    let end = (u128::from(nth) << 64) / u128::from(ranges.max(1));
-    u64::try_from(end).map_or(i64::MAX, |end| (end ^ (1 << 63)).cast_signed())
-}
-
-/// Which of its rows come back for a key.
-#[derive(Clone, Copy, Debug)]
-pub struct Answer {
-    stored: Amount,
-    part: Option<Part>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Part {
-    rows: Amount,
-    from: Amount,
-    last: bool,
-}
-
-impl Answer {
-    /// The key without what was drawn for its execution.
-    #[inline]
-    pub fn key(issued: u64) -> u64 {
-        issued & ((1 << KEY_BITS) - 1)
-    }
-
-    /// How many rows a key has, at most: its rows have so many numbers, of which the first ones are taken.
-    pub fn most(self) -> u64 {
-        self.stored.most() as u64
-    }
-
-    /// How many rows a key has.
-    pub fn stored(self) -> Amount {
-        self.stored
-    }
-
-    /// How many rows come back, at least.
-    pub(crate) fn least(self) -> u64 {
-        let stored = self.stored.least() as u64;
-        let Some(Part { rows, from, .. }) = self.part else { return stored };
-        (rows.least() as u64).min(stored.saturating_sub(from.most() as u64))
-    }
-
-    /// Whether part of the answer is drawn for each execution.
-    pub fn is_drawn(self) -> bool {
-        self.part.is_some_and(|part| part.rows.is_drawn() || part.from.is_drawn())
-    }
-
-    /// The places of the rows that come back for the key of an issue.
-    #[inline]
-    pub fn places(self, issued: u64) -> Range<u64> {
-        let stored = stored(self.stored, Answer::key(issued));
-        let Some(Part { rows, from, last }) = self.part else { return 0..stored };
-        let rows = (rows.of(issued, ROWS) as u64).min(stored);
-        let from = if last { stored - rows } else { (from.of(issued, FROM) as u64).min(stored) };
-        from..from.saturating_add(rows).min(stored)
-    }
-
-    /// How many these are on average.
-    pub fn mean(self) -> f64 {
-        self.part.map_or(self.stored, |part| part.rows).mean()
-    }
-
-    /// How many these are.
-    #[inline]
-    pub fn rows(self, issued: u64) -> u64 {
-        let places = self.places(issued);
-        places.end - places.start
-    }
-}
-
-/// How many rows a key has.
-#[inline]
-pub(crate) fn stored(amount: Amount, key: u64) -> u64 {
-    amount.of(key, STORED) as u64
 }
 
 /// A scenario or a regression that cannot be used: what was found and what to do, with the place if it was read from TOML.
@@ -360,7 +278,7 @@ impl Statement {
 
     /// Which rows of a key one issue writes or reads.
     pub fn answer(&self) -> Answer {
-        let all = |stored| Answer { stored, part: None };
+        let all = |stored| Answer { stored, selection: None };
         match self.operation {
             Operation::Batch => all(self.size.unwrap_or(DEFAULT_BATCH.into())),
             _ => self.expect.as_ref().map_or(all(1.into()), Expectation::answer),
@@ -562,98 +480,5 @@ impl Scenario {
             }
         }
         scenario
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_shift_changes_what_is_loaded_and_expected_alike_and_never_what_is_bound() {
-        for name in ["reads", "mixed"] {
-            let scenario = crate::builtin(name).unwrap();
-            let shifted = scenario.shifted(1_000);
-            let select = &shifted.statements[0];
-            let (expect, load) = (select.expect.as_ref().unwrap(), select.load.as_ref().unwrap());
-            assert_eq!(expect.columns, load.values);
-            assert_eq!(select.values, scenario.statements[0].values);
-            assert_eq!(expect.columns[0], Kind::Bigint { times: 1, plus: 0 }.into(), "the key is bound");
-            assert_eq!(expect.columns[1], Kind::Bigint { times: 2, plus: 1_000 }.into());
-            assert_eq!(expect.columns[2], Kind::Bigint { times: 3, plus: 1_000 }.into());
-            assert_eq!(shifted.statements[1..], scenario.statements[1..], "nothing else is loaded");
-            assert_eq!(shifted.shifted(1), shifted, "it is done once");
-        }
-        let writes = crate::builtin("writes").unwrap();
-        assert_eq!(writes.shifted(1_000), writes);
-    }
-
-    #[test]
-    fn every_text_of_a_scenario_with_keyspaces_of_its_own_names_these_and_nothing_else_changes() {
-        for scenario in crate::builtins() {
-            let Some(own) = scenario.with_own_keyspaces("_7") else { panic!("{}", scenario.name) };
-            let [before, after] = [&scenario, &own].map(|one| format!("{one:?}"));
-            assert!(!after.replace("cqldyno_7", "").contains("cqldyno"), "{after}");
-            assert_eq!(after.replace("cqldyno_7", "cqldyno"), before);
-        }
-        let example =
-            Scenario::from_toml(include_str!("../example.toml"), "x").unwrap().with_own_keyspaces("_7").unwrap();
-        let text = format!("{example:?}");
-        assert!(
-            text.contains("cqldyno_example_7.") && !text.replace("cqldyno_example_7", "").contains("example."),
-            "{text}"
-        );
-        let mut shared = crate::builtin("writes").unwrap();
-        let own = shared.with_own_keyspaces("_7");
-        shared.schema[0] = shared.keyspaces().remove(0).1;
-        assert_eq!(shared.with_own_keyspaces("_7"), own, "a cell before this one made the keyspace");
-        shared.schema.remove(0);
-        assert_eq!(shared.with_own_keyspaces("_7"), None, "the keyspace is not its own");
-    }
-
-    #[test]
-    fn a_keyspace_is_made_anew_and_with_other_replicas() {
-        let writes = crate::builtin("writes").unwrap();
-        let [(name, cql)] = &writes.keyspaces()[..] else { panic!() };
-        assert_eq!(name, "cqldyno");
-        assert_eq!(
-            cql,
-            "CREATE KEYSPACE cqldyno WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}"
-        );
-        let other = writes.with_replication(&"dc1=3,dc2=2".parse().unwrap()).unwrap();
-        assert_eq!(
-            other.schema[0],
-            "CREATE KEYSPACE IF NOT EXISTS cqldyno WITH replication = {'class': 'NetworkTopologyStrategy', 'dc1': 3, 'dc2': 2}"
-        );
-        assert_eq!(other.schema[1..], writes.schema[1..]);
-        let mut shared = writes.clone();
-        shared.schema.remove(0);
-        assert!(shared.with_replication(&"3".parse().unwrap()).is_none() && shared.keyspaces().is_empty());
-    }
-
-    #[test]
-    fn the_key_that_several_rows_have_in_common_is_not_shifted_and_what_each_has_for_itself_is() {
-        let example = Scenario::from_toml(include_str!("../example.toml"), "x").unwrap().shifted(1_000);
-        let day = &example.statements[2];
-        let (expect, load) = (day.expect.as_ref().unwrap(), day.load.as_ref().unwrap());
-        assert_eq!(expect.columns, load.values);
-        let plus = |column: &Column| match column.kind {
-            Kind::Bigint { plus, .. } | Kind::Timestamp { plus, .. } | Kind::Double { plus, .. } => plus,
-            Kind::Blob { plus, .. } => plus,
-            _ => -1,
-        };
-        assert_eq!(load.values.iter().map(plus).collect::<Vec<_>>(), [0, 0, 1_000, 1_000]);
-    }
-
-    #[test]
-    fn rows_come_in_pages_of_which_the_last_is_never_full() {
-        let rows = crate::builtin("rows").unwrap();
-        let pages = |page_size| Scenario { page_size, ..rows.clone() }.pages(&rows.statements[0]);
-        assert_eq!([Some(30), Some(50), Some(99), Some(100), Some(101), None].map(pages), [4, 3, 2, 2, 1, 1]);
-        let mut limited = Scenario { page_size: Some(50), ..rows.clone() };
-        limited.statements[0].cql += " LIMIT 100";
-        assert_eq!(limited.pages(&limited.statements[0]), 2, "the server knows that no more is asked for");
-        let reads = Scenario { page_size: Some(1), ..crate::builtin("reads").unwrap() };
-        assert_eq!(reads.pages(&reads.statements[0]), 1);
     }
 }

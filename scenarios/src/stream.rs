@@ -11,7 +11,7 @@
 use std::ops::RangeInclusive;
 use std::sync::{Mutex, PoisonError};
 
-use crate::column::{seed, word};
+use crate::splitmix::{seed, word};
 use crate::{Amount, Permutation};
 
 /// Windows begin at two to this power places.

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use crate::column::{seed as seed_of, word};
+use crate::answer::{KEY_BITS, stored};
 use crate::load::{LoadPart, Numbers, READ_BACK_ROWS};
 use crate::order::{DEFAULT_EXPONENT, Keys, Order};
-use crate::scenario::{KEY_BITS, stored};
+use crate::splitmix::{seed as seed_of, word};
 use crate::turns::Turns;
 use crate::{Amount, Permutation, Scenario, Statement};
 
@@ -111,7 +111,7 @@ impl Workload {
         let ends = ends(&weights, count);
         let shares: Vec<u64> =
             (0..ends.len()).map(|index| range(&ends, index)).map(|one| one.end - one.start).collect();
-        // The rows of a tape say whose turn it is.
+        // Rows of the user's own say whose turn it is.
         if let Some(none) = shares.iter().position(|share| *share == 0).filter(|_| scenario.tape.is_none()) {
             let least = weights.iter().copied().min().unwrap_or(1).max(1);
             return Err(WorkloadError(format!(
@@ -174,7 +174,7 @@ impl Workload {
         Ok(workload)
     }
 
-    /// So many statements that a tape says, after a warm-up.
+    /// That of a tape of `count` statements after a warm-up.
     pub fn played(count: u64, warmup: u64) -> Workload {
         let (permutation, warmup_turns) = (Permutation::new(count, 0), Turns::new(&[1]));
         let (ends, asks) = (vec![count], Vec::new());

@@ -67,7 +67,7 @@ fn over(f: fn(f64) -> f64, x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::column::{seed, word};
+    use crate::splitmix::{seed, word};
 
     fn uniform(of: u64) -> impl FnMut() -> f64 {
         let seed = seed(of, 3);

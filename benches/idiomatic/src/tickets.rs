@@ -25,13 +25,13 @@ pub struct Tickets {
     next: AtomicU64,
     range: Range<u64>,
     mix: Mix,
-    part: Part,
+    phase: Phase,
     shift: i64,
     pub(crate) edges: Edges,
 }
 
 #[derive(Debug)]
-enum Part {
+enum Phase {
     /// The keys `0..count`, permuted.
     Window { permutation: Permutation, loaded: u64 },
     /// Keys after the window's: first those that are read, then those that are written.
@@ -44,20 +44,20 @@ impl Tickets {
         let permutation = Permutation::new(asked.count, asked.seed);
         let range = tickets(asked.count, asked.turns, nth);
         let edges = Edges::of(range.clone(), asked.concurrency);
-        Tickets { edges, ..Tickets::of(asked, range, Part::Window { permutation, loaded: asked.count / 2 }) }
+        Tickets { edges, ..Tickets::of(asked, range, Phase::Window { permutation, loaded: asked.count / 2 }) }
     }
 
     /// The statements before the first turn, on other keys.
     pub(crate) fn warm_up(asked: &Asked) -> Tickets {
-        Tickets::of(asked, 0..asked.warmup, Part::WarmUp { count: asked.count, warmup: asked.warmup })
+        Tickets::of(asked, 0..asked.warmup, Phase::WarmUp { count: asked.count, warmup: asked.warmup })
     }
 
-    fn of(asked: &Asked, range: Range<u64>, part: Part) -> Tickets {
+    fn of(asked: &Asked, range: Range<u64>, phase: Phase) -> Tickets {
         Tickets {
             next: AtomicU64::new(range.start),
             range,
             mix: asked.mix,
-            part,
+            phase,
             shift: asked.shift,
             edges: Edges::default(),
         }
@@ -97,12 +97,12 @@ impl Tickets {
 
     #[inline]
     fn statement(&self, ticket: u64) -> Statement {
-        let (key, insert_key, is_select) = match &self.part {
-            Part::Window { permutation, loaded } => {
+        let (key, insert_key, is_select) = match &self.phase {
+            Phase::Window { permutation, loaded } => {
                 let key = permutation.apply(ticket);
                 (key, key, key < *loaded)
             }
-            Part::WarmUp { count, warmup } => (count + ticket, count + warmup + ticket, ticket.is_multiple_of(2)),
+            Phase::WarmUp { count, warmup } => (count + ticket, count + warmup + ticket, ticket.is_multiple_of(2)),
         };
         match self.mix {
             Mix::Reads => Statement::Select(key as i64),

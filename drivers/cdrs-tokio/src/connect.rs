@@ -16,8 +16,8 @@ use cqldyno_driver_api::{ConnectOptions, DriverError, ErrorKind, Settings, Tls};
 
 use crate::CONNECTS_WITHIN;
 use crate::adapter::Authenticator;
+use crate::manager::ConnectionConfig;
 pub(crate) use crate::manager::Manager;
-use crate::manager::Way;
 use crate::options::Chosen;
 use crate::session::{DriverSession, Routing};
 
@@ -31,7 +31,7 @@ pub(crate) fn connections(
     chosen: &Chosen,
     tls: Option<&Tls>,
 ) -> Result<Manager, DriverError> {
-    Ok(Manager::new(&Way::of(authenticator, chosen, tls)?, keyspace))
+    Ok(Manager::new(&ConnectionConfig::of(authenticator, chosen, tls)?, keyspace))
 }
 
 /// The pool of a node: as many connections as asked for (or the driver's own number), and the heartbeat.
@@ -54,7 +54,7 @@ pub(crate) async fn session(
     chosen: Chosen,
     authenticator: Authenticator,
 ) -> Result<DriverSession, DriverError> {
-    let way = Way::of(authenticator, &chosen, options.tls.as_ref())?;
+    let config = ConnectionConfig::of(authenticator, &chosen, options.tls.as_ref())?;
     let retries: Box<dyn RetryPolicy + Send + Sync> = match options.settings {
         Settings::Equal => Box::new(FallthroughRetryPolicy),
         Settings::Default => Box::<DefaultRetryPolicy>::default(),
@@ -64,7 +64,7 @@ pub(crate) async fn session(
         None => Box::<AllLocalNodeDistanceEvaluator>::default(),
     };
     connect_generic(
-        &way,
+        &config,
         options.contact_points.iter().copied(),
         Routing::new(chosen.is_token_aware),
         RetryPolicyWrapper(retries),

@@ -29,18 +29,18 @@ type Later<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
 
 /// What connections and sessions are opened with.
 #[derive(Clone)]
-pub(crate) struct Way {
+pub(crate) struct ConnectionConfig {
     authenticator: Authenticator,
     chosen: Chosen,
     tls: Option<Arc<ClientConfig>>,
 }
 
-impl Way {
+impl ConnectionConfig {
     /// # Errors
     /// When a file of `tls` cannot be used.
-    pub(crate) fn of(authenticator: Authenticator, chosen: &Chosen, tls: Option<&Tls>) -> Result<Way, DriverError> {
+    pub(crate) fn of(authenticator: Authenticator, chosen: &Chosen, tls: Option<&Tls>) -> Result<Self, DriverError> {
         let tls = tls.map(client_config).transpose()?.map(Arc::new);
-        Ok(Way { authenticator, chosen: chosen.clone(), tls })
+        Ok(ConnectionConfig { authenticator, chosen: chosen.clone(), tls })
     }
 }
 
@@ -48,20 +48,20 @@ impl Way {
 pub(crate) enum Manager {
     /// The driver's own.
     Plain(TcpConnectionManager),
-    Tls(Way, Arc<ClientConfig>, Arc<KeyspaceHolder>),
+    Tls(ConnectionConfig, Arc<ClientConfig>, Arc<KeyspaceHolder>),
 }
 
 impl Manager {
-    pub(crate) fn new(way: &Way, keyspace: Arc<KeyspaceHolder>) -> Manager {
-        match &way.tls {
-            Some(config) => Manager::Tls(way.clone(), Arc::clone(config), keyspace),
+    pub(crate) fn new(config: &ConnectionConfig, keyspace: Arc<KeyspaceHolder>) -> Manager {
+        match &config.tls {
+            Some(tls) => Manager::Tls(config.clone(), Arc::clone(tls), keyspace),
             None => Manager::Plain(TcpConnectionManager::new(
-                Arc::clone(&way.authenticator),
+                Arc::clone(&config.authenticator),
                 keyspace,
                 Box::new(ProtocolFrameEncodingFactory),
-                way.chosen.compression,
-                way.chosen.buffer,
-                way.chosen.nodelay,
+                config.chosen.compression,
+                config.chosen.buffer,
+                config.chosen.nodelay,
                 Version::V4,
             )),
         }
@@ -75,12 +75,12 @@ impl ConnectionManager<TransportTcp> for Manager {
         errors: Option<Sender<Error>>,
         address: SocketAddr,
     ) -> Later<'_, TransportTcp> {
-        let (way, config, keyspace) = match self {
+        let (config, tls, keyspace) = match self {
             Manager::Plain(manager) => return manager.connection(events, errors, address),
-            Manager::Tls(way, config, keyspace) => (way, config, keyspace),
+            Manager::Tls(config, tls, keyspace) => (config, tls, keyspace),
         };
         Box::pin(async move {
-            let stream = cqldyno_driver_tls::connect(Arc::clone(config), address, way.chosen.nodelay).await?;
+            let stream = cqldyno_driver_tls::connect(Arc::clone(tls), address, config.chosen.nodelay).await?;
             let frames = ProtocolFrameEncodingFactory;
             let transport = TransportTcp::with_stream(
                 stream,
@@ -88,18 +88,18 @@ impl ConnectionManager<TransportTcp> for Manager {
                 Arc::clone(keyspace),
                 events,
                 errors,
-                way.chosen.compression,
-                frames.create_encoder(Version::V4, way.chosen.compression),
-                frames.create_decoder(Version::V4, way.chosen.compression),
-                way.chosen.buffer,
+                config.chosen.compression,
+                frames.create_encoder(Version::V4, config.chosen.compression),
+                frames.create_decoder(Version::V4, config.chosen.compression),
+                config.chosen.buffer,
             )?;
-            startup(&transport, &*way.authenticator, keyspace, way.chosen.compression, Version::V4).await?;
+            startup(&transport, &*config.authenticator, keyspace, config.chosen.compression, Version::V4).await?;
             Ok(transport)
         })
     }
 }
 
-impl GenericClusterConfig<TransportTcp, Manager> for Way {
+impl GenericClusterConfig<TransportTcp, Manager> for ConnectionConfig {
     fn create_manager(&self, keyspace: Arc<KeyspaceHolder>) -> Later<'_, Manager> {
         Box::pin(std::future::ready(Ok(Manager::new(self, keyspace))))
     }

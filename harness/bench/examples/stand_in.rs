@@ -28,18 +28,19 @@ fn main() {
     }
     if arguments.next_if(|argument| argument == "serve").is_some() {
         let rest: Vec<String> = arguments.map(|argument| argument.to_string_lossy().into_owned()).collect();
-        return serve(&rest);
+        return serve(called.strip_prefix("cqldyno-").unwrap_or_default(), &rest);
     }
     eprintln!("pid {}", std::process::id());
     worker(called.strip_prefix("cqldyno-driver-").unwrap_or(&called));
 }
 
-/// A server that listens nowhere: its second snapshot says that connection 1 inserted `--claim N` rows, without it as many as
-/// were expected. With `--turns N` there are two snapshots per turn, and each turn inserted its share. With `--crash` there is none, and with `--close` no more output. With `--stop` it stops itself after the first.
-fn serve(arguments: &[String]) {
-    let behind = |flag: &str| arguments.iter().position(|argument| argument == flag).map(|at| &arguments[at + 1]);
-    let claim = behind("--claim").or(behind("--expect-rows")).and_then(|claim| claim.parse().ok()).unwrap_or(0);
-    let turns = behind("--turns").and_then(|turns| turns.parse().ok()).unwrap_or(1);
+/// A server that listens nowhere: its second snapshot says that connection 1 inserted as many rows as were expected, or N if it is
+/// called `claim-N`. As `turns-N` it gives two snapshots per turn, and each turn inserted its share. As `crash` it gives no second one,
+/// as `close` it closes its output instead, and as `stop` it stops itself after the first.
+fn serve(way: &str, arguments: &[String]) {
+    let expected = arguments.iter().skip_while(|argument| *argument != "--expect-rows").nth(1).map(String::as_str);
+    let claim = way.strip_prefix("claim-").or(expected).and_then(|claim| claim.parse().ok()).unwrap_or(0);
+    let turns = way.strip_prefix("turns-").and_then(|turns| turns.parse().ok()).unwrap_or(1);
     reply(&Listening {
         listening: ([127, 0, 0, 1], 1).into(),
         nodes: Vec::new(),
@@ -48,11 +49,11 @@ fn serve(arguments: &[String]) {
         pid: std::process::id(),
     });
     for (nth, _) in io::stdin().lock().lines().map_while(Result::ok).enumerate() {
-        if nth == 1 && arguments.iter().any(|argument| argument == "--crash") {
+        if nth == 1 && way == "crash" {
             eprintln!("out of order");
             exit(9);
         }
-        if nth == 1 && arguments.iter().any(|argument| argument == "--close") {
+        if nth == 1 && way == "close" {
             close();
         }
         let count = tickets(claim, turns, nth as u32 / 2 + nth as u32 % 2).start;
@@ -64,7 +65,7 @@ fn serve(arguments: &[String]) {
             rows: count,
             ..Snapshot::default()
         });
-        if arguments.iter().any(|argument| argument == "--stop") {
+        if way == "stop" {
             let _ = nix::sys::signal::raise(nix::sys::signal::Signal::SIGSTOP);
         }
     }

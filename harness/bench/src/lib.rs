@@ -32,6 +32,7 @@ pub use plan::contender::{BUILDER_KEYS, COMMON_KEYS, COMPARED, Contender, KNOWN,
 pub use plan::open_files;
 pub use plan::pass::{headline, passes};
 pub use plan::placement::Pin;
+pub use plan::serve::{AskedDelay, Serve, duration};
 pub use plan::tape::{Recordings, recorded};
 pub use plan::target::{Access, Target, credentials};
 pub use plan::topology::Topology;

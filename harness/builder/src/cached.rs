@@ -10,9 +10,11 @@ use std::time::SystemTime;
 
 use serde_json::Value;
 
-use crate::builder::{BUILT, packages};
+use crate::lockfile::packages;
 use crate::sources::SOURCES_FOLDER;
 
+/// In a worker's folder: what it was built from.
+pub(crate) const BUILT: &str = "built.json";
 /// In a worker's folder: the name of the package's folder that it was built in.
 pub(crate) const PACKAGE: &str = "package";
 
@@ -78,6 +80,7 @@ pub fn cached(cache: &Path) -> Vec<Cached> {
         }
     }
     leftovers.extend(entries(&cache.join("packages")).into_iter().filter(|package| !known.contains(package)));
+    leftovers.extend(entries(&cache.join("logs")));
     let of = |name: &str, folder: &str| {
         let releases = entries(&cache.join(folder)).into_iter().filter(|path| path.is_dir());
         let release = |path: &PathBuf| path.file_name().map(|release| release.to_string_lossy().into_owned());
@@ -175,6 +178,7 @@ mod tests {
         put(cache, "workers/3/Cargo.lock", "[[package]]\nname = \"a\"\nversion = \"1.9.0\"\n");
         put(cache, "workers/5.part/cqldyno-driver", "");
         put(cache, "packages/of-6/Cargo.toml", "");
+        put(cache, "logs/build-floor.log", "");
         put(cache, "cassandra/5.0.9/SHA256SUMS", "");
         put(cache, "cassandra/kept/state.json", "");
         put(cache, "target/release/x", &"x".repeat(10_000));

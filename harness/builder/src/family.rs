@@ -10,6 +10,7 @@ use toml::{Table, Value};
 
 use crate::cached::entries;
 use crate::error::BuildError;
+use crate::order::Order;
 use crate::sources::Sources;
 use crate::version::Version;
 
@@ -217,6 +218,40 @@ pub(crate) fn choose(
         _ => format!("{wanted}, {spoken}"),
     });
     Ok(Choice { family, requirement })
+}
+
+/// The release that is ordered, with its family. A beginning means the newest that is listed, and no version the newest of all; nothing else
+/// of an order can be built.
+pub(crate) fn native_release<'a>(
+    families: &'a [Family],
+    order: &Order,
+) -> Result<(&'a Family, semver::Version), BuildError> {
+    let plain = Order { version: order.version.clone(), ..Order { driver: order.driver.clone(), ..Order::default() } };
+    let no_adapter = || BuildError::NoAdapter(order.driver.clone(), "crates alone".to_owned());
+    let none_listed = |family: &Family| {
+        let tested: Vec<String> = family.tested.iter().map(ToString::to_string).collect();
+        BuildError::NotSpoken(
+            order.driver.clone(),
+            order.version.as_ref().map_or_else(String::new, ToString::to_string),
+            ", because no release that is listed begins so".to_owned(),
+            tested.join(", "),
+        )
+    };
+    if plain != *order {
+        return Err(no_adapter());
+    }
+    let version = order.version.as_ref().unwrap_or(&Version::Newest);
+    let family = &families[choose(families, Some(version), None)?.family];
+    let newest = || family.tested.iter().rev().find(|tested| version.takes(tested)).cloned();
+    let release = match version {
+        Version::Release(release) => Some(release.clone()),
+        Version::Begins(_) | Version::Newest => newest(),
+        Version::Path(_) | Version::Git { .. } => None,
+    };
+    match version {
+        Version::Begins(_) if release.is_none() => Err(none_listed(family)),
+        _ => release.map(|release| (family, release)).ok_or_else(no_adapter),
+    }
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@
 //! into the cache, lets cargo lock and build it, and keeps the worker beside its lock file. What was built once is found again.
 //!
 //! Files go from an order to a worker in this order: `order`, `version`, `sources`, `family`, `checkout`, `package`, `key`, `cargo`,
-//! `inputs`, `builder`. What cargo does not build takes `native` instead. `range` lists what can be ordered between two versions, `cached`
-//! what builds left.
+//! `inputs`, `lockfile`, `builder`. What cargo does not build takes `native` instead. `range` lists what can be ordered between two
+//! versions, `cached` what builds left.
 #![deny(missing_docs)]
 
 mod builder;
@@ -16,6 +16,7 @@ mod error;
 mod family;
 mod inputs;
 mod key;
+mod lockfile;
 mod native;
 mod order;
 mod package;

@@ -8,15 +8,14 @@ use std::os::unix::fs::symlink;
 use serde::Deserialize;
 use toml::Table;
 
-use crate::builder::{BUILT, Builder, Built, Watch, worker_name};
-use crate::cached::mark_used;
+use crate::builder::{Builder, Built, Watch, worker_name};
+use crate::cached::{BUILT, mark_used};
 use crate::cargo::{Cargo, Progress};
 use crate::checkout::digest;
 use crate::error::BuildError;
-use crate::family::{Family, choose};
+use crate::family::{Family, native_release};
 use crate::key::{WITHOUT, key};
 use crate::order::Order;
-use crate::version::Version;
 
 /// Where the driver's folder lists them.
 const LIST: &str = "releases.toml";
@@ -107,38 +106,4 @@ impl Builder {
 /// The driver itself: a worker whose name ends in `-noop` is the same program without it.
 fn with_driver(driver: &str) -> &str {
     driver.strip_suffix("-noop").unwrap_or(driver)
-}
-
-/// The release that is ordered, with its family. A beginning means the newest that is listed, and no version the newest of all; nothing else
-/// of an order can be built.
-pub(crate) fn native_release<'a>(
-    families: &'a [Family],
-    order: &Order,
-) -> Result<(&'a Family, semver::Version), BuildError> {
-    let plain = Order { version: order.version.clone(), ..Order { driver: order.driver.clone(), ..Order::default() } };
-    let no_adapter = || BuildError::NoAdapter(order.driver.clone(), "crates alone".to_owned());
-    let none_listed = |family: &Family| {
-        let tested: Vec<String> = family.tested.iter().map(ToString::to_string).collect();
-        BuildError::NotSpoken(
-            order.driver.clone(),
-            order.version.as_ref().map_or_else(String::new, ToString::to_string),
-            ", because no release that is listed begins so".to_owned(),
-            tested.join(", "),
-        )
-    };
-    if plain != *order {
-        return Err(no_adapter());
-    }
-    let version = order.version.as_ref().unwrap_or(&Version::Newest);
-    let family = &families[choose(families, Some(version), None)?.family];
-    let newest = || family.tested.iter().rev().find(|tested| version.takes(tested)).cloned();
-    let release = match version {
-        Version::Release(release) => Some(release.clone()),
-        Version::Begins(_) | Version::Newest => newest(),
-        Version::Path(_) | Version::Git { .. } => None,
-    };
-    match version {
-        Version::Begins(_) if release.is_none() => Err(none_listed(family)),
-        _ => release.map(|release| (family, release)).ok_or_else(no_adapter),
-    }
 }

@@ -4,10 +4,11 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 
-use crate::builder::{Builder, Watch, packages};
+use crate::builder::{Builder, Watch};
 use crate::cargo::Cargo;
 use crate::checkout::{commit, git, repository};
 use crate::error::BuildError;
+use crate::lockfile::packages;
 use crate::version::Version;
 
 /// All versions between two ends, and the ends.

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use cqldyno_cluster::Delay;
+use cqldyno_bench::AskedDelay;
+pub use cqldyno_bench::duration;
 
 /// The longest time that can be asked for.
 pub const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -94,13 +95,6 @@ fn scaled(text: &str, base: u64) -> Option<u64> {
     parse(whole)?.checked_mul(unit)?.checked_add(fraction / scale)
 }
 
-/// A time: `100us`, `2ms`, `1.5s`, `1min`; `0` is none.
-pub fn duration(text: &str) -> Result<Duration, String> {
-    let text = if text == "0" { "0s" } else { text };
-    let time = text.parse::<jiff::SignedDuration>().ok().and_then(|time| Duration::try_from(time).ok());
-    time.ok_or_else(|| "write a time such as 100us, 2ms, 1.5s or 1min".to_owned())
-}
-
 /// The longest time by which an answer is held back.
 const MINUTE: Duration = Duration::from_secs(60);
 const TOO_LATE: &str = "an answer is held back for a minute at most";
@@ -111,32 +105,30 @@ pub fn pause(text: &str) -> Result<Duration, String> {
 }
 
 /// Such a time, or one with a jitter after it: `0.5ms±20%`.
-pub fn delay(text: &str) -> Result<Delay, String> {
-    let delay = Delay::parse(text, duration)?;
-    if delay.longest() > MINUTE { Err(TOO_LATE.to_owned()) } else { Ok(delay) }
+pub fn delay(text: &str) -> Result<AskedDelay, String> {
+    let asked: AskedDelay = text.parse()?;
+    if asked.delay.longest() > MINUTE { Err(TOO_LATE.to_owned()) } else { Ok(asked) }
 }
 
-/// Delays of answers with commas between them, as they were typed: rising times, or one that may have a jitter.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Delays(pub Vec<String>);
+/// Delays of answers with commas between them: rising times, or one that may have a jitter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Delays(pub Vec<AskedDelay>);
 
 impl Delays {
     pub fn ns(&self) -> Vec<u64> {
-        let ns = |text: &String| delay(text).ok().and_then(|delay| u64::try_from(delay.mean().as_nanos()).ok());
-        self.0.iter().filter_map(ns).collect()
+        self.0.iter().filter_map(|one| u64::try_from(one.delay.mean().as_nanos()).ok()).collect()
     }
 }
 
 /// One delay, or several that rise: `0,0.2ms,1ms`.
 pub fn delays(text: &str) -> Result<Delays, String> {
-    let all = Delays(text.split(',').map(|one| one.trim().to_owned()).collect());
-    let read = all.0.iter().map(|one| delay(one)).collect::<Result<Vec<Delay>, String>>()?;
-    match read.as_slice() {
-        [_] => Ok(all),
-        several if several.iter().any(|one| one.longest() != one.mean()) => {
+    let all = text.split(',').map(|one| delay(one.trim())).collect::<Result<Vec<AskedDelay>, String>>()?;
+    match all.as_slice() {
+        [_] => Ok(Delays(all)),
+        several if several.iter().any(|one| one.delay.longest() != one.delay.mean()) => {
             Err("several delays have no jitter; leave ± out, or give one delay".to_owned())
         }
-        several if several.is_sorted_by(|one, next| one.mean() < next.mean()) => Ok(all),
+        several if several.is_sorted_by(|one, next| one.delay.mean() < next.delay.mean()) => Ok(Delays(all)),
         _ => Err("write delays that rise, such as 0,0.2ms,1ms".to_owned()),
     }
 }
@@ -145,6 +137,24 @@ pub fn delays(text: &str) -> Result<Delays, String> {
 pub fn patience(text: &str) -> Result<Duration, String> {
     let time = duration(text).ok().filter(|time| (Duration::from_secs(1)..=DAY).contains(time));
     time.ok_or_else(|| "write a time from 1s to a day (1440min), such as 90s or 5min".to_owned())
+}
+
+/// A whole number of milliseconds, a day at most.
+pub fn milliseconds(text: &str) -> Result<u64, String> {
+    let time = duration(text)?;
+    let is_whole = !time.is_zero() && time.subsec_nanos() % 1_000_000 == 0;
+    let ms = u64::try_from(time.as_millis()).ok().filter(|_| is_whole && time <= DAY);
+    ms.ok_or_else(|| "write a whole number of milliseconds, from 1ms to a day (1440min)".to_owned())
+}
+
+/// The most generations of a run, against a slip of the hand.
+pub const MOST_BLOCKS: u32 = 100_000;
+pub const TOO_MANY: &str = "a run has at most 100000 generations; ask for fewer, or for longer turns with --turn";
+
+/// Generations of a run.
+pub fn blocks(text: &str) -> Result<u32, String> {
+    let blocks = u32::try_from(count(text)?).ok().filter(|blocks| *blocks <= MOST_BLOCKS);
+    blocks.ok_or_else(|| TOO_MANY.to_owned())
 }
 
 /// An option, and whether a part after a comma goes on with its value.
@@ -267,7 +277,7 @@ mod tests {
     #[test]
     fn several_delays_rise_and_have_no_jitter() {
         assert_eq!(delays("0, 0.2ms,1ms").unwrap().ns(), [0, 200_000, 1_000_000]);
-        assert_eq!(delays("0.5ms±20%").unwrap(), Delays(vec!["0.5ms±20%".to_owned()]));
+        assert_eq!(delays("0.5ms±20%").unwrap(), Delays(vec!["0.5ms±20%".parse().unwrap()]));
         for (text, why) in [
             ("1ms,0", "write delays that rise, such as 0,0.2ms,1ms"),
             ("1ms,1ms", "write delays that rise"),

@@ -38,7 +38,7 @@ const KINDS: [(Option<bool>, &str); 3] = [
 ];
 
 /// One server under the load.
-pub struct Side {
+pub struct ServerRun {
     /// As it was asked for.
     pub name: String,
     /// As [`is_durable`] says of its target.
@@ -85,41 +85,41 @@ pub fn disk(folder: &Path, cancel: &Cancel) -> Result<Disk> {
     found
 }
 
-/// All sides as one run without a reference, with what the disk did before each of them; `None` if no side has figures.
-pub fn together(sides: &[Side], disks: &[Disk]) -> Option<(Run, Vec<Cell>)> {
-    let found = sides.iter().filter_map(|side| side.found.as_ref().ok());
+/// All servers as one run without a reference, with what the disk did before each of them; `None` if none has figures.
+pub fn together(servers: &[ServerRun], disks: &[Disk]) -> Option<(Run, Vec<Cell>)> {
+    let found = servers.iter().filter_map(|server| server.found.as_ref().ok());
     let mut run = found.clone().next()?.run.clone();
     let (mut contenders, mut cells) = (Vec::new(), Vec::new());
     for scenario in &mut run.scenarios {
-        // Each side has its own number of statements.
+        // Each server has its own number of statements.
         (scenario.asked, scenario.definition, scenario.apart) = (None, None, None);
         scenario.point.iter_mut().for_each(|point| point.waits.clear());
     }
-    for side in sides {
-        let Ok(recorded) = &side.found else {
-            let unavailable = side.found.as_ref().err().cloned();
-            contenders.push(Contender { unavailable, ..row(&side.name) });
+    for server in servers {
+        let Ok(recorded) = &server.found else {
+            let unavailable = server.found.as_ref().err().cloned();
+            contenders.push(Contender { unavailable, ..row(&server.name) });
             continue;
         };
         for one in &recorded.run.contenders {
-            let label = format!("{} / {}", side.name, one.label);
-            contenders.push(Contender { id: side.name.clone(), label: label.clone(), ..one.clone() });
+            let label = format!("{} / {}", server.name, one.label);
+            contenders.push(Contender { id: server.name.clone(), label: label.clone(), ..one.clone() });
             for cell in recorded.cells.iter().filter(|cell| cell.contender == one.id) {
                 let scenario_hash = hash(&run, &cell.scenario).unwrap_or(&cell.scenario_hash).to_owned();
-                let own = Cell { contender: side.name.clone(), label: label.clone(), scenario_hash, ..cell.clone() };
+                let own = Cell { contender: server.name.clone(), label: label.clone(), scenario_hash, ..cell.clone() };
                 cells.push(own);
             }
         }
     }
     let last = found.clone().next_back()?;
     (run.ended, run.interrupted) = (last.run.ended, found.clone().any(|one| one.run.interrupted));
-    for side in sides {
-        let more = side.found.iter().flat_map(|one| &one.run.environment.more);
+    for server in servers {
+        let more = server.found.iter().flat_map(|one| &one.run.environment.more);
         let own = more.filter(|(key, value)| run.environment.more.get(*key) != Some(value));
-        let own: Vec<_> = own.map(|(key, value)| (format!("{key}, {}", side.name), value.clone())).collect();
+        let own: Vec<_> = own.map(|(key, value)| (format!("{key}, {}", server.name), value.clone())).collect();
         run.environment.more.extend(own);
     }
-    let names = sides.iter().filter(|side| side.found.is_ok()).map(|side| side.name.clone());
+    let names = servers.iter().filter(|server| server.found.is_ok()).map(|server| server.name.clone());
     let id = format!("{} servers, one after the other", found.clone().count());
     let about = format!("{id}: {}", list(&names.collect::<Vec<_>>()));
     run.plan.target = TargetInfo { id, about, embedded: false };
@@ -172,7 +172,7 @@ fn of_disk(latencies: &[f64], lasted: Duration) -> Cell {
 }
 
 /// The tables: rows per second and response times, by server and number in flight.
-pub fn tables(analysis: &Analysis, sides: &[Side], disks: &[Disk]) -> Vec<Part> {
+pub fn tables(analysis: &Analysis, servers: &[ServerRun], disks: &[Disk]) -> Vec<Part> {
     let sweeps = Sweep::all(analysis);
     let in_flight: Vec<&Sweep> = sweeps.iter().filter(|one| one.axis == Axis::InFlight).collect();
     let mut notes = Notes::default();
@@ -196,7 +196,7 @@ pub fn tables(analysis: &Analysis, sides: &[Side], disks: &[Disk]) -> Vec<Part> 
                 sweep.curves.iter().filter(|curve| is_wanted(&curve.contender.id)).map(&mut row).collect()
             };
             let of = |durable: Option<bool>| {
-                move |id: &str| sides.iter().any(|one| one.name == id && one.is_durable == durable)
+                move |id: &str| servers.iter().any(|one| one.name == id && one.is_durable == durable)
             };
             let mut groups: Vec<_> = KINDS.iter().map(|(durable, _)| rows(&of(*durable))).collect();
             groups.push(rows(&|id| id == DISK));
@@ -211,24 +211,24 @@ pub fn tables(analysis: &Analysis, sides: &[Side], disks: &[Disk]) -> Vec<Part> 
     parts.extend((!notes.0.is_empty()).then_some(Part::Notes(notes.0)));
     let rates = disks.iter().map(|(latencies, lasted)| latencies.len() as f64 / lasted.as_secs_f64());
     let [low, high] = rates.fold([f64::INFINITY, 0.0_f64], |[low, high], one| [low.min(one), high.max(one)]);
-    parts.extend(told(sides, [low, high]).into_iter().map(Part::Text));
+    parts.extend(told(servers, [low, high]).into_iter().map(Part::Text));
     parts
 }
 
 /// What each row is, and how the table is read.
-fn told(sides: &[Side], [low, high]: [f64; 2]) -> Vec<String> {
+fn told(servers: &[ServerRun], [low, high]: [f64; 2]) -> Vec<String> {
     let names = |durable: Option<bool>| {
-        let named = sides.iter().filter(|side| side.is_durable == durable && side.found.is_ok());
-        list(&named.map(|side| plain(&side.name)).collect::<Vec<_>>())
+        let named = servers.iter().filter(|server| server.is_durable == durable && server.found.is_ok());
+        list(&named.map(|server| plain(&server.name)).collect::<Vec<_>>())
     };
-    let of = |side: &Side| match &side.found {
+    let of = |server: &ServerRun| match &server.found {
         Ok(one) => {
             let drivers: Vec<String> = one.run.contenders.iter().map(|one| plain(&one.label)).collect();
-            format!("{}: {}; {}.", plain(&side.name), plain(&one.run.plan.target.about), list(&drivers))
+            format!("{}: {}; {}.", plain(&server.name), plain(&one.run.plan.target.about), list(&drivers))
         }
-        Err(why) => format!("{} is missing: {}", plain(&side.name), plain(why)),
+        Err(why) => format!("{} is missing: {}", plain(&server.name), plain(why)),
     };
-    let mut said: Vec<String> = sides.iter().map(of).collect();
+    let mut said: Vec<String> = servers.iter().map(of).collect();
     let kinds = KINDS.iter().map(|(durable, what)| (names(*durable), what)).filter(|(names, _)| !names.is_empty());
     said.extend(kinds.map(|(names, what)| format!("{what}: {names}.")));
     said.push(format!(
@@ -247,15 +247,15 @@ mod tests {
     use crate::sample;
 
     #[test]
-    fn sides_become_one_run_without_a_reference_in_which_each_row_is_a_server() {
+    fn servers_become_one_run_without_a_reference_in_which_each_row_is_a_server() {
         let (run, cells) = sample::run();
         let recorded = || Ok(Recorded { run: run.clone(), cells: cells.clone(), notes: Vec::new() });
         let absent = Err("No PostgreSQL.".to_owned());
-        let side = |name: &str, found| Side { name: name.to_owned(), is_durable: Some(true), found };
-        let sides = [side("a", recorded()), side("b", recorded()), side("c", absent)];
+        let server = |name: &str, found| ServerRun { name: name.to_owned(), is_durable: Some(true), found };
+        let servers = [server("a", recorded()), server("b", recorded()), server("c", absent)];
         let disk = || (vec![100.0, 200.0, 300.0, 400.0], Duration::from_secs(2));
         let disks = [disk(), disk()];
-        let (all, found) = together(&sides, &disks).unwrap();
+        let (all, found) = together(&servers, &disks).unwrap();
         assert!(Analysis::new(&all, &found).reference.is_none());
         assert_eq!(found.len(), 2 * cells.len() + run.scenarios.len());
         assert!(all.contenders.iter().any(|one| one.unavailable.as_deref() == Some("No PostgreSQL.")));
@@ -263,8 +263,8 @@ mod tests {
         assert_eq!(of_disk.get(THROUGHPUT), Some(2.0));
         let latency = of_disk.latency.as_ref().unwrap();
         assert_eq!((latency.p50_us, latency.p99_us), (200.0, 400.0));
-        assert!(together(&sides[2..], &disks).is_none());
-        let said = told(&sides, [1.0, 2.0]).join(" ");
+        assert!(together(&servers[2..], &disks).is_none());
+        let said = told(&servers, [1.0, 2.0]).join(" ");
         assert!(said.contains("c is missing: No PostgreSQL.") && said.contains("no verdict across rows"), "{said}");
     }
 

@@ -33,9 +33,6 @@ mod recorded;
 mod refusal;
 mod regress;
 mod repetition;
-#[cfg(test)]
-#[path = "../../../reports/tests/sample/mod.rs"]
-mod sample;
 mod terminal;
 mod trial;
 
@@ -44,6 +41,8 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
+#[cfg(test)]
+use cqldyno_reports::sample;
 use tracing_subscriber::EnvFilter;
 
 use crate::arguments::{Arguments, Command};

@@ -14,19 +14,12 @@ pub struct Nodes {
     /// Options follow: 24,tokens=256,racks=3. `tokens` are those of each node on the Murmur3 ring, up to 256; `racks` are for
     /// NetworkTopologyStrategy.
     #[arg(long, value_name = "N[,KEY=N]", value_parser = str::parse::<Topology>, help_heading = SETUP)]
-    nodes: Option<Topology>,
+    pub nodes: Option<Topology>,
 }
 
 impl Nodes {
     /// The cluster that was asked for, with so many shards of each node.
     pub fn topology(&self, shards: Option<u64>) -> Result<Topology> {
         self.nodes.unwrap_or_default().with_shards(shards).map_err(usage)
-    }
-
-    /// The same as arguments of `cqldyno serve`.
-    pub fn arguments(&self, shards: Option<u64>) -> Vec<String> {
-        let flags =
-            [("--nodes", self.nodes.map(|nodes| nodes.to_string())), ("--shards", shards.map(|n| n.to_string()))];
-        flags.into_iter().filter_map(|(flag, value)| Some([flag.to_owned(), value?])).flatten().collect()
     }
 }

@@ -1,23 +1,23 @@
-//! The pitfalls of measuring a driver, as a ladder from the naive figure to the sound one.
+//! The pitfalls of measuring a driver: wrong methods, beside the sound one.
 
-mod climbed;
+mod measured;
 mod shown;
 
 use anyhow::{Context, Result};
 use cqldyno_bench::{Arrangement, Contender, Plan};
 use cqldyno_scenarios::{Limits, Operation, Scenario, Submit, builtin};
 
-pub use self::climbed::climbed;
+pub use self::measured::measured;
 pub use self::shown::{json, parts};
 
-/// The scenario that every step changes in one thing.
+/// The scenario that every method changes in one thing.
 const SOUND: &str = "reads";
 
 /// Statements of a cell with one statement in flight: a round trip takes long.
 const ONE_BY_ONE: u64 = 20_000;
 
-/// A step of the ladder: what differs from the sound one, and what is wrong with that.
-pub struct Step {
+/// A method of measuring: what differs from the sound one, and what is wrong with that.
+pub struct Method {
     /// As results call it.
     pub name: &'static str,
     pub title: &'static str,
@@ -28,7 +28,7 @@ pub struct Step {
     keys: Option<u64>,
 }
 
-const RIGHT: Step = Step {
+const RIGHT: Method = Method {
     name: "sound",
     title: "sound",
     wrong: "Prepared, each row once, a fixed number in flight, every answer checked.",
@@ -37,37 +37,37 @@ const RIGHT: Step = Step {
     keys: None,
 };
 
-/// The steps, the naive one first and the sound one last.
-pub const STEPS: [Step; 6] = [
-    Step {
+/// The naive one first, the sound one last.
+pub const METHODS: [Method; 6] = [
+    Method {
         name: "one-at-a-time",
         title: "one at a time",
         wrong: "Each statement waits for the last answer: this measures the round trip.",
         submit: Submit::Sequential,
         ..RIGHT
     },
-    Step {
+    Method {
         name: "not-prepared",
         title: "not prepared",
         wrong: "The text is sent, and parsed or prepared, every time.",
         operation: Operation::Unprepared,
         ..RIGHT
     },
-    Step {
+    Method {
         name: "same-row",
         title: "always the same row",
         wrong: "The row stays in every cache, and a mixed-up answer looks right.",
         keys: Some(1),
         ..RIGHT
     },
-    Step {
+    Method {
         name: "spawn-all",
         title: "a task per statement",
         wrong: "All tasks exist at once, so memory grows with the number of statements.",
         submit: Submit::SpawnAll,
         ..RIGHT
     },
-    Step {
+    Method {
         name: "unlimited",
         title: "no limit",
         wrong: "Everything is sent at once: queues fill, and the rest waits or fails.",
@@ -77,7 +77,7 @@ pub const STEPS: [Step; 6] = [
     RIGHT,
 ];
 
-impl Step {
+impl Method {
     fn scenario(&self, sound: &Scenario) -> Scenario {
         let mut scenario = Scenario { name: self.name.to_owned(), submit: self.submit, ..sound.clone() };
         if self.submit == Submit::Sequential {
@@ -94,12 +94,14 @@ fn sound() -> Result<Scenario> {
     builtin(SOUND).with_context(|| format!("there is no scenario {SOUND} in this program"))
 }
 
-/// The plan of the whole ladder for one contender, in so many generations of one turn of `count` statements.
+/// The plan of all methods for one contender, in so many generations of one turn of `count` statements.
 pub fn plan(contender: Contender, arrangements: Vec<Arrangement>, count: u64, blocks: u32) -> Result<Plan> {
     let sound = sound()?;
-    let scenarios = STEPS.iter().map(|step| step.scenario(&sound)).collect();
-    let plan = Plan { arrangements, ..Plan::new(vec![contender], scenarios) };
-    Ok(plan.with(|plan| plan.passes.clear()).with_blocks(blocks, count))
+    let scenarios = METHODS.iter().map(|method| method.scenario(&sound)).collect();
+    let mut plan = Plan::new(vec![contender], scenarios);
+    (plan.arrangements, plan.noise_share) = (arrangements, None);
+    plan.passes.clear();
+    Ok(plan.with_blocks(blocks, count))
 }
 
 #[cfg(test)]
@@ -107,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_step_has_a_scenario_that_runs_and_a_sentence_that_fits() {
+    fn every_method_has_a_scenario_that_runs_and_a_sentence_that_fits() {
         let plan = plan("scylla".parse().unwrap(), vec!["multi:2".parse().unwrap()], 100_000, 3).unwrap();
         for scenario in &plan.scenarios {
             scenario.validate(&scenario.name).unwrap();
@@ -124,9 +126,9 @@ mod tests {
                 "sound"
             ]
         );
-        for step in &STEPS {
-            let is_one_sentence = step.wrong.ends_with('.') && !step.wrong.contains(". ");
-            assert!(is_one_sentence && step.wrong.len() <= 78, "{}", step.wrong);
+        for method in &METHODS {
+            let is_one_sentence = method.wrong.ends_with('.') && !method.wrong.contains(". ");
+            assert!(is_one_sentence && method.wrong.len() <= 78, "{}", method.wrong);
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use cqldyno_bench::PAGE_SIZE;
+use cqldyno_bench::{PAGE_SIZE, Serve};
+use cqldyno_cluster::Answers;
 use cqldyno_reports::{LoadersInfo, Pass, PlanInfo, PointInfo, Run, ScenarioInfo, percent};
 use cqldyno_scenarios::{Limits, Scenario, Submit, builtin, days};
 
@@ -143,7 +144,7 @@ fn of_days(run: &Run) -> Vec<String> {
 
 /// Whether the embedded cluster answered as `serve` alone still starts it.
 fn is_served_apart(plan: &PlanInfo) -> bool {
-    plan.serve_arguments.iter().any(|word| ["--nap", "reordered"].contains(&word.as_str()))
+    Serve::of(plan).is_some_and(|serve| serve.nap.is_some() || serve.answers == Some(Answers::Reordered))
 }
 
 /// What `--target` takes: the cluster with its options.

@@ -1,10 +1,11 @@
 //! A trial from its start to its result: carried out, kept in every format, and shown.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 
 use anyhow::{Context, Result, anyhow};
 use cqldyno_bench::{BenchError, Cancel, Finished, FolderError, Plan, Programs, Workshop};
+use cqldyno_builder::cache;
 use cqldyno_reports::{
     Analysis, Cell, Climbed, Contender, CutShort, EXPORTERS, LEAST_BLOCKS, Look, Recorded, Role, Run, climbed, count,
     plain, why_cut_short, why_passes_left_out,
@@ -52,7 +53,10 @@ pub fn with_workers<'n>(
     cancel: &Cancel,
 ) -> (Programs, Vec<String>) {
     let log = |name: &str| {
-        let path = std::env::temp_dir().join(format!("cqldyno-build-{name}.log"));
+        // Not in the folder for temporary files, where others can put a link at this name. Without a cache nothing is built.
+        let folder = cache().map(|cache| cache.join("logs")).unwrap_or_default();
+        let _ = fs::create_dir_all(&folder);
+        let path = folder.join(format!("build-{name}.log"));
         (path.clone(), path.display().to_string())
     };
     Workshop::default().completed(programs, names, log, progress, cancel)
@@ -182,7 +186,7 @@ pub fn keep(finished: &Finished, analysis: &Analysis) -> Result<()> {
             let mut out = BufWriter::new(File::create(&part)?);
             content(&mut out)?;
             out.flush()?;
-            Ok(std::fs::rename(&part, &path)?)
+            Ok(fs::rename(&part, &path)?)
         };
         written().with_context(|| format!("the result cannot be kept in {}", path.display()))
     };

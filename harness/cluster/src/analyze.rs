@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use crate::cql::{self, Batch, BatchKind, Statement, TableName};
 use crate::error::{CqlError, Result, invalid};
-use crate::plan::{self, OneOf, PartitionSelection, Plan, Prepared, Term};
+use crate::prepared::{self, CqlPlan, OneOf, PartitionSelection, Prepared, Term};
 use crate::schema::{
     Catalog, Column, Ddl, Definition, Table, UserTypes, check_modifiable, define_keyspace, define_table, define_type,
 };
@@ -25,7 +25,7 @@ pub fn analyze(text: &str, catalog: &Catalog, keyspace: Option<&str>) -> Result<
     let (plan, result_columns) = match &statement {
         Statement::Select(select) => {
             let (select, columns) = analyzer.select(select)?;
-            (Plan::Select(select), columns)
+            (CqlPlan::Select(select), columns)
         }
         other => (analyzer.statement(other)?, Vec::new()),
     };
@@ -39,7 +39,7 @@ pub fn analyze(text: &str, catalog: &Catalog, keyspace: Option<&str>) -> Result<
 /// Refuses a batch that mixes counters with what cannot be in one batch with them.
 pub fn check_counters<'p>(
     kind: BatchKind,
-    mut plans: impl Iterator<Item = &'p plan::Modification> + Clone,
+    mut plans: impl Iterator<Item = &'p prepared::Modification> + Clone,
 ) -> Result<()> {
     let counts = plans.clone().any(|plan| plan.table.has_counters());
     let all_count = plans.all(|plan| plan.table.has_counters());
@@ -58,23 +58,25 @@ struct Analyzer<'a> {
 }
 
 impl Analyzer<'_> {
-    fn statement(&mut self, statement: &Statement) -> Result<Plan> {
+    fn statement(&mut self, statement: &Statement) -> Result<CqlPlan> {
         match statement {
-            Statement::Select(select) => self.select(select).map(|(select, _)| Plan::Select(select)),
-            Statement::Insert(_) | Statement::Modify(_) => self.modification(statement).map(Plan::Modify),
-            Statement::Batch(batch) => self.batch(batch).map(Plan::Batch),
-            Statement::Truncate(name) => self.table_to_modify(name).map(Plan::Truncate),
+            Statement::Select(select) => self.select(select).map(|(select, _)| CqlPlan::Select(select)),
+            Statement::Insert(_) | Statement::Modify(_) => self.modification(statement).map(CqlPlan::Modify),
+            Statement::Batch(batch) => self.batch(batch).map(CqlPlan::Batch),
+            Statement::Truncate(name) => self.table_to_modify(name).map(CqlPlan::Truncate),
             Statement::Use(name) => match self.catalog.keyspace(name) {
-                Some(keyspace) => Ok(Plan::Use(keyspace.name.to_string())),
+                Some(keyspace) => Ok(CqlPlan::Use(keyspace.name.to_string())),
                 None => invalid(format!("Keyspace '{name}' does not exist")),
             },
-            Statement::Describe(describe) => Ok(Plan::Describe(describe.clone(), self.keyspace.map(str::to_owned))),
+            Statement::Describe(describe) => Ok(CqlPlan::Describe(describe.clone(), self.keyspace.map(str::to_owned))),
             Statement::Unsupported(what) => Err(CqlError::unsupported(what)),
-            Statement::Define { definition, conditional } => self.definition(definition, *conditional).map(Plan::Ddl),
+            Statement::Define { definition, conditional } => {
+                self.definition(definition, *conditional).map(CqlPlan::Ddl)
+            }
         }
     }
 
-    fn batch(&mut self, batch: &Batch) -> Result<plan::Batch> {
+    fn batch(&mut self, batch: &Batch) -> Result<prepared::Batch> {
         if batch.statements.len() > usize::from(u16::MAX) {
             return invalid("A batch can have at most 65535 statements");
         }
@@ -97,7 +99,7 @@ impl Analyzer<'_> {
             return invalid("Cannot provide custom timestamp for a BATCH containing counters");
         }
         check_counters(batch.kind, statements.iter())?;
-        Ok(plan::Batch { statements, timestamp })
+        Ok(prepared::Batch { statements, timestamp })
     }
 
     fn keyspace_of<'n>(&'n self, name: &'n TableName) -> Result<&'n str> {
@@ -165,10 +167,10 @@ fn find<'t>(table: &'t Table, name: &str) -> Result<(usize, &'t Column)> {
 }
 
 /// The markers that make up the partition key, if each of its components is one.
-fn partition_key_indexes(plan: &Plan) -> Vec<u16> {
+fn partition_key_indexes(plan: &CqlPlan) -> Vec<u16> {
     let markers = match plan {
         // Only a batch of one table has any.
-        Plan::Batch(batch) => {
+        CqlPlan::Batch(batch) => {
             if batch.statements.windows(2).any(|two| two[0].table.id != two[1].table.id) {
                 return Vec::new();
             }
@@ -178,8 +180,8 @@ fn partition_key_indexes(plan: &Plan) -> Vec<u16> {
             });
             last.unwrap_or_default()
         }
-        Plan::Modify(plan) => partition_key_markers(&plan.partition),
-        Plan::Select(select) => partition_key_markers(&select.partition),
+        CqlPlan::Modify(plan) => partition_key_markers(&plan.partition),
+        CqlPlan::Select(select) => partition_key_markers(&select.partition),
         _ => Vec::new(),
     };
     markers.into_iter().collect::<Option<_>>().unwrap_or_default()

@@ -4,7 +4,7 @@
 //!
 //! - `types`, `error`: values and their bytes, refusals
 //! - `ring`, `consistency`: who owns a key when there are several nodes, and how many must answer
-//! - `cql`, `schema`, `plan`: text to statements, the catalog, what the executor runs
+//! - `cql`, `schema`, `prepared`: text to statements, the catalog, what the executor runs
 //! - `codec`: frames to requests and answers to frames
 //! - `analyze`: statements to plans
 //! - `storage`: the rows of tables
@@ -21,7 +21,7 @@ mod cql;
 pub mod error;
 mod execute;
 mod node;
-mod plan;
+mod prepared;
 mod ring;
 mod schema;
 mod storage;
@@ -41,12 +41,12 @@ pub use node::socketless::SocketlessNode;
 pub use node::state::{Answers, NodeOptions, check_keyspace};
 pub use node::tls::{Encryption, EncryptionError};
 pub use ring::{Topology, TopologyError};
-pub use schema::{Altered, Change, Changed, SchemaChange};
+pub use schema::{Altered, ChangeType, Changed, SchemaChange};
 
 /// What the fuzzer runs without a connection.
 pub mod statements {
     pub use crate::analyze::analyze;
-    pub use crate::plan::Plan;
+    pub use crate::prepared::CqlPlan;
     pub use crate::schema::Catalog;
     pub use crate::system::catalog;
 }

@@ -15,7 +15,7 @@ use uuid::Uuid;
 use crate::cql::{TableAlteration, TypeAlteration};
 use crate::types::{ColumnSpec, CqlType, UserType};
 
-pub use catalog::{Altered, Catalog, Change, Changed, SchemaChange, name_uuid};
+pub use catalog::{Altered, Catalog, ChangeType, Changed, SchemaChange, name_uuid};
 pub use definition::{check_modifiable, define_keyspace, define_table, is_of_the_system};
 pub use options::{MAX_TTL, TableOptions};
 pub use user_types::{UserTypes, define_type};

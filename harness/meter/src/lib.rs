@@ -45,7 +45,7 @@ pub use latency::{LATENCY, Latencies, Percentiles};
 pub use meter::{
     Artifact, Asleep, Attachment, Meter, Outcome, Probe, Reading, Refusal, Seen, ServerWindow, Span, Subject, Window,
 };
-pub use noise::{Had, NOISE, Others};
+pub use noise::{Had, NOISE, NOISE_SHARE, Others};
 pub use operations::OPERATIONS;
 pub use process::{PEAK_MEMORY, PROPORTIONAL_MEMORY, THREADS, resident_bytes};
 pub use series::SERIES;

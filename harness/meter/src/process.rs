@@ -8,14 +8,14 @@ use crate::meter::{Edge, at_edges, lower};
 use crate::{Attachment, Declaration, Meter, Outcome, Probe, Refusal, Subject, Unit};
 
 /// A figure of a process: what is done at `go`, what is read at the end, and how a sentence begins that says why it cannot be read.
-struct Figure {
+struct ProcessFigure {
     measures: &'static [Declaration],
     at_go: fn(i32) -> Result<(), String>,
     at_end: fn(i32) -> Result<u64, String>,
     failed: &'static str,
 }
 
-impl Figure {
+impl ProcessFigure {
     fn attach(&'static self, subject: &Subject) -> Box<dyn Attachment> {
         let pid = subject.worker;
         let look = move |edge| match edge {
@@ -33,7 +33,7 @@ impl Figure {
     }
 }
 
-static COUNTED: Figure = Figure {
+static COUNTED: ProcessFigure = ProcessFigure {
     measures: &[declared::THREADS],
     at_go: |_| Ok(()),
     at_end: thread_count,
@@ -53,7 +53,7 @@ fn thread_count(pid: i32) -> Result<u64, String> {
 
 /// `ru_maxrss` inherits the parent's high-water mark over fork and exec. `VmHWM` of /proc/PID/status is the worker's own;
 /// writing 5 to /proc/PID/clear_refs at `go` resets it.
-static PEAK: Figure = Figure {
+static PEAK: ProcessFigure = ProcessFigure {
     measures: &[declared::PEAK_RSS],
     at_go: reset,
     at_end: high_water_mark,
@@ -80,7 +80,7 @@ pub(crate) fn high_water_mark(pid: i32) -> Result<u64, String> {
 }
 
 /// `Pss` of /proc/PID/smaps_rollup. The kernel walks all pages of the worker for it, so this meter reads after the others.
-static SHARE: Figure = Figure {
+static SHARE: ProcessFigure = ProcessFigure {
     measures: &[lower(
         "pss",
         Unit::Bytes,

@@ -5,13 +5,13 @@
 //!
 //! - `fit`: one value of a file as bytes of a CQL type
 //! - `file`: rows of a file, batch by batch
-//! - `parts`: which column of the file is what of a statement
+//! - `mapping`: which column of the file is what of a statement
 //! - `spool`: records that were made, and the tapes that are made of them
 //! - `recording`: all of them
 
 mod file;
 mod fit;
-mod parts;
+mod mapping;
 mod recording;
 mod spool;
 

@@ -7,13 +7,13 @@ use arrow_array::ArrayRef;
 use cqldyno_cluster::types::{ColumnSpec, Given, Value};
 use cqldyno_protocol::tape::{DUE_INLINE, NOTHING_DUE, TICKET};
 use cqldyno_scenarios::{
-    Column, Expectation, Load, Operation, Order, ReadBack, RowCheck, Scenario, Statement, TapeFile,
+    Column, Expectation, Load, Operation, Order, OwnRows, ReadBack, RowCheck, Scenario, Statement,
 };
 
 use crate::TapeError;
 use crate::file::RowFile;
 use crate::fit::kind;
-use crate::parts::{Answer, Part, Parts, Role};
+use crate::mapping::{Answer, Binding, Mapping, Role};
 use crate::spool::{Made, Spool, SpoolWriter, back_record};
 
 /// The most bytes of a tape.
@@ -97,9 +97,9 @@ impl Recording {
 pub fn recorded(scenario: &Scenario) -> Result<Option<(Scenario, Recording)>, TapeError> {
     let Some(tape) = &scenario.tape else { return Ok(None) };
     let file = RowFile::open(&tape.path)?;
-    let parts = Parts::of(scenario, &file)?;
-    let mut reading = Reading::new(&parts, &file, scenario)?;
-    if parts.roles.iter().any(|role| role.load.is_some()) {
+    let mapping = Mapping::of(scenario, &file)?;
+    let mut reading = Reading::new(&mapping, &file, scenario)?;
+    if mapping.roles.iter().any(|role| role.load.is_some()) {
         file.each(|row, batch, at| reading.load(row, (batch, at)))?;
     }
     let rows = file.each(|row, batch, at| reading.ticket(row, (batch, at)))?;
@@ -109,7 +109,7 @@ pub fn recorded(scenario: &Scenario) -> Result<Option<(Scenario, Recording)>, Ta
             file.shown()
         )));
     }
-    let made = reading.scenario(TapeFile { path: tape.path.clone(), rows: Some(rows), hash: Some(file.hash()?) })?;
+    let made = reading.scenario(OwnRows { path: tape.path.clone(), rows: Some(rows), hash: Some(file.hash()?) })?;
     Ok(Some((made, reading.end(rows)?)))
 }
 
@@ -157,7 +157,7 @@ fn values(mut cells: &[u8]) -> Vec<Value<'_>> {
 
 /// A file that is read row by row.
 struct Reading<'a> {
-    parts: &'a Parts<'a>,
+    mapping: &'a Mapping<'a>,
     file: &'a RowFile,
     scenario: &'a Scenario,
     tickets: SpoolWriter,
@@ -169,20 +169,20 @@ struct Reading<'a> {
     seen: Vec<(u64, bool)>,
 }
 
-type Row<'a> = (&'a [ArrayRef], usize);
+type FileRow<'a> = (&'a [ArrayRef], usize);
 
 impl<'a> Reading<'a> {
-    fn new(parts: &'a Parts<'a>, file: &'a RowFile, scenario: &'a Scenario) -> Result<Reading<'a>, TapeError> {
+    fn new(mapping: &'a Mapping<'a>, file: &'a RowFile, scenario: &'a Scenario) -> Result<Reading<'a>, TapeError> {
         let spool = || SpoolWriter::new().map_err(|error| unspooled(file, &error));
         Ok(Reading {
-            parts,
+            mapping,
             file,
             scenario,
             tickets: spool()?,
             loads: spool()?,
             backs: spool()?,
             longest: vec![1; file.columns.len()],
-            seen: vec![(0, false); parts.roles.len()],
+            seen: vec![(0, false); mapping.roles.len()],
         })
     }
 
@@ -190,38 +190,38 @@ impl<'a> Reading<'a> {
     fn bound(
         &mut self,
         row: u64,
-        of: Row<'_>,
+        of: FileRow<'_>,
         index: usize,
         name: &str,
-        part: &Part,
+        binding: &Binding,
     ) -> Result<(Vec<u8>, usize), TapeError> {
         let mut record = vec![TICKET];
         record.extend_from_slice(&u16::try_from(index).unwrap_or(u16::MAX).to_be_bytes());
-        record.extend_from_slice(&number(part.columns.len()));
+        record.extend_from_slice(&number(binding.columns.len()));
         let start = record.len();
-        self.parts.check_key(row, part, of)?;
-        let specs = (part.columns.as_slice(), part.rehearsed.markers());
-        self.parts.put(row, of, specs, name, &mut self.longest, &mut record)?;
+        self.mapping.check_key(row, binding, of)?;
+        let specs = (binding.columns.as_slice(), binding.rehearsed.markers());
+        self.mapping.put(row, of, specs, name, &mut self.longest, &mut record)?;
         Ok((record, start))
     }
 
     /// Loads what the statement of this row reads.
-    fn load(&mut self, row: u64, of: Row<'_>) -> Result<(), TapeError> {
-        let parts = self.parts;
-        let index = parts.statement_of(row, of.0, of.1)?;
-        let Some((role, load)) = parts.roles.get(index).and_then(|role| Some((role, role.load.as_ref()?))) else {
+    fn load(&mut self, row: u64, of: FileRow<'_>) -> Result<(), TapeError> {
+        let mapping = self.mapping;
+        let index = mapping.statement_of(row, of.0, of.1)?;
+        let Some((role, load)) = mapping.roles.get(index).and_then(|role| Some((role, role.load.as_ref()?))) else {
             return Ok(());
         };
         let (mut record, start) = self.bound(row, of, index, &role.name, load)?;
-        if parts.roles.iter().any(|role| matches!(role.answer, Answer::Loaded)) {
+        if mapping.roles.iter().any(|role| matches!(role.answer, Answer::Loaded)) {
             self.rehearsed(row, role, load, record.get(start..).unwrap_or_default())?;
         }
         record.push(NOTHING_DUE);
         self.loads.push(&record).map_err(|error| unspooled(self.file, &error))
     }
 
-    fn rehearsed(&self, row: u64, role: &Role, part: &Part, cells: &[u8]) -> Result<(usize, Vec<u8>), TapeError> {
-        self.parts.node.execute(&part.rehearsed, values(cells)).map_err(|error| {
+    fn rehearsed(&self, row: u64, role: &Role, binding: &Binding, cells: &[u8]) -> Result<(usize, Vec<u8>), TapeError> {
+        self.mapping.node.execute(&binding.rehearsed, values(cells)).map_err(|error| {
             TapeError(format!(
                 "the tape {} cannot be played in row {}: the embedded cluster refuses the values of the statement {}: {error}; correct the \
                  row",
@@ -232,10 +232,10 @@ impl<'a> Reading<'a> {
         })
     }
 
-    fn ticket(&mut self, row: u64, of: Row<'_>) -> Result<(), TapeError> {
-        let parts = self.parts;
-        let index = parts.statement_of(row, of.0, of.1)?;
-        let Some(role) = parts.roles.get(index) else { return Ok(()) };
+    fn ticket(&mut self, row: u64, of: FileRow<'_>) -> Result<(), TapeError> {
+        let mapping = self.mapping;
+        let index = mapping.statement_of(row, of.0, of.1)?;
+        let Some(role) = mapping.roles.get(index) else { return Ok(()) };
         let (mut record, start) = self.bound(row, of, index, &role.name, &role.own)?;
         match self.due(row, of, role, record.get(start..).unwrap_or_default())? {
             None => record.push(NOTHING_DUE),
@@ -257,7 +257,7 @@ impl<'a> Reading<'a> {
     fn due(
         &mut self,
         row: u64,
-        of: Row<'_>,
+        of: FileRow<'_>,
         role: &Role,
         bound: &[u8],
     ) -> Result<Option<(RowCheck, usize, usize, Vec<u8>)>, TapeError> {
@@ -267,7 +267,7 @@ impl<'a> Reading<'a> {
             (Answer::Nothing, _) => return Ok(None),
             (Answer::Columns(columns), None | Some(1)) => {
                 let mut cells = Vec::new();
-                self.parts.put(row, of, (columns, specs), &role.name, &mut self.longest, &mut cells)?;
+                self.mapping.put(row, of, (columns, specs), &role.name, &mut self.longest, &mut cells)?;
                 (RowCheck::Order, 1, specs.len(), cells)
             }
             (_, Some(0)) => (RowCheck::Order, 0, specs.len(), Vec::new()),
@@ -292,8 +292,8 @@ impl<'a> Reading<'a> {
     }
 
     /// What the file says of the number of rows that come back; `None` if it has no such column.
-    fn expected_rows(&mut self, row: u64, of: Row<'_>, role: &Role) -> Result<Option<usize>, TapeError> {
-        let place = self.parts.expected_rows.filter(|_| !matches!(role.answer, Answer::Nothing));
+    fn expected_rows(&mut self, row: u64, of: FileRow<'_>, role: &Role) -> Result<Option<usize>, TapeError> {
+        let place = self.mapping.expected_rows.filter(|_| !matches!(role.answer, Answer::Nothing));
         let Some(place) = place else { return Ok(None) };
         let spec = ColumnSpec {
             keyspace: "".into(),
@@ -303,7 +303,7 @@ impl<'a> Reading<'a> {
         };
         let mut cells = Vec::new();
         let what = format!("{}, whose answer has so many rows,", role.name);
-        self.parts.put(row, of, (&[place], &[spec]), &what, &mut self.longest, &mut cells)?;
+        self.mapping.put(row, of, (&[place], &[spec]), &what, &mut self.longest, &mut cells)?;
         let rows = values(&cells).first().and_then(|value| value.bytes()).and_then(|bytes| bytes.try_into().ok());
         let rows = rows.map(i32::from_be_bytes).and_then(|rows| usize::try_from(rows).ok());
         match (rows, &role.answer) {
@@ -318,21 +318,21 @@ impl<'a> Reading<'a> {
     }
 
     /// Keeps how the row that was written is read back.
-    fn back(&mut self, row: u64, of: Row<'_>, role: &Role) -> Result<(), TapeError> {
+    fn back(&mut self, row: u64, of: FileRow<'_>, role: &Role) -> Result<(), TapeError> {
         let Some(back) = &role.back else { return Ok(()) };
-        let (mut record, _) = self.bound(row, of, back.like, &role.name, &back.part)?;
-        let (key, specs) = (record.len(), back.part.rehearsed.columns());
+        let (mut record, _) = self.bound(row, of, back.like, &role.name, &back.binding)?;
+        let (key, specs) = (record.len(), back.binding.rehearsed.columns());
         record.extend_from_slice(&[DUE_INLINE, 0]);
         record.extend_from_slice(&number(1));
         record.extend_from_slice(&number(specs.len()));
-        self.parts.put(row, of, (&back.columns, specs), &role.name, &mut self.longest, &mut record)?;
+        self.mapping.put(row, of, (&back.columns, specs), &role.name, &mut self.longest, &mut record)?;
         self.backs.push(&back_record(row, key, &record)).map_err(|error| unspooled(self.file, &error))
     }
 
     /// The scenario with what the file says of its statements.
-    fn scenario(&self, tape: TapeFile) -> Result<Scenario, TapeError> {
+    fn scenario(&self, tape: OwnRows) -> Result<Scenario, TapeError> {
         let mut scenario = Scenario { tape: Some(tape), ..self.scenario.clone() };
-        let each = scenario.statements.iter_mut().zip(&self.parts.roles).zip(&self.seen);
+        let each = scenario.statements.iter_mut().zip(&self.mapping.roles).zip(&self.seen);
         for ((statement, role), (rows, counted)) in each {
             let of = |specs: &[ColumnSpec]| specs.iter().filter_map(|spec| self.column(spec)).collect::<Vec<_>>();
             let check = if *counted { RowCheck::Count } else { RowCheck::Order };
@@ -348,14 +348,14 @@ impl<'a> Reading<'a> {
                 order: Order::default(),
                 exponent: None,
                 expect: reads.then(|| expected(of(role.own.rehearsed.columns()), check)),
-                load: statement.load.take().zip(role.load.as_ref()).map(|(load, part)| Load {
-                    values: of(part.rehearsed.markers()),
+                load: statement.load.take().zip(role.load.as_ref()).map(|(load, binding)| Load {
+                    values: of(binding.rehearsed.markers()),
                     shift: false,
                     ..load
                 }),
                 read_back: statement.read_back.take().zip(role.back.as_ref()).map(|(read_back, back)| ReadBack {
-                    values: of(back.part.rehearsed.markers()),
-                    columns: of(back.part.rehearsed.columns()),
+                    values: of(back.binding.rehearsed.markers()),
+                    columns: of(back.binding.rehearsed.columns()),
                     ..read_back
                 }),
                 ..statement.clone()

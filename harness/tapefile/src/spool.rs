@@ -60,7 +60,7 @@ fn put_record(out: &mut impl Write, record: &[u8]) -> io::Result<()> {
 }
 
 /// A row to read back: its number in the file, the bytes that select it, and its whole record.
-struct Back {
+struct BackRow {
     row: u64,
     key: u64,
     content: u64,
@@ -73,13 +73,13 @@ fn hash(bytes: &[u8]) -> u64 {
     hasher.finish()
 }
 
-impl Back {
+impl BackRow {
     /// As [`back_record`] made it.
-    fn read(record: &[u8]) -> Option<Back> {
+    fn read(record: &[u8]) -> Option<BackRow> {
         let (row, rest) = record.split_first_chunk()?;
         let (length, ticket) = rest.split_first_chunk()?;
         let (key, content) = ticket.split_at_checked(u32::from_be_bytes(*length) as usize)?;
-        Some(Back { row: u64::from_be_bytes(*row), key: hash(key), content: hash(content), ticket: ticket.to_vec() })
+        Some(BackRow { row: u64::from_be_bytes(*row), key: hash(key), content: hash(content), ticket: ticket.to_vec() })
     }
 }
 
@@ -110,7 +110,7 @@ impl Spool {
     /// A tape of so many records from `start` on for its warm-up, and of so many from there for its window. After the last record comes
     /// the first one.
     pub(crate) fn tape(&self, start: u64, warmup: u64, count: u64) -> io::Result<Made> {
-        let mut tape = Tape::begin()?;
+        let mut tape = TapeWriter::begin()?;
         for many in [warmup, count] {
             let (mut skip, mut left) = (start % self.records.max(1), many);
             while left > 0 && self.records > 0 {
@@ -131,9 +131,9 @@ impl Spool {
     /// A tape that reads back a sample of the rows that a window wrote: of those of the file's `rows` from `start` on so many. Rows that
     /// the file writes with several contents are left out; which one was last is unknown.
     pub(crate) fn read_back(&self, rows: u64, start: u64, count: u64) -> io::Result<Made> {
-        let (mut sample, mut step, mut seen): (Vec<Back>, u64, u64) = (Vec::new(), 1, 0);
+        let (mut sample, mut step, mut seen): (Vec<BackRow>, u64, u64) = (Vec::new(), 1, 0);
         self.each(|record| {
-            let Some(back) = Back::read(record) else { return Ok(true) };
+            let Some(back) = BackRow::read(record) else { return Ok(true) };
             if (back.row + rows - start % rows.max(1)) % rows.max(1) < count {
                 if seen.is_multiple_of(step) {
                     sample.push(back);
@@ -152,14 +152,14 @@ impl Spool {
         })?;
         let mut contents: HashMap<u64, Option<u64>> = sample.iter().map(|one| (one.key, Some(one.content))).collect();
         self.each(|record| {
-            if let Some(back) = Back::read(record)
+            if let Some(back) = BackRow::read(record)
                 && let Some(content) = contents.get_mut(&back.key)
             {
                 *content = content.filter(|content| *content == back.content);
             }
             Ok(true)
         })?;
-        let (mut tape, mut tickets) = (Tape::begin()?, 0);
+        let (mut tape, mut tickets) = (TapeWriter::begin()?, 0);
         for back in sample.iter().filter(|one| contents.get(&one.key).is_some_and(Option::is_some)) {
             put_record(&mut tape.out, &back.ticket)?;
             tickets += 1;
@@ -168,18 +168,18 @@ impl Spool {
     }
 }
 
-struct Tape {
+struct TapeWriter {
     out: BufWriter<NamedTempFile>,
 }
 
-impl Tape {
+impl TapeWriter {
     /// Without a pool.
-    fn begin() -> io::Result<Tape> {
+    fn begin() -> io::Result<TapeWriter> {
         let prefix = format!("cqldyno-tape-{}-", std::process::id());
         let mut out = BufWriter::with_capacity(ROOM, NamedTempFile::with_prefix(prefix)?);
         out.write_all(MAGIC)?;
         out.write_all(&[0; 4])?;
-        Ok(Tape { out })
+        Ok(TapeWriter { out })
     }
 
     fn end(self, tickets: u64) -> io::Result<Made> {

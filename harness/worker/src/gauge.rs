@@ -15,14 +15,14 @@ const PARTS_OF_A_SHARE: u64 = 16;
 /// Two lines of 64 bytes, because the prefetcher fetches them in pairs.
 #[derive(Debug)]
 #[repr(align(128))]
-struct Line<T>(T);
+struct CacheLine<T>(T);
 
 /// Tickets and slots of one run. The counters order nothing else, hence relaxed; how the last slot to begin wakes the others
 /// orders the rest.
 #[derive(Debug)]
 pub(crate) struct Gauge {
-    next: Line<AtomicU64>,
-    slots: Line<Slots>,
+    next: CacheLine<AtomicU64>,
+    slots: CacheLine<Slots>,
     pub(crate) edges: Edges,
 }
 
@@ -61,8 +61,8 @@ impl Gauge {
         let word = AtomicU64::new(concurrency as u64 * TO_BEGIN);
         let Range { start: first, end: count } = tickets;
         Gauge {
-            next: Line(AtomicU64::new(first)),
-            slots: Line(Slots { word, count, concurrency, full, above_full: AT_WORK - full, first }),
+            next: CacheLine(AtomicU64::new(first)),
+            slots: CacheLine(Slots { word, count, concurrency, full, above_full: AT_WORK - full, first }),
             edges: Edges::default(),
         }
     }

@@ -7,16 +7,16 @@ use std::path::Path;
 
 use cqldyno_reports::measure::{SERVER_EXECUTES, STATEMENTS, VERIFIED};
 use cqldyno_reports::{
-    Analysis, Cell, Combined, Contender, EXPORTERS, Look, Measure, PACKED_CELLS, Pass, PublishedRun, Recorded, Role,
-    Run, is_of_a_plan, plain, read_cells, share,
+    Analysis, CELLS, Cell, Combined, Contender, Look, Measure, PACKED_CELLS, Pass, PublishedRun, Recorded, Role, Run,
+    exporter, grouped, is_of_a_plan, plain, read_cells, share,
 };
 use serde_json::Value;
 
 use crate::page::page;
 use crate::path::{of_the_machine, without_code};
 use crate::store::{
-    CELLS, CHART, FILES, NOTES, PAGE, README, RUN, TABLE, everybody, folders, has_own_histogram, is_inside,
-    is_published, name_of, named, read, unpack,
+    CHART, FILES, NOTES, PAGE, README, RUN, TABLE, everybody, folders, is_inside, is_published, name_of, named, read,
+    unpack,
 };
 
 /// The least number of blocks from which a published run must have a control.
@@ -64,14 +64,12 @@ pub fn check(date: &Path) -> Vec<String> {
 
 /// Runs that are numbered are of one plan, and their control does not differ.
 fn together(runs: &[PublishedRun]) -> Vec<String> {
-    let mut plans: BTreeMap<&str, Vec<(String, Analysis)>> = BTreeMap::new();
-    for run in runs {
-        plans.entry(run.plan()).or_default().push((run.name.clone(), run.analysis()));
-    }
-    let of = |plan: &Vec<(String, Analysis)>| {
-        Combined::of(plan).map_or_else(|why| vec![why], |combined| combined.analysis.doubts)
+    let plans = grouped(runs.iter().map(|run| (run.plan(), run))).into_iter();
+    let of = |(_, plan): (&str, Vec<&PublishedRun>)| {
+        let named: Vec<(String, Analysis)> = plan.iter().map(|run| (run.name.clone(), run.analysis())).collect();
+        Combined::of(&named).map_or_else(|why| vec![why], |combined| combined.analysis.doubts)
     };
-    plans.values().filter(|plan| plan.len() > 1).flat_map(of).collect()
+    plans.filter(|(_, plan)| plan.len() > 1).flat_map(of).collect()
 }
 
 /// A published run under its name in sentences, and what was found so far.
@@ -106,15 +104,13 @@ impl Check<'_> {
             let needed = format!("from {CONTROL_BLOCKS} blocks on a published run must have one.");
             self.say(RUN, format!(": it has {blocks} blocks and no control; {needed}"));
         }
+        // One sentence of the notes is enough for a contender of which every cell failed.
+        let (notes, ended) = (self.notes, cells.iter().filter(|cell| cell.failed.is_none()));
+        let ended: BTreeSet<&str> = ended.map(|cell| &*cell.contender).collect();
+        let is_excused = |who: &str| !ended.contains(who) && tell(notes, &format!("{} never ran", plain(who)));
         for (at, cell) in cells.iter().enumerate() {
-            // A setting such as another allocator may exclude a meter, and then says why.
-            let is_further = !matches!(cell.pass, Pass::Timing | Pass::Counting);
-            let has_reason = || cell.measures.values().all(|measure| measure.reason().is_some());
-            let excludes = is_further && cell.contender.contains('+') && cell.failed.is_none() && has_reason();
-            if excludes && !is_measured(cell) {
-                continue;
-            }
-            if let Some(what) = of_cell(run, cell, self.notes).filter(|_| self.analysis.counts(cell)) {
+            let counts = self.analysis.counts(cell) && !is_excused(&cell.contender);
+            if let Some(what) = of_cell(run, cell, notes).filter(|_| counts) {
                 self.say(CELLS, format!(", {}: {what}", nth(at, cell)));
             }
         }
@@ -134,7 +130,7 @@ impl Check<'_> {
             BTreeMap::new()
         });
         for (at, cell) in cells.iter().enumerate() {
-            for (kind, file) in cell.files.iter().filter(|(kind, _)| is_published(cell, kind)) {
+            for (kind, file) in cell.files.iter().filter(|(kind, file)| is_published(kind, file)) {
                 if !is_inside(file) {
                     let what = format!(", {}: its {kind} {file:?} does not lie in the run's folder.", nth(at, cell));
                     self.say(CELLS, what);
@@ -143,16 +139,10 @@ impl Check<'_> {
                 }
             }
         }
-        let histograms = files.keys().filter(|name| name.starts_with("hdr/")).count();
-        let ended = |cell: &&Cell| cell.failed.is_none() && is_measured(cell) && has_own_histogram(cell);
-        let least = cells.iter().filter(ended).count();
-        if histograms < least {
-            self.say(FILES, format!(": it holds {histograms} histograms, and {least} cells ended."));
-        }
         let mut lines = Vec::new();
         drop(read_cells(folder).and_then(|mut cells| cells.read_to_end(&mut lines)));
         let [of_run, table] = [RUN, TABLE].map(|file| fs::read(folder.join(file)).unwrap_or_default());
-        let named: BTreeSet<String> = named(run, cells).into_iter().filter(|file| is_inside(file)).collect();
+        let named = named(run, cells);
         let packed = named.iter().filter_map(|file| Some((file.as_str(), files.get(file)?)));
         for (file, bytes) in [(RUN, &of_run), (TABLE, &table), (CELLS, &lines)].into_iter().chain(packed) {
             let text = String::from_utf8_lossy(bytes);
@@ -164,11 +154,10 @@ impl Check<'_> {
         let rows = |text: &str| -> Vec<String> {
             text.lines().filter(|line| line.starts_with('|')).map(str::to_owned).collect()
         };
-        let again = EXPORTERS.into_iter().find(|one| one.file() == TABLE);
-        let again = again.and_then(|table| table.one(&self.analysis, Look::default()).ok()).unwrap_or_default();
+        let again = exporter("markdown").and_then(|table| table.one(&self.analysis, Look::default()).ok());
         if !folder.join(TABLE).is_file() {
             self.say(TABLE, ": it is missing; publish the run again.");
-        } else if rows(&again) != rows(&String::from_utf8_lossy(&table)) {
+        } else if rows(&again.unwrap_or_default()) != rows(&String::from_utf8_lossy(&table)) {
             self.say(TABLE, ": its rows are not those that the run gives; publish the run again.");
         }
         for inner in folders(folder).unwrap_or_default() {
@@ -234,14 +223,13 @@ impl Check<'_> {
             for one in run.contenders.iter().filter(can) {
                 // A control runs in timing blocks only.
                 for pass in passes.iter().filter(|pass| **pass == Pass::Timing || !one.control && counts(**pass)) {
-                    let cells = self.analysis.cells_of(place, one, *pass);
-                    let mut turns: Vec<(u32, Option<u32>)> =
-                        cells.iter().map(|cell| (cell.block, cell.round)).collect();
-                    turns.sort_unstable();
                     // A generation has several turns. It is there as often as one of them.
-                    let same = turns.chunk_by(PartialEq::eq);
-                    let ran: BTreeSet<(u32, usize)> =
-                        same.flat_map(|same| same.iter().enumerate().map(|(nth, (block, _))| (*block, nth))).collect();
+                    let (mut times, mut ran) = (BTreeMap::new(), BTreeSet::new());
+                    for cell in self.analysis.cells_of(place, one, *pass) {
+                        let times: &mut u32 = times.entry((cell.block, cell.round)).or_default();
+                        *times += 1;
+                        ran.insert((cell.block, *times));
+                    }
                     let ran: Vec<u32> = ran.into_iter().map(|(block, _)| block).collect();
                     let expected = match (*pass, ran.is_empty()) {
                         // A ladder has steps at rates alone.
@@ -272,8 +260,7 @@ fn strangers(folder: &Path, shown: &str, names: &[&str]) -> Vec<String> {
 fn tell(notes: &str, phrase: &str) -> bool {
     let words = |text: &str| text.replace('`', "").split_whitespace().collect::<Vec<_>>().join(" ");
     let (notes, phrase) = (words(notes), words(phrase));
-    let mut places = notes.match_indices(&phrase);
-    places.any(|(at, _)| {
+    notes.match_indices(&phrase).any(|(at, _)| {
         let before = notes[..at].chars().next_back();
         let after = notes[at + phrase.len()..].chars().next();
         before.is_none_or(|c| !(c.is_alphanumeric() || "-_@#+=./".contains(c)))
@@ -296,49 +283,6 @@ fn is_measured(cell: &Cell) -> bool {
     cell.measures.values().any(|measure| measure.get().is_some())
 }
 
-/// What is wrong with a cell that counts, if anything.
-fn of_cell(run: &Run, cell: &Cell, notes: &str) -> Option<String> {
-    let trouble = match (&cell.failed, &cell.void) {
-        (Some(why), _) => Some(("failed", why)),
-        (None, Some(why)) => Some(("is void", why)),
-        (None, None) => None,
-    };
-    if let Some((what, why)) = trouble {
-        let told = tell(notes, &name(cell)) && !why.trim().is_empty();
-        return (!told).then(|| format!("it {what}, and {NOTES} does not name it: {}", plain(why)));
-    }
-    let why = cell.measures.values().find_map(Measure::reason).map(plain).unwrap_or_default();
-    if !is_measured(cell) {
-        let said = format!("it was not measured; measure where that is possible, or without the pass. {why}");
-        return Some(said.trim_end().to_owned());
-    }
-    let Some(issued) = cell.get(STATEMENTS) else {
-        return Some("the number of its statements is missing.".to_owned());
-    };
-    // On a bad day differences are figures.
-    if run.plan.faults {
-        return None;
-    }
-    let [verified, executes] = [VERIFIED, SERVER_EXECUTES].map(|id| cell.get(id).unwrap_or_default());
-    let sends = run.contender(&cell.contender).is_none_or(|one| one.role != Role::Noop);
-    let is_counted = sends && run.plan.target.embedded && executes_only(run, cell);
-    // Each page of an answer is an EXECUTE.
-    let in_pages = definition(run, cell).is_some_and(|scenario| scenario.get("page_size").is_some());
-    let seen = [
-        (Some(verified), "were verified"),
-        (asked(run, cell).map(|asked| asked as f64), "were asked for"),
-        (
-            Some(executes).filter(|executes| is_counted && !(in_pages && *executes > issued)),
-            "were EXECUTEs that the server counted",
-        ),
-    ];
-    let told = |(number, how): (Option<f64>, &str)| {
-        let number = number.filter(|number| *number != issued)?;
-        Some(format!("it issued {issued} statements and is not void, and {number} {how}."))
-    };
-    seen.into_iter().find_map(told)
-}
-
 /// How many statements the plan asks for, within the scenario's limits; `None` if the pass has a count of its own.
 fn asked(run: &Run, cell: &Cell) -> Option<u64> {
     let count = match cell.pass {
@@ -359,14 +303,45 @@ fn asked(run: &Run, cell: &Cell) -> Option<u64> {
     })
 }
 
-/// What the cell's scenario is written as.
-fn definition<'r>(run: &'r Run, cell: &Cell) -> Option<&'r Value> {
-    run.scenarios.iter().find(|one| one.name == cell.scenario)?.definition.as_ref()
-}
-
-/// Whether every statement of the cell's scenario is an EXECUTE.
-fn executes_only(run: &Run, cell: &Cell) -> bool {
-    let statements = definition(run, cell).and_then(|scenario| scenario.get("statement")?.as_array());
+/// What is wrong with a cell that counts, if anything.
+fn of_cell(run: &Run, cell: &Cell, notes: &str) -> Option<String> {
+    // A setting such as another allocator may exclude a meter, and then says why.
+    let is_further = !matches!(cell.pass, Pass::Timing | Pass::Counting);
+    if is_further && cell.contender.contains('+') && cell.failed.is_none() && !is_measured(cell) {
+        return None;
+    }
+    let void = || cell.void.as_ref().map(|why| ("is void", why));
+    if let Some((what, why)) = cell.failed.as_ref().map(|why| ("failed", why)).or_else(void) {
+        let told = tell(notes, &name(cell)) && !why.trim().is_empty();
+        return (!told).then(|| format!("it {what}, and {NOTES} does not name it: {}", plain(why)));
+    }
+    if !is_measured(cell) {
+        let why = cell.measures.values().find_map(Measure::reason).map(plain).unwrap_or_default();
+        let said = format!("it was not measured; measure where that is possible, or without the pass. {why}");
+        return Some(said.trim_end().to_owned());
+    }
+    let Some(issued) = cell.get(STATEMENTS) else {
+        return Some("the number of its statements is missing.".to_owned());
+    };
+    // On a bad day differences are figures.
+    if run.plan.faults {
+        return None;
+    }
+    let definition = run.scenarios.iter().find(|one| one.name == cell.scenario).and_then(|one| one.definition.as_ref());
+    let setting = |name: &str| definition.and_then(|scenario| scenario.get(name));
     let is_execute = |one: &Value| one.get("operation").is_none_or(|operation| operation == "execute");
-    statements.is_none_or(|all| all.iter().all(is_execute))
+    let executes = setting("statement").and_then(Value::as_array).is_none_or(|all| all.iter().all(is_execute));
+    let sends = run.contender(&cell.contender).is_none_or(|one| one.role != Role::Noop);
+    let [verified, counted] = [VERIFIED, SERVER_EXECUTES].map(|id| cell.get(id).unwrap_or_default());
+    let differs = |number: f64, how: &str| {
+        let what = format!("it issued {issued} statements and is not void, and {number} {how}.");
+        (number != issued).then_some(what)
+    };
+    let asked = || differs(asked(run, cell)? as f64, "were asked for");
+    differs(verified, "were verified").or_else(asked).or_else(|| {
+        // Each page of an answer is an EXECUTE.
+        let is_in_pages = setting("page_size").is_some() && counted > issued;
+        let is_counted = sends && run.plan.target.embedded && executes && !is_in_pages;
+        differs(counted, "were EXECUTEs that the server counted").filter(|_| is_counted)
+    })
 }

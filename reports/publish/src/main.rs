@@ -10,9 +10,6 @@ mod make;
 mod page;
 mod path;
 mod readme;
-#[cfg(test)]
-#[path = "../../tests/sample/mod.rs"]
-mod sample;
 mod store;
 #[cfg(test)]
 mod tests;

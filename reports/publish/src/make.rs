@@ -8,13 +8,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use cqldyno_reports::{
-    Combined, EXPORTERS, Look, PACKED_CELLS, PublishedRun, Recorded, is_of_a_plan, plan_name, unnumbered,
+    CELLS, Combined, Look, PACKED_CELLS, PublishedRun, Recorded, exporter, is_of_a_plan, plan_name, unnumbered,
 };
 
 use crate::check::check;
 use crate::store::{
-    CELLS, FILES, NOTES, PAGE, RUN, TABLE, folders, is_inside, named, pack, pack_cells, read, runs, text, used,
-    without_folders,
+    FILES, NOTES, RUN, folders, is_inside, named, pack, pack_cells, read, runs, text, used, without_folders,
 };
 
 pub(crate) struct Asked {
@@ -55,14 +54,9 @@ pub fn publish(asked: &[Asked], published: &Path) -> Result<Vec<PathBuf>> {
     };
     let mut all = asked.iter().map(read).collect::<Result<Vec<PublishedRun>>>()?;
     all.sort_by_key(|one| one.recorded.run.started);
-    let plans = plans(&all)?;
-    let mut places = plans.iter().flat_map(|plan| {
-        let (day, name) = place(plan[0]);
-        let numbered = move |number| if number == 1 { name.to_owned() } else { format!("{name}-{number}") };
-        plan.iter().zip(1..).map(move |(run, number)| (*run, published.join(&day).join(numbered(number))))
-    });
+    let places = places(&all, published)?;
     let mut made = Vec::new();
-    let done = places.try_for_each(|(run, to)| one(run, &to, &mut made)).and_then(|()| checked(&made));
+    let done = places.iter().try_for_each(|(to, run)| one(run, to, &mut made)).and_then(|()| checked(&made));
     if done.is_err() {
         for path in &made {
             // The error above matters more than a part that stays.
@@ -90,27 +84,26 @@ fn checked(made: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-/// The runs by their plans.
+/// Where each run is published: below the day of the first of its plan.
 ///
 /// # Errors
 /// Two of one day would have one folder and are not of one plan.
-fn plans(all: &[PublishedRun]) -> Result<Vec<Vec<&PublishedRun>>> {
+fn places<'r>(all: &'r [PublishedRun], published: &Path) -> Result<Vec<(PathBuf, &'r PublishedRun)>> {
     let named: Vec<_> = all.iter().map(|one| (one.folder.display().to_string(), one.analysis())).collect();
-    let plans = Combined::plans(&named);
-    for (at, plan) in plans.iter().enumerate() {
-        let is_of_its_day = |other: &&Vec<usize>| place(&all[other[0]]) == place(&all[plan[0]]);
-        let other = plans[..at].iter().find(is_of_its_day);
-        if let Some(why) = other.and_then(|other| Combined::of(&[other[0], plan[0]].map(|at| named[at].clone())).err())
-        {
-            bail!("{} cannot be published beside the other run of its day. {why}", named[plan[0]].0);
+    let mut places: Vec<(PathBuf, usize)> = Vec::new();
+    for plan in Combined::plans(&named) {
+        let PublishedRun { name, recorded, .. } = &all[plan[0]];
+        let date = published.join(recorded.run.started.strftime("%Y-%m-%d").to_string());
+        for (at, number) in plan.into_iter().zip(1..) {
+            let to = if number == 1 { date.join(name) } else { date.join(format!("{name}-{number}")) };
+            if let Some((_, other)) = places.iter().find(|(known, _)| *known == to) {
+                let why = Combined::of(&[*other, at].map(|at| named[at].clone())).err().unwrap_or_default();
+                bail!("{} cannot be published beside the other run of its day. {why}", named[at].0);
+            }
+            places.push((to, at));
         }
     }
-    Ok(plans.iter().map(|plan| plan.iter().map(|at| &all[*at]).collect()).collect())
-}
-
-/// The day and the name of a run, or of the first of its plan.
-fn place(one: &PublishedRun) -> (String, &str) {
-    (one.recorded.run.started.strftime("%Y-%m-%d").to_string(), &one.name)
+    Ok(places.into_iter().map(|(to, at)| (to, &all[at])).collect())
 }
 
 fn one(measured: &PublishedRun, to: &Path, made: &mut Vec<PathBuf>) -> Result<()> {
@@ -144,7 +137,7 @@ fn one(measured: &PublishedRun, to: &Path, made: &mut Vec<PathBuf>) -> Result<()
 
 fn render(run: &PublishedRun) -> Result<()> {
     let (folder, analysis) = (&run.folder, run.analysis());
-    for format in EXPORTERS.into_iter().filter(|one| [PAGE, TABLE].contains(&one.file())) {
+    for format in ["html", "markdown"].into_iter().filter_map(exporter) {
         let text = format.one(&analysis, Look::default());
         let text = text.with_context(|| format!("the page of {} could not be made", folder.display()))?;
         let path = folder.join(format.file());

@@ -6,11 +6,11 @@ use std::path::Path;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use cqldyno_reports::{PAGE_LIMIT, Recorded, stand_ins};
+use cqldyno_reports::{CELLS, PAGE_LIMIT, Recorded, stand_ins};
 use flate2::read::GzDecoder;
 
 use crate::path::{of_the_machine, without_code};
-use crate::store::{CELLS, PAGE, RUN};
+use crate::store::{PAGE, RUN};
 
 /// Checks that the data in the page are the raw cells, or exactly what a page without room keeps of them.
 ///
@@ -23,9 +23,8 @@ pub(crate) fn page(folder: &Path, recorded: &Recorded, say: &mut impl FnMut(Stri
     if page.len() > PAGE_LIMIT {
         say(format!(": it has {} bytes, and a page has at most {PAGE_LIMIT}.", page.len()));
     }
-    let table = data(&page, "cells.csv").unwrap_or_default();
-    let result = data(&page, "result.json");
-    let texts = [without_code(&page), result.as_deref().unwrap_or_default().into(), table.into()];
+    let result = data(&page);
+    let texts = [without_code(&page), result.as_deref().unwrap_or_default().into()];
     texts.iter().find_map(|text| of_the_machine(text)).into_iter().for_each(&mut *say);
     let Some(result) = result else {
         if !page.contains("The page has no room for the cells of this run") {
@@ -38,8 +37,9 @@ pub(crate) fn page(folder: &Path, recorded: &Recorded, say: &mut impl FnMut(Stri
     }
 }
 
-fn data(page: &str, name: &str) -> Option<String> {
-    let (_, rest) = page.split_once(&format!("download=\"{name}.gz\""))?;
+/// The text of the result that the page offers for download.
+fn data(page: &str) -> Option<String> {
+    let (_, rest) = page.split_once("download=\"result.json.gz\"")?;
     let (_, rest) = rest.split_once("base64,")?;
     let (encoded, _) = rest.split_once('"')?;
     let bytes = STANDARD.decode(encoded).ok()?;
@@ -57,11 +57,9 @@ fn stands_for(found: &Recorded, recorded: &Recorded) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use cqldyno_reports::Cell;
-    use cqldyno_reports::Checksum;
+    use cqldyno_reports::{Cell, Checksum, sample};
 
     use super::*;
-    use crate::sample;
 
     /// A run with a block that was run twice.
     fn recorded() -> Recorded {

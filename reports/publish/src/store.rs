@@ -10,7 +10,7 @@ use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Result};
-use cqldyno_reports::{Cell, PublishedRun, Recorded, Run, read_cells};
+use cqldyno_reports::{CELLS, Cell, PublishedRun, Recorded, Run, read_cells};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
@@ -20,14 +20,13 @@ use tar::{Archive, Builder, HeaderMode};
 use crate::path::machine_path;
 
 pub(crate) const RUN: &str = "run.json";
-/// Packed where generations have several rounds, and so thousands of turns.
-pub(crate) const CELLS: &str = "cells.jsonl";
 pub(crate) const FILES: &str = "files.tar.gz";
 pub(crate) const PAGE: &str = "page.html";
 pub(crate) const TABLE: &str = "table.md";
 pub(crate) const NOTES: &str = "notes.md";
 pub(crate) const README: &str = "README.md";
 pub(crate) const CHART: &str = "chart.svg";
+
 /// The contenders of every published run: those of a comparison without names.
 pub(crate) fn everybody() -> impl Iterator<Item = &'static str> {
     let lines = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../drivers/LIST")).lines();
@@ -53,25 +52,18 @@ pub(crate) fn read(folder: &Path) -> Result<PublishedRun> {
     Ok(PublishedRun { name: name_of(folder), folder: folder.to_path_buf(), recorded })
 }
 
-/// Whether a file of that kind is published. Profiles of callgrind name the folders of every source file; their totals are measures. The
-/// histograms of thousands of turns are large; their percentiles stand in the cells.
-pub(crate) fn is_published(cell: &Cell, kind: &str) -> bool {
-    kind != "callgrind" && (kind != "hdr" || has_own_histogram(cell))
-}
-
-/// Whether the cell does not share the file of its histogram with all turns.
-pub(crate) fn has_own_histogram(cell: &Cell) -> bool {
-    cell.files.get("hdr").map_or(cell.round.is_none(), |file| !file.ends_with("/turns.hlog"))
+/// Whether a cell's file of that kind is published. Profiles of callgrind name the folders of every source file; their totals are measures.
+/// The histogram that thousands of turns share is large; their percentiles stand in the cells.
+pub(crate) fn is_published(kind: &str, file: &str) -> bool {
+    kind != "callgrind" && !(kind == "hdr" && file.ends_with("/turns.hlog"))
 }
 
 /// The files beside `run.json` and `cells.jsonl` that they name and that are published: those of cells, and the lock files of workers
 /// built on demand.
 pub(crate) fn named(run: &Run, cells: &[Cell]) -> BTreeSet<String> {
     let locks = run.contenders.iter().filter_map(|one| one.built.as_ref()).map(|built| &built.lock_file);
-    let of_cell = |cell: &'_ Cell| -> Vec<String> {
-        cell.files.iter().filter(|(kind, _)| is_published(cell, kind)).map(|(_, file)| file.clone()).collect()
-    };
-    cells.iter().flat_map(of_cell).chain(locks.cloned()).collect()
+    let files = cells.iter().flat_map(|cell| cell.files.iter()).filter(|(kind, file)| is_published(kind, file));
+    files.map(|(_, file)| file).chain(locks).cloned().collect()
 }
 
 /// A run's `run.json` without the folders of the machine in which its libraries lay: of such a path the last two parts stay.

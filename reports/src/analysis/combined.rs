@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::band::{self, BAND, adapter};
 use crate::bottleneck::Bottleneck;
-use crate::comparison::{JUDGED, Table, is_control, withhold};
+use crate::comparison::{JUDGED, MeterTable, is_control, withhold};
 use crate::measure::{CPU_PER_STATEMENT, SERVER_CPU_PER_STATEMENT, THROUGHPUT};
 use crate::row::{Place, comparable};
 use crate::text::count;
@@ -104,7 +104,7 @@ impl<'a> Combined<'a> {
             tables.extend(of_meter);
         }
         let doubts = withhold(first.run, reference, &mut tables);
-        let of_row = |table: &Table| (0..table.rows.len()).map(|row| table.logs.get(&row).copied()).collect::<Vec<_>>();
+        let of_row = |one: &MeterTable| (0..one.rows.len()).map(|row| one.logs.get(&row).copied()).collect::<Vec<_>>();
         let logs = tables.iter().flat_map(of_row).collect();
         let mut rows: Vec<SummaryRow> = tables.into_iter().flat_map(|table| table.rows).collect();
         rows.iter_mut().for_each(|row| contradict(row, named));
@@ -196,15 +196,15 @@ impl<'a> Combined<'a> {
 }
 
 /// The combined rows of one meter, a table per place, and what a run adds to a ratio.
-fn tables_of(named: &[(String, Analysis)], reference: &Contender, meter: &str) -> (Vec<Table>, Option<f64>) {
+fn tables_of(named: &[(String, Analysis)], reference: &Contender, meter: &str) -> (Vec<MeterTable>, Option<f64>) {
     let first = &named[0].1;
     let run = first.run;
     let places: Vec<Place> = first.places().collect();
     let is_primary = meter == CPU_PER_STATEMENT;
-    let mut tables: Vec<Table> = Vec::new();
+    let mut tables: Vec<MeterTable> = Vec::new();
     let mut comparisons: Vec<Repeated> = Vec::new();
     for (p, place) in places.iter().enumerate() {
-        let mut table = Table::default();
+        let mut table = MeterTable::default();
         for (c, contender) in run.contenders.iter().enumerate() {
             let Some(own) = first.row(*place, contender, meter) else { continue };
             let each =
@@ -235,7 +235,7 @@ fn tables_of(named: &[(String, Analysis)], reference: &Contender, meter: &str) -
     let Some(found) = statistics::combine(&comparisons, &how) else { return (tables, None) };
     for ((comparison, estimate), log) in comparisons.iter().zip(&found.estimates).zip(&found.logs) {
         let contender = &run.contenders[comparison.contender];
-        let Table { rows, logs, .. } = &mut tables[comparison.place];
+        let MeterTable { rows, logs, .. } = &mut tables[comparison.place];
         let base = rows.iter().find(|row| row.contender == reference.id).and_then(|row| row.level);
         let Some(at) = rows.iter().position(|row| row.contender == contender.id) else { continue };
         let row = &mut rows[at];

@@ -21,7 +21,7 @@ pub(crate) const JUDGED: [&str; 2] = [CPU_PER_STATEMENT, THROUGHPUT];
 
 /// The summary's rows of one scenario, arrangement and meter, and their figures.
 #[derive(Default)]
-pub(crate) struct Table {
+pub(crate) struct MeterTable {
     pub rows: Vec<SummaryRow>,
     /// One per row.
     pub figures: Vec<Figures>,
@@ -34,7 +34,7 @@ pub(crate) struct Table {
 }
 
 /// Fills level, ratio, interval, verdict and smallest difference of every row of one meter's tables, which are a family of comparisons.
-pub(crate) fn compare(run: &Run, reference: Option<&Contender>, family: &mut [&mut Table]) {
+pub(crate) fn compare(run: &Run, reference: Option<&Contender>, family: &mut [&mut MeterTable]) {
     for table in family.iter_mut() {
         table.rows.iter_mut().filter(|row| comparable(row)).for_each(|row| row.level = row.median);
     }
@@ -62,7 +62,7 @@ pub(crate) fn compare(run: &Run, reference: Option<&Contender>, family: &mut [&m
 }
 
 /// Takes the verdicts away where the control differs or has no interval, and those on rates where its rate differs; returns the warnings that say so.
-pub(crate) fn withhold(run: &Run, reference: &Contender, places: &mut [Table]) -> Vec<String> {
+pub(crate) fn withhold(run: &Run, reference: &Contender, places: &mut [MeterTable]) -> Vec<String> {
     let [of_cpu, of_rate] =
         JUDGED.map(|meter| control_warning(places.iter().flat_map(|place| &place.rows), reference, meter));
     let (is_all, is_rate) = (of_cpu.is_some(), of_rate.is_some());
@@ -73,7 +73,7 @@ pub(crate) fn withhold(run: &Run, reference: &Contender, places: &mut [Table]) -
 }
 
 /// Takes the verdicts away wherever the run's control has no interval, and says where.
-fn withhold_without_control(run: &Run, reference: &Contender, places: &mut [Table]) -> Option<String> {
+fn withhold_without_control(run: &Run, reference: &Contender, places: &mut [MeterTable]) -> Option<String> {
     if !run.contenders.iter().any(|contender| is_control(&contender.id, contender.control, reference)) {
         return None;
     }
@@ -138,7 +138,7 @@ pub(crate) fn control_warning<'a>(
     })
 }
 
-impl Table {
+impl MeterTable {
     pub fn meter(&self) -> &str {
         self.rows.first().map_or("", |row| row.meter.as_str())
     }

@@ -4,7 +4,7 @@
 
 use crate::measure::{CPU_PER_STATEMENT, THROUGHPUT};
 use crate::quantity::{percent, three_digits};
-use crate::ranking::Order;
+use crate::ranking::Ranking;
 use crate::row::Place;
 use crate::{
     Analysis, ArrangementInfo, Contender, Run, ScenarioInfo, SummaryRow, Verdict, grouped, list, plain, short,
@@ -90,14 +90,14 @@ enum Outcome {
 }
 
 impl Outcome {
-    fn of(run: &Run, order: &Order) -> Option<Outcome> {
-        if order.standings.len() < 2 {
+    fn of(run: &Run, ranking: &Ranking) -> Option<Outcome> {
+        if ranking.standings.len() < 2 {
             return None;
         }
-        let first = order.first();
-        Some(match first.len() < order.standings.len() {
+        let first = ranking.first();
+        Some(match first.len() < ranking.standings.len() {
             true => Outcome::First(first.into_iter().map(|one| short(run, one)).collect()),
-            false if order.is_same() => Outcome::Same(order.band()),
+            false if ranking.is_same() => Outcome::Same(ranking.band()),
             false => Outcome::NoDifference,
         })
     }
@@ -126,11 +126,11 @@ impl Story {
         let of = |meter: &str| {
             let of = |scenario: &ScenarioInfo| {
                 let place = Place { scenario, arrangement };
-                let order = analysis.order(place, meter);
+                let ranking = analysis.ranking(place, meter);
                 // Nobody is said to have served most beside a driver whose rate has no verdict.
                 let has_level = |one: &Contender| analysis.row(place, one, meter).and_then(|row| row.level).is_some();
-                let is_open = meter == THROUGHPUT && run.drivers().any(|one| !order.has(one) && has_level(one));
-                let outcome = Outcome::of(run, &order).filter(|_| !is_open)?;
+                let is_open = meter == THROUGHPUT && run.drivers().any(|one| !ranking.has(one) && has_level(one));
+                let outcome = Outcome::of(run, &ranking).filter(|_| !is_open)?;
                 Some((outcome, plain(&scenario.name)))
             };
             grouped(run.scenarios.iter().filter_map(of))

@@ -125,7 +125,7 @@ pub struct HistoryLine {
     #[serde(skip)]
     pub colour: usize,
     /// In the order of the panel's places; a run without the contender has none.
-    pub points: Vec<Point>,
+    pub points: Vec<HistoryPoint>,
     /// Where the releases of one run change the figure's level; empty in any other line.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<LevelChange>,
@@ -143,7 +143,7 @@ impl HistoryLine {
 
 /// A contender in a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Point {
+pub struct HistoryPoint {
     /// The index into the panel's places.
     pub place: usize,
     /// The index into the group's runs.
@@ -172,7 +172,7 @@ pub struct Point {
     pub ratio: Option<Level>,
 }
 
-impl Point {
+impl HistoryPoint {
     /// Puts what the tables of its run show in the place of median and spread: the level, and the interval of its ratio around it,
     /// which the reference of a line that `has_intervals` lacks.
     fn show_as_compared(&mut self, has_intervals: bool) {
@@ -282,14 +282,14 @@ struct Key {
     contender: String,
 }
 
-struct Found {
+struct ContenderPoint {
     contender: String,
     role: Role,
     unit: Option<Unit>,
-    point: Point,
+    point: HistoryPoint,
 }
 
-fn found(by: By, at: usize, one: &Member) -> Vec<(Key, Found)> {
+fn found(by: By, at: usize, one: &Member) -> Vec<(Key, ContenderPoint)> {
     let Member { run, cells, .. } = *one;
     let mut all = Vec::new();
     let analysis = Analysis::new(run, cells);
@@ -312,7 +312,7 @@ fn found(by: By, at: usize, one: &Member) -> Vec<(Key, Found)> {
         let log = log.filter(|_| row.verdict.is_some_and(Verdict::holds));
         let ratio =
             log.map(|log| Level { log: log.value, deviation: (log.variance - log.of_reference).max(0.0).sqrt() });
-        let point = Point { ratio, ..point };
+        let point = HistoryPoint { ratio, ..point };
         let name = unversioned(contender);
         let key = Key {
             scenario: (scenario.name.clone(), scenario.hash.clone()),
@@ -320,13 +320,13 @@ fn found(by: By, at: usize, one: &Member) -> Vec<(Key, Found)> {
             meter,
             contender: if by == By::Version { name.clone() } else { String::new() },
         };
-        all.push((key, Found { contender: name, role: contender.role, unit: row.unit, point }));
+        all.push((key, ContenderPoint { contender: name, role: contender.role, unit: row.unit, point }));
     }
     all
 }
 
 /// The contender's figure, or why there is none; `None` if the run did not measure it.
-fn point(run: usize, row: &SummaryRow, contender: &Contender, place: Place, analysis: &Analysis) -> Option<Point> {
+fn point(run: usize, row: &SummaryRow, who: &Contender, place: Place, analysis: &Analysis) -> Option<HistoryPoint> {
     let pass = analysis.run.measure(&row.meter).map(|known| known.pass);
     let mine = analysis.cells_in(place).iter().filter(|cell| {
         cell.contender == row.contender
@@ -341,22 +341,23 @@ fn point(run: usize, row: &SummaryRow, contender: &Contender, place: Place, anal
         generations.entry((cell.block, is_own)).or_default().extend(cell.get(&row.meter));
     }
     let mut values: Vec<f64> = generations.values_mut().filter_map(|figures| median(figures)).collect();
-    let gap = row.void.clone().or_else(|| {
-        row.median.is_none().then(|| row.failed.clone().or_else(|| contender.unavailable.clone())).flatten()
-    });
+    let gap = row
+        .void
+        .clone()
+        .or_else(|| row.median.is_none().then(|| row.failed.clone().or_else(|| who.unavailable.clone())).flatten());
     if gap.is_none() && row.median.is_none() {
         return None;
     }
     let (least, most) = values.iter().fold((f64::INFINITY, 0.0_f64), |(least, most), v| (least.min(*v), most.max(*v)));
-    Some(Point {
+    Some(HistoryPoint {
         place: 0,
         run,
-        version: version(contender).to_owned(),
+        version: version(who).to_owned(),
         median: median(&mut values).filter(|_| gap.is_none()),
         spread: (gap.is_none() && values.len() > 1).then_some([least, most]),
         blocks: values.len(),
         gap,
-        contender: contender.id.clone(),
+        contender: who.id.clone(),
         level: row.level,
         interval: row.interval,
         ratio: None,
@@ -386,7 +387,7 @@ fn compare_versions(one: &str, other: &str) -> std::cmp::Ordering {
 /// The formats of a run's date, the shortest first.
 const DATES: [&str; 3] = ["%Y-%m-%d", "%m-%d %H:%M", "%m-%d %H:%M:%S"];
 
-fn panel(by: By, key: &Key, mut found: Vec<Found>, members: &[Member], variants: &Variants) -> Panel {
+fn panel(by: By, key: &Key, mut found: Vec<ContenderPoint>, members: &[Member], variants: &Variants) -> Panel {
     found.sort_by(|a, b| match by {
         By::Date => a.point.run.cmp(&b.point.run),
         By::Version => compare_versions(&a.point.version, &b.point.version).then(a.point.run.cmp(&b.point.run)),
@@ -399,7 +400,7 @@ fn panel(by: By, key: &Key, mut found: Vec<Found>, members: &[Member], variants:
         dates[run][(0..DATES.len()).find(is_alone).unwrap_or(DATES.len() - 1)].clone()
     };
     let versions: Vec<(usize, String)> = found.iter().map(|one| (one.point.run, one.point.version.clone())).collect();
-    let has_more = |of: &Point| versions.iter().any(|(run, version)| *run != of.run && *version == of.version);
+    let has_more = |of: &HistoryPoint| versions.iter().any(|(run, version)| *run != of.run && *version == of.version);
     for one in &mut found {
         let name = match by {
             By::Version if has_more(&one.point) => format!("{} ({})", one.point.version, date(one.point.run)),
@@ -414,7 +415,7 @@ fn panel(by: By, key: &Key, mut found: Vec<Found>, members: &[Member], variants:
     }
     let unit = found.iter().find_map(|one| one.unit);
     let mut lines: Vec<HistoryLine> = Vec::new();
-    for Found { contender, role, point, .. } in found {
+    for ContenderPoint { contender, role, point, .. } in found {
         // Two versions in one run are two points of a line in the order of versions, and two lines in the order of dates.
         let has_point = |line: &HistoryLine| line.points.iter().any(|known| known.place == point.place);
         let is_twice = by == By::Date && lines.iter().any(|line| line.contender == contender && has_point(line));
@@ -449,13 +450,13 @@ fn panel(by: By, key: &Key, mut found: Vec<Found>, members: &[Member], variants:
 }
 
 fn remarks(members: &[Member]) -> Vec<String> {
-    type Part = (&'static str, fn(&Run) -> String);
-    const PARTS: [Part; 2] = [
+    type Aspect = (&'static str, fn(&Run) -> String);
+    const ASPECTS: [Aspect; 2] = [
         ("The load generator", Run::load_generators),
         ("cqldyno's executable, and so the embedded cluster,", |run| run.executable.clone()),
     ];
-    let differs = |(_, of): &&Part| members.windows(2).any(|two| of(two[0].run) != of(two[1].run));
-    PARTS
+    let differs = |(_, of): &&Aspect| members.windows(2).any(|two| of(two[0].run) != of(two[1].run));
+    ASPECTS
         .iter()
         .filter(differs)
         .map(|(name, _)| format!("{name} is not the same in all of these runs: a step may come from cqldyno."))

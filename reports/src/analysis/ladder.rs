@@ -266,8 +266,7 @@ pub fn climbed<'a>(run: &'a Run, cells: &[Cell]) -> Vec<Climbed<'a>> {
 /// How far the nodes of a scenario are: the delay of every answer as it was asked for, for example `0.2ms` or `0`.
 pub(crate) fn distance(run: &Run, scenario: &ScenarioInfo) -> String {
     let own = scenario.point.as_ref().and_then(|point| point.delay_ns);
-    let asked = || run.plan.serve_arguments.iter().skip_while(|word| *word != "--delay").nth(1);
-    own.map(delay).or_else(|| asked().cloned()).unwrap_or_else(|| "0".to_owned())
+    own.map_or_else(|| run.plan.serve_argument("--delay").unwrap_or("0").to_owned(), delay)
 }
 
 /// What the ladders come to, a sentence or two per entry.

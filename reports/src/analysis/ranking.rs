@@ -17,7 +17,7 @@ pub(crate) struct Standing<'a> {
     verdict: Option<Verdict>,
 }
 
-pub(crate) struct Order<'a> {
+pub(crate) struct Ranking<'a> {
     pub standings: Vec<Standing<'a>>,
     run: &'a Run,
     arrangement: String,
@@ -26,7 +26,7 @@ pub(crate) struct Order<'a> {
     band: fn(&Run, &str, &Contender, &Contender) -> f64,
 }
 
-impl<'a> Order<'a> {
+impl<'a> Ranking<'a> {
     fn is_before(&self, one: &Standing, other: &Standing) -> bool {
         let band = (self.band)(self.run, &self.arrangement, one.contender, other.contender);
         let is_below = |one: [f64; 2], other: [f64; 2]| one[1] * (1.0 + band) < other[0];
@@ -80,7 +80,7 @@ impl<'a> Order<'a> {
 
 impl<'a> Analysis<'a> {
     /// The order of the drivers by that meter here: the reference and the drivers with a verdict, without controls.
-    pub(crate) fn order(&self, place: Place, meter: &str) -> Order<'a> {
+    pub(crate) fn ranking(&self, place: Place, meter: &str) -> Ranking<'a> {
         let run = self.run;
         let standing = |contender: &'a Contender| {
             let row = self.row(place, contender, meter)?;
@@ -92,22 +92,22 @@ impl<'a> Analysis<'a> {
         let better = run.measure(meter).map_or(Better::Lower, |known| known.better);
         let arrangement = place.arrangement.id.clone();
         let band = if meter == CPU_PER_STATEMENT { band::beyond } else { band::between };
-        Order { standings: run.drivers().filter_map(standing).collect(), run, arrangement, better, band }
+        Ranking { standings: run.drivers().filter_map(standing).collect(), run, arrangement, better, band }
     }
 
     /// The drivers of which one needed the least CPU time here; none if no difference is known.
     pub fn least(&self, place: Place) -> Vec<&'a Contender> {
-        let order = self.order(place, CPU_PER_STATEMENT);
-        let first = order.first();
-        if first.len() < order.standings.len() { first } else { Vec::new() }
+        let ranking = self.ranking(place, CPU_PER_STATEMENT);
+        let first = ranking.first();
+        if first.len() < ranking.standings.len() { first } else { Vec::new() }
     }
 
     /// What the driver that needed the least CPU time alone saves here against the next one, as a sentence.
     pub fn worth(&self, place: Place) -> Option<String> {
-        let order = self.order(place, CPU_PER_STATEMENT);
-        let [first] = order.first()[..] else { return None };
+        let ranking = self.ranking(place, CPU_PER_STATEMENT);
+        let [first] = ranking.first()[..] else { return None };
         let level = |one: &Contender| self.row(place, one, CPU_PER_STATEMENT)?.level;
-        let others = order.standings.iter().filter(|one| one.contender.id != first.id);
+        let others = ranking.standings.iter().filter(|one| one.contender.id != first.id);
         let next =
             others.filter_map(|one| Some((level(one.contender)?, one.contender))).min_by(|a, b| a.0.total_cmp(&b.0));
         let (cost, next) = next?;
@@ -147,12 +147,12 @@ impl<'a> Analysis<'a> {
             let mut parts = Vec::new();
             for scenario in &run.scenarios {
                 let here = self.places().filter(|place| place.scenario.name == scenario.name);
-                let order = |place: Place<'a>| (&*place.arrangement.id, self.order(place, CPU_PER_STATEMENT));
-                let all: Vec<(&str, Order)> = here.map(order).collect();
-                is_known |= all.iter().filter(|(_, order)| order.standings.len() > 1).count() > 1;
+                let ranking = |place: Place<'a>| (&*place.arrangement.id, self.ranking(place, CPU_PER_STATEMENT));
+                let all: Vec<(&str, Ranking)> = here.map(ranking).collect();
+                is_known |= all.iter().filter(|(_, ranking)| ranking.standings.len() > 1).count() > 1;
                 if changes_for(contender, &all) {
                     let said =
-                        |(id, order): &(&str, Order)| Some(format!("{} on {}", order.place(contender)?, plain(id)));
+                        |(id, one): &(&str, Ranking)| Some(format!("{} on {}", one.place(contender)?, plain(id)));
                     let said: Vec<String> = all.iter().filter_map(said).collect();
                     parts.push(format!("{} ({})", said.join(" and "), plain(&scenario.name)));
                 }
@@ -192,17 +192,17 @@ pub fn whose(run: &Run) -> Option<String> {
 }
 
 /// Whether the order of the contender and another one is known in two arrangements and differs.
-fn changes_for(contender: &Contender, all: &[(&str, Order)]) -> bool {
-    let is_first = |order: &Order, other: &Contender| {
-        let (mine, theirs) = (order.find(contender)?, order.find(other)?);
-        match (order.is_before(mine, theirs), order.is_before(theirs, mine)) {
+fn changes_for(contender: &Contender, all: &[(&str, Ranking)]) -> bool {
+    let is_first = |ranking: &Ranking, other: &Contender| {
+        let (mine, theirs) = (ranking.find(contender)?, ranking.find(other)?);
+        match (ranking.is_before(mine, theirs), ranking.is_before(theirs, mine)) {
             (false, false) => None,
             (is_first, _) => Some(is_first),
         }
     };
-    let others = all.iter().flat_map(|(_, order)| &order.standings).map(|one| one.contender);
+    let others = all.iter().flat_map(|(_, ranking)| &ranking.standings).map(|one| one.contender);
     others.into_iter().any(|other| {
-        let orders: Vec<bool> = all.iter().filter_map(|(_, order)| is_first(order, other)).collect();
+        let orders: Vec<bool> = all.iter().filter_map(|(_, ranking)| is_first(ranking, other)).collect();
         orders.contains(&true) && orders.contains(&false)
     })
 }

@@ -6,7 +6,7 @@ mod tests;
 use cqldyno_statistics::{LogRatio, Repetition};
 
 use crate::bottleneck::Bottleneck;
-use crate::comparison::{JUDGED, Table, compare, withhold};
+use crate::comparison::{JUDGED, MeterTable, compare, withhold};
 use crate::cut_short::unfinished;
 use crate::measure::{self, THROUGHPUT, VERIFIED, WALL};
 use crate::rounds::CountedRounds;
@@ -42,7 +42,7 @@ pub(crate) fn summed(
         for id in ids {
             let pass = run.measure(id).map_or_else(|| pass_of(here, id), |known| known.pass);
             let (rows, figures) = contenders.iter().map(|mine| mine.row(run, rounds, place, id, pass)).unzip();
-            let mut table = Table { rows, figures, missing, withheld, ..Table::default() };
+            let mut table = MeterTable { rows, figures, missing, withheld, ..MeterTable::default() };
             // A meter with verdicts is a family of comparisons, and any other table is one by itself; its figures are needed no longer.
             if !JUDGED.contains(id) {
                 compare(run, reference, &mut [&mut table]);

@@ -14,7 +14,7 @@ use crate::{Bottleneck, Contender, Role, SummaryRow};
 const LEAST_CPU_FOR_SPLIT: f64 = 0.5;
 
 /// One row of a table before it is text.
-pub(crate) struct Row<'a> {
+pub(crate) struct ContenderRow<'a> {
     pub contender: &'a Contender,
     pub figures: BTreeMap<&'a str, &'a SummaryRow>,
     /// What stands in place of the medians of [`SUMMED`], if anything does.
@@ -24,12 +24,12 @@ pub(crate) struct Row<'a> {
     pub noop_peak: Option<f64>,
     /// The threads of noop in the same place: the main one and the runtime's.
     pub noop_threads: Option<f64>,
-    pub standing: Standing,
+    pub ratio_role: RatioRole,
 }
 
 /// A contender's part in the ratios of its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum RatioRole {
     /// They are taken against it.
     Reference,
     /// The reference once more.
@@ -40,7 +40,7 @@ pub(crate) enum Standing {
     Apart,
 }
 
-impl Row<'_> {
+impl ContenderRow<'_> {
     fn median(&self, meter: &str) -> Option<f64> {
         match &self.instead {
             Some(instead) if SUMMED.contains(&meter) => instead.get(meter).copied(),
@@ -104,10 +104,10 @@ pub(crate) struct Column {
 }
 
 /// From a row, its figures of the column's meter, and the median of these.
-type Show = fn(&Row, &SummaryRow, f64) -> Entry;
+type Show = fn(&ContenderRow, &SummaryRow, f64) -> Entry;
 
 impl Column {
-    pub fn entry(&self, row: &Row) -> Entry {
+    pub fn entry(&self, row: &ContenderRow) -> Entry {
         let Some(figure) = row.figures.get(self.meter) else {
             return Entry::Missing("This was not measured in this run.".to_owned());
         };
@@ -212,26 +212,26 @@ fn has(rows: &[SummaryRow], meter: &str) -> bool {
     rows.iter().any(|row| row.meter == meter && row.median.is_some())
 }
 
-fn ratio(row: &Row, figure: &SummaryRow, _: f64) -> Entry {
-    match row.standing == Standing::Reference && figure.ratio.is_some() {
+fn ratio(row: &ContenderRow, figure: &SummaryRow, _: f64) -> Entry {
+    match row.ratio_role == RatioRole::Reference && figure.ratio.is_some() {
         true => Entry::figure("1"),
         false => Entry::Figure(figure.ratio_within(3, " to ").unwrap_or("-".to_owned())),
     }
 }
 
 /// The verdict, with the count that contradicts it; or why there is none.
-fn verdict(row: &Row, figure: &SummaryRow, _: f64) -> Entry {
-    Entry::figure(match (row.standing, figure.verdict_name()) {
-        (Standing::Reference, _) => "reference",
-        (Standing::Control, _) => "control",
+fn verdict(row: &ContenderRow, figure: &SummaryRow, _: f64) -> Entry {
+    Entry::figure(match (row.ratio_role, figure.verdict_name()) {
+        (RatioRole::Reference, _) => "reference",
+        (RatioRole::Control, _) => "control",
         (_, Some(verdict)) => {
             return match figure.contradicted.clone() {
                 Some(why) => Entry::Noted(verdict, why),
                 None => Entry::Figure(verdict),
             };
         }
-        (Standing::Apart, None) => "-",
-        (Standing::Compared, None) => match figure {
+        (RatioRole::Apart, None) => "-",
+        (RatioRole::Compared, None) => match figure {
             SummaryRow { no_verdict: Some(why), bottleneck, .. } => {
                 let is_bound = *bottleneck == Some(Bottleneck::Server);
                 return Entry::Noted(if is_bound { "server-bound" } else { "no verdict" }.to_owned(), why.clone());
@@ -256,11 +256,11 @@ fn withheld(contender: &Contender) -> Entry {
     }
 }
 
-fn share(_: &Row, _: &SummaryRow, value: f64) -> Entry {
+fn share(_: &ContenderRow, _: &SummaryRow, value: f64) -> Entry {
     Entry::Figure(format!("{value:.2} %"))
 }
 
-fn rounded(_: &Row, _: &SummaryRow, value: f64) -> Entry {
+fn rounded(_: &ContenderRow, _: &SummaryRow, value: f64) -> Entry {
     Entry::Figure(whole(value))
 }
 
@@ -268,11 +268,11 @@ fn has_range(rows: &[SummaryRow]) -> bool {
     rows.iter().any(|row| row.meter == SYSCALLS_PER_STATEMENT && row.range.is_some())
 }
 
-fn precise(_: &Row, _: &SummaryRow, value: f64) -> Entry {
+fn precise(_: &ContenderRow, _: &SummaryRow, value: f64) -> Entry {
     Entry::Figure(three_digits(value))
 }
 
-fn split(row: &Row, _: &SummaryRow, value: f64) -> Entry {
+fn split(row: &ContenderRow, _: &SummaryRow, value: f64) -> Entry {
     match row.median(USER).zip(row.median(SYS)) {
         Some((user, sys)) if user + sys < LEAST_CPU_FOR_SPLIT => Entry::Missing(format!(
             "Below {LEAST_CPU_FOR_SPLIT} s of CPU time its split into user and sys means little, because the kernel samples it; \

@@ -1,6 +1,6 @@
 //! The tables with every column, their notes and caveats.
 
-use super::column::{Column, Row, SUMMED, Standing, columns};
+use super::column::{Column, ContenderRow, RatioRole, SUMMED, columns};
 use super::head::{arrangement, head, rounds, verdicts};
 use super::part::{Field, Notes, Part, Sheet, TableRow, by_role};
 use super::{faults, ladder};
@@ -19,13 +19,13 @@ const NOTHING: &str = "-";
 pub(crate) struct Document {
     pub head: Vec<(String, String)>,
     /// One per scenario and arrangement.
-    pub tables: Vec<Table>,
+    pub tables: Vec<PlaceTables>,
     pub notes: Notes,
     /// What a reader must know of the contenders, and of their order.
     pub caveats: Vec<String>,
 }
 
-pub(crate) struct Table {
+pub(crate) struct PlaceTables {
     pub title: String,
     pub about: String,
     pub arrangement: String,
@@ -115,11 +115,11 @@ pub(crate) struct At<'a> {
 }
 
 impl At<'_> {
-    fn table(&self, notes: &mut Notes) -> Table {
+    fn table(&self, notes: &mut Notes) -> PlaceTables {
         let Place { scenario, arrangement: of } = self.place;
         let run = self.analysis.run;
         let about = std::iter::once(&scenario.about).chain(&scenario.asked).map(|text| plain(text));
-        let mut table = Table {
+        let mut table = PlaceTables {
             title: format!("{}{}", plain(&scenario.name), run.on(&of.id)),
             about: about.collect::<Vec<_>>().join(" "),
             arrangement: arrangement(of),
@@ -163,7 +163,7 @@ impl At<'_> {
             let sum = |meter: &str| cells.iter().filter_map(|cell| cell.get(meter)).reduce(|sum, one| sum + one);
             SUMMED.into_iter().filter_map(|meter| Some((meter, sum(meter)?))).collect()
         });
-        let row = Row { instead, ..self.row(contender) };
+        let row = ContenderRow { instead, ..self.row(contender) };
         let left_out = self.place.scenario.left_out.contains_key(&row.contender.id);
         let state = match row.figures.get(WALL).or_else(|| row.figures.get(STATEMENTS)) {
             Some(figure) if figure.median.is_some() => None,
@@ -180,25 +180,25 @@ impl At<'_> {
         fields
     }
 
-    pub fn row<'s>(&'s self, contender: &'s Contender) -> Row<'s> {
+    pub fn row<'s>(&'s self, contender: &'s Contender) -> ContenderRow<'s> {
         let analysis = self.analysis;
         let is_own = |one: &&Contender| one.role == Role::Noop && one.id.starts_with("noop");
         let noop = analysis.run.contenders.iter().find(is_own);
         let of_noop = |meter: &str| analysis.row(self.place, noop?, meter)?.median;
-        let standing = match analysis.reference {
-            _ if contender.role != Role::Driver => Standing::Apart,
-            Some(reference) if reference.id == contender.id => Standing::Reference,
-            Some(_) if analysis.is_control(contender) => Standing::Control,
-            _ => Standing::Compared,
+        let ratio_role = match analysis.reference {
+            _ if contender.role != Role::Driver => RatioRole::Apart,
+            Some(reference) if reference.id == contender.id => RatioRole::Reference,
+            Some(_) if analysis.is_control(contender) => RatioRole::Control,
+            _ => RatioRole::Compared,
         };
-        Row {
+        ContenderRow {
             contender,
             figures: analysis.rows_of(self.place, contender).map(|row| (row.meter.as_str(), row)).collect(),
             instead: None,
             errors: self.cells_of(contender, Pass::Timing).iter().map(|cell| cell.errors()).sum(),
             noop_peak: of_noop(PEAK_RSS),
             noop_threads: of_noop(THREADS),
-            standing,
+            ratio_role,
         }
     }
 

@@ -10,7 +10,7 @@ pub use self::front::Front;
 use crate::measure::CPU_PER_STATEMENT;
 use crate::quantity::{three_digits, whole};
 use crate::text::{count, escape, list, plain, unique};
-use crate::{Analysis, Carried, Contender, Place, Recorded, Run, SummaryRow, short};
+use crate::{Analysis, Carried, Contender, Place, Recorded, Run, ScenarioInfo, SummaryRow, short};
 
 const CLASSIC: &str = "classic";
 const BLOCKS: &str = "blocks";
@@ -63,6 +63,10 @@ pub fn unnumbered(name: &str) -> &str {
 
 fn labels(run: &Run) -> Vec<&str> {
     run.drivers().map(|one| one.label.as_str()).collect()
+}
+
+fn name(scenario: &ScenarioInfo) -> String {
+    escape(&plain(&scenario.name))
 }
 
 fn server(run: &Run) -> String {

@@ -4,13 +4,13 @@ use super::chart::history::{figure, said, story};
 use super::history::gaps;
 use super::part::{Field, Part, Sheet, TableRow};
 use crate::text::{grouped, plain, unique};
-use crate::{Analysis, Group, History, LevelChange, Panel, Point, Role};
+use crate::{Analysis, Group, History, HistoryPoint, LevelChange, Panel, Role};
 
 pub(super) const INTERVALS: &str = "A range is the 95 % interval of the ratio to the reference, which has none itself.";
 
 /// The changes between two neighbouring releases, each with the panel that shows it; before them the driver's place among the drivers, that
 /// of the later release, and both versions.
-type Step<'a> = ((Option<usize>, usize, [&'a str; 2]), Vec<(&'a Panel, &'a LevelChange)>);
+type Upgrade<'a> = ((Option<usize>, usize, [&'a str; 2]), Vec<(&'a Panel, &'a LevelChange)>);
 
 /// What a run that compares all releases shows of them; nothing of any other run.
 pub(crate) fn releases(analysis: &Analysis) -> Vec<Part> {
@@ -22,11 +22,11 @@ pub(super) fn parts(group: &Group) -> Vec<Part> {
     let panels: Vec<&Panel> = panels(group).collect();
     let is_one = panels.iter().all(|panel| panel.arrangement == panels[0].arrangement);
     let drivers = unique(panels.iter().map(|panel| panel.lines[0].contender.as_str()));
-    let steps = steps(&panels, &drivers);
+    let upgrades = upgrades(&panels, &drivers);
     let mut parts = vec![Part::Title("Where a figure changes (per statement)".to_owned())];
     let is_searched = panels.iter().any(|panel| panel.lines[0].is_searched);
-    parts.push(match (steps.is_empty(), is_searched) {
-        (false, _) => Part::List(steps.iter().map(|step| sentence(step, &drivers, is_one)).collect()),
+    parts.push(match (upgrades.is_empty(), is_searched) {
+        (false, _) => Part::List(upgrades.iter().map(|upgrade| sentence(upgrade, &drivers, is_one)).collect()),
         (true, true) => Part::Text("No figure changes by more than its noise.".to_owned()),
         (true, false) => Part::Text("Too few releases have figures to look for changes: three are needed.".to_owned()),
     });
@@ -47,7 +47,7 @@ pub(super) fn panels(group: &Group) -> impl Iterator<Item = &Panel> {
     group.panels.iter().filter(|panel| panel.lines.len() == 1 && panel.lines[0].role == Role::Driver)
 }
 
-fn steps<'a>(panels: &[&'a Panel], drivers: &[&str]) -> Vec<Step<'a>> {
+fn upgrades<'a>(panels: &[&'a Panel], drivers: &[&str]) -> Vec<Upgrade<'a>> {
     let of = |panel: &'a Panel| {
         let line = &panel.lines[0];
         let driver = drivers.iter().position(|one| *one == line.contender);
@@ -56,13 +56,13 @@ fn steps<'a>(panels: &[&'a Panel], drivers: &[&str]) -> Vec<Step<'a>> {
             ((driver, after.place, [before.version.as_str(), &after.version]), (panel, change))
         })
     };
-    let mut steps = grouped(panels.iter().flat_map(|panel| of(panel)));
-    steps.sort_by_key(|((driver, release, _), _)| (*driver, *release));
-    steps
+    let mut upgrades = grouped(panels.iter().flat_map(|panel| of(panel)));
+    upgrades.sort_by_key(|((driver, release, _), _)| (*driver, *release));
+    upgrades
 }
 
 /// The releases, what changes in each scenario, and why; the driver if there are several, and the arrangement unless there is one.
-fn sentence(((driver, _, versions), changes): &Step, drivers: &[&str], is_one: bool) -> String {
+fn sentence(((driver, _, versions), changes): &Upgrade, drivers: &[&str], is_one: bool) -> String {
     let place = |panel: &Panel| if is_one { plain(&panel.scenario) } else { place(panel) };
     let told = changes.iter().map(|(panel, change)| (place(panel), story(panel, &panel.lines[0], change)));
     let places = grouped(told).into_iter().map(|(place, stories)| format!("{place} {}", stories.join(", ")));
@@ -91,8 +91,8 @@ fn sheet(panels: &[&Panel]) -> Sheet {
         let Some((at, point)) = at.map(|at| (at, &line.points[at])) else { return Field::of("-") };
         let mark = if line.changes.iter().any(|change| change.points[1] == at) { " *" } else { "" };
         match point {
-            Point { interval: Some(_), median: Some(_), .. } => Field::of(said(panel, point) + mark),
-            Point { median: Some(median), .. } => Field::of(figure(panel, *median) + mark),
+            HistoryPoint { interval: Some(_), median: Some(_), .. } => Field::of(said(panel, point) + mark),
+            HistoryPoint { median: Some(median), .. } => Field::of(figure(panel, *median) + mark),
             _ => Field::bad("n/a"),
         }
     };
@@ -114,8 +114,8 @@ mod tests {
     use crate::export::shown;
     use crate::measure::SYSCALLS_PER_STATEMENT;
     use crate::{
-        Analysis, BuiltOnDemand, Cell, Contender, History, Look, Measure, Panel, Pass, Point, Run, SummaryRow, Unit,
-        sample,
+        Analysis, BuiltOnDemand, Cell, Contender, History, HistoryPoint, Look, Measure, Panel, Pass, Run, SummaryRow,
+        Unit, sample,
     };
 
     /// Releases of scylla with their system calls per write; a release without any could not be built.
@@ -186,7 +186,7 @@ mod tests {
         assert!(text.replace('\n', " ").contains(super::INTERVALS), "{text}");
         assert!(shown::html(&run, &cells).contains(super::INTERVALS));
         let analysis = Analysis::new(&run, &cells);
-        let level = |panel: &Panel, point: &Point| {
+        let level = |panel: &Panel, point: &HistoryPoint| {
             let is = |row: &&SummaryRow| {
                 (&row.meter, &row.scenario, &row.arrangement, &row.contender)
                     == (&panel.meter, &panel.scenario, &panel.arrangement, &point.contender)

@@ -14,7 +14,7 @@ use crate::quantity::{figure, three_digits};
 use crate::text::plain;
 use crate::{Cell, Contender, LoaderPart, Measure, MeasureInfo, Pass, SummaryRow, Unit};
 
-type Found<'a> = (&'a Contender, Vec<&'a Cell>);
+type CellsOf<'a> = (&'a Contender, Vec<&'a Cell>);
 
 /// Figures of a breakdown that are below this in every contender are summed up.
 const LEAST: f64 = 0.001;
@@ -124,14 +124,14 @@ impl At<'_> {
             cells.filter(|cell| cell.counts() && !cell.breakdowns.is_empty()).collect::<Vec<_>>()
         };
         let contenders = self.analysis.run.contenders.iter();
-        let found: Vec<Found> = contenders.map(|one| (one, mine(one))).filter(|(_, all)| !all.is_empty()).collect();
+        let found: Vec<CellsOf> = contenders.map(|one| (one, mine(one))).filter(|(_, all)| !all.is_empty()).collect();
         let kinds: BTreeSet<&String> =
             found.iter().flat_map(|(_, all)| all).flat_map(|one| one.breakdowns.keys()).collect();
         kinds.into_iter().map(|kind| of_kind(kind, pass, &found)).collect()
     }
 }
 
-fn of_kind(kind: &str, pass: Pass, found: &[Found]) -> Sheet {
+fn of_kind(kind: &str, pass: Pass, found: &[CellsOf]) -> Sheet {
     let columns: Vec<(String, BTreeMap<String, f64>)> = found
         .iter()
         .map(|(contender, cells)| (plain(&contender.label), breakdown(cells, kind).unwrap_or_default()))

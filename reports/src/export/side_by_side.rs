@@ -79,7 +79,7 @@ const RATIO: Shown = (CPU_PER_STATEMENT, "CPU time over the reference's, within 
 impl<'a> SideBySide<'a> {
     pub fn new(named: &[(String, &'a Recorded)]) -> SideBySide<'a> {
         let of = |(name, one): &(String, &'a Recorded)| (name.clone(), Analysis::new(&one.run, &one.cells));
-        let sides: Vec<Side> = named.iter().map(of).collect();
+        let sides: Vec<NamedAnalysis> = named.iter().map(of).collect();
         let (combined, mut remarks) = match Combined::of(&sides) {
             Ok(combined) => {
                 let remarks = combined.remarks.iter().chain(&combined.further).cloned().collect();
@@ -91,7 +91,7 @@ impl<'a> SideBySide<'a> {
         let places = unique(rows().map(|row| (row.scenario.as_str(), row.arrangement.as_str())));
         let labels = unique(rows().map(|row| row.label.as_str()));
         remarks.extend(differences(named));
-        let warned = |(name, one): &Side| {
+        let warned = |(name, one): &NamedAnalysis| {
             let named = |warning: &String| format!("{}: {warning}", plain(name));
             one.warnings.iter().map(named).collect::<Vec<_>>()
         };
@@ -109,10 +109,10 @@ impl<'a> SideBySide<'a> {
     }
 }
 
-type Side<'a> = (String, Analysis<'a>);
+type NamedAnalysis<'a> = (String, Analysis<'a>);
 
 fn row<'s>(
-    (_, one): &'s Side,
+    (_, one): &'s NamedAnalysis,
     label: &str,
     (scenario, arrangement): (&str, &str),
     meter: &str,
@@ -124,7 +124,7 @@ fn row<'s>(
 }
 
 impl Together {
-    fn new(place: (&str, &str), labels: &[&str], sides: &[Side], shown: &[Shown]) -> Together {
+    fn new(place: (&str, &str), labels: &[&str], sides: &[NamedAnalysis], shown: &[Shown]) -> Together {
         let (scenario, arrangement) = (plain(place.0), plain(place.1));
         let mut sheets = Vec::new();
         for (meter, words, show) in shown.iter().copied() {
@@ -147,7 +147,7 @@ impl Together {
 }
 
 /// Why a contender has no figure, or its verdict is in doubt, once per run.
-fn troubles(place: (&str, &str), labels: &[&str], sides: &[Side]) -> Vec<String> {
+fn troubles(place: (&str, &str), labels: &[&str], sides: &[NamedAnalysis]) -> Vec<String> {
     let mut said: Vec<String> = Vec::new();
     for side in sides {
         for label in labels {
@@ -192,8 +192,8 @@ fn about(one: &Recorded) -> String {
 
 /// In what the runs differ besides their dates.
 fn differences(named: &[(String, &Recorded)]) -> Option<String> {
-    type Part = (&'static str, fn(&Recorded) -> String);
-    const PARTS: [Part; 8] = [
+    type Aspect = (&'static str, fn(&Recorded) -> String);
+    const ASPECTS: [Aspect; 8] = [
         ("processor", |one| one.run.environment.cpu.clone()),
         ("number of cores", |one| one.run.environment.cores.to_string()),
         ("kernel", |one| one.run.environment.kernel.clone()),
@@ -203,8 +203,8 @@ fn differences(named: &[(String, &Recorded)]) -> Option<String> {
         ("settings", |one| one.run.plan.settings.clone()),
         ("load generator", |one| one.run.load_generators()),
     ];
-    let differs = |(_, of): &&Part| named.windows(2).any(|two| of(two[0].1) != of(two[1].1));
-    let mut names: Vec<String> = PARTS.iter().filter(differs).map(|(name, _)| (*name).to_owned()).collect();
+    let differs = |(_, of): &&Aspect| named.windows(2).any(|two| of(two[0].1) != of(two[1].1));
+    let mut names: Vec<String> = ASPECTS.iter().filter(differs).map(|(name, _)| (*name).to_owned()).collect();
     names.extend(redefined(named).into_iter().map(|name| format!("what {} asks", plain(name))));
     (!names.is_empty()).then(|| format!("These runs differ in: {}.", names.join(", ")))
 }

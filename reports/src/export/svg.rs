@@ -16,12 +16,12 @@ impl Exporter for Svg {
     }
 
     fn lacks(&self, analysis: &Analysis) -> Option<&'static str> {
-        charts(analysis).is_empty().then_some("it has no chart, only tables; use another format")
+        charts(analysis).next().is_none().then_some("it has no chart, only tables; use another format")
     }
 
     fn write(&self, analysis: &Analysis, look: Look, out: &mut dyn Write) -> Result<(), ExportError> {
-        let charts = charts(analysis);
-        let text = charts.get(look.chart).or(charts.first()).and_then(|chart| chart.file());
+        let chart = charts(analysis).nth(look.chart).or_else(|| charts(analysis).next());
+        let text = chart.and_then(|chart| chart.file());
         Ok(out.write_all(text.unwrap_or_default().as_bytes())?)
     }
 
@@ -33,12 +33,10 @@ impl Exporter for Svg {
     }
 }
 
-/// The charts of a run, what it is about first; each names its place. A run of bad days has none.
-fn charts(analysis: &Analysis) -> Vec<Chart> {
+/// The charts of a run, what it is about first; each names its place. Those of a place are drawn when they are asked for. A run of bad
+/// days has none.
+fn charts(analysis: &Analysis) -> impl Iterator<Item = Chart> {
     let (run, faces) = (analysis.run, Faces::of(analysis.run));
-    if run.plan.faults {
-        return Vec::new();
-    }
     let mut all = ladders(run, analysis.every_cell, &faces, true);
     for one in Sweep::all(analysis) {
         all.extend(sweep(&one, &faces, true).into_iter().map(|chart| chart.of_place(&one.name())));
@@ -50,24 +48,24 @@ fn charts(analysis: &Analysis) -> Vec<Chart> {
         all.push(cost_chart(analysis, 1));
     }
     let has_own = !run.plan.exact && run.plan.ladder.is_none() && run.scenarios.iter().all(|one| one.point.is_none());
-    for place in analysis.places().filter(|_| has_own) {
+    let of_places = analysis.places().filter(move |_| has_own).flat_map(move |place| {
         let name = format!("{} on {}", plain(&place.scenario.name), plain(&place.arrangement.id));
         let here = Here::of(analysis, place, &faces, Detail::Full).charts(&[View::of(analysis)]);
-        all.extend(here.into_iter().map(|chart| chart.of_place(&name)));
-    }
-    all.retain(|chart| chart.picture.is_ok());
-    all
+        here.into_iter().map(move |chart| chart.of_place(&name))
+    });
+    let most = if run.plan.faults { 0 } else { usize::MAX };
+    all.into_iter().chain(of_places).filter(|chart| chart.picture.is_ok()).take(most)
 }
 
 /// What the charts of a run show, in their order; [`Look::chart`] picks one of them.
 pub fn chart_titles(analysis: &Analysis) -> Vec<String> {
-    charts(analysis).into_iter().map(|chart| chart.title.replace('\n', ", ")).collect()
+    charts(analysis).map(|chart| chart.title.replace('\n', ", ")).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rich::{hostile, rich};
+    use crate::sample::rich::{hostile, rich};
     use crate::{LadderInfo, sample};
 
     #[test]

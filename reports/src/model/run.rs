@@ -356,6 +356,11 @@ impl PlanInfo {
         self.within_ms = within.and_then(|time| u64::try_from(time.as_millis()).ok());
     }
 
+    /// What follows a flag in the arguments of the embedded cluster.
+    pub fn serve_argument(&self, flag: &str) -> Option<&str> {
+        self.serve_arguments.iter().skip_while(|word| *word != flag).nth(1).map(String::as_str)
+    }
+
     /// Whether each generation issues all statements in one turn, as in runs of earlier versions.
     pub fn repeats_all(&self) -> bool {
         self.total.is_none() && self.turns.rounds == 1

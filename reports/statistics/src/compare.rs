@@ -226,12 +226,12 @@ impl Group {
         let base = |column: usize| if self.controls.contains(&column) { &sames[..1] } else { &sames };
         let wide = student_quantile(tail, generations as f64 - 1.0);
         let contenders = sums.first().map_or(0, Vec::len);
-        let part = |columns: &[usize]| Part::of(&sums, columns);
+        let cost = |columns: &[usize]| MeanCost::of(&sums, columns);
         // The reference and its control are one program, so half of what their difference varies by is the reference's own.
-        let between_sames = self.controls.first().map(|control| part(&[*control]).over(&part(&sames[..1])).1 / 2.0);
+        let between_sames = self.controls.first().map(|control| cost(&[*control]).over(&cost(&sames[..1])).1 / 2.0);
         let log = |column: usize| {
             let base = base(column);
-            let (value, variance) = part(&[column]).over(&part(base));
+            let (value, variance) = cost(&[column]).over(&cost(base));
             let of_reference = between_sames.unwrap_or(variance / 2.0) / base.len() as f64;
             LogRatio {
                 value: if how.lower_is_better { value } else { -value },
@@ -250,7 +250,7 @@ impl Group {
         };
         let estimates: Vec<Option<Estimate>> = logs.iter().enumerate().map(estimate).collect();
         let mean = |columns: &[usize]| {
-            let cost = part(columns).total / rounds as f64;
+            let cost = cost(columns).total / rounds as f64;
             if how.lower_is_better { cost } else { cost.recip() }
         };
         let pooled = mean(&sames);
@@ -265,23 +265,23 @@ impl Group {
 }
 
 /// What some columns cost together, as their mean.
-struct Part {
+struct MeanCost {
     total: f64,
     /// The share of each generation.
     shares: Vec<f64>,
 }
 
-impl Part {
-    fn of(sums: &[Vec<f64>], columns: &[usize]) -> Part {
+impl MeanCost {
+    fn of(sums: &[Vec<f64>], columns: &[usize]) -> MeanCost {
         let mean = |row: &Vec<f64>| columns.iter().map(|column| row[*column]).sum::<f64>() / columns.len() as f64;
         let costs: Vec<f64> = sums.iter().map(mean).collect();
         let total = costs.iter().sum();
-        Part { total, shares: costs.iter().map(|cost| cost / total).collect() }
+        MeanCost { total, shares: costs.iter().map(|cost| cost / total).collect() }
     }
 
     /// The logarithm of the quotient of both totals, and its variance: the estimate of a ratio from clusters, which are the generations
     /// (W. G. Cochran, Sampling Techniques, 1977, section 6.3).
-    fn over(&self, base: &Part) -> (f64, f64) {
+    fn over(&self, base: &MeanCost) -> (f64, f64) {
         let squares: f64 = self.shares.iter().zip(&base.shares).map(|(one, other)| (one - other).powi(2)).sum();
         let generations = self.shares.len() as f64;
         ((self.total / base.total).ln(), squares * generations / (generations - 1.0))

@@ -4,7 +4,3 @@
 
 mod page;
 mod pandas;
-#[path = "../sample/rich.rs"]
-mod rich;
-#[path = "../sample/mod.rs"]
-mod sample;

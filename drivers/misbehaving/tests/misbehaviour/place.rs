@@ -47,16 +47,15 @@ impl Place {
             }
         };
         let minute = Duration::from_secs(60);
-        Plan {
-            arrangements: vec!["multi:2".parse().unwrap()],
-            // Long enough for a busy machine: only workers that hang use them up.
-            deadlines: Deadlines { hello: minute, ready: minute, stall: minute, done: minute },
-            out: Some(self.dir.path().join("out")),
-            ..Plan::new(contenders.iter().map(contender).collect(), vec![cqldyno_scenarios::builtin(scenario).unwrap()])
-        }
+        let scenario = cqldyno_scenarios::builtin(scenario).unwrap();
+        let mut plan = Plan::new(contenders.iter().map(contender).collect(), vec![scenario]);
+        plan.out = Some(self.dir.path().join("out"));
+        // Long enough for a busy machine: only workers that hang use them up.
+        plan.deadlines = Deadlines { hello: minute, ready: minute, stall: minute, done: minute };
         // As many statements before the window as the driver behaves for.
-        .with(|plan| (plan.concurrency, plan.warmup, plan.passes) = (64, 500, Vec::new()))
-        .with_blocks(1, 5_000)
+        (plan.concurrency, plan.warmup, plan.noise_share) = (64, 500, None);
+        plan.passes.clear();
+        plan.with_blocks(1, 5_000)
     }
 
     /// The cells; those of floor are clean.

@@ -27,9 +27,8 @@ fn both_hashes_agree_on_small_bigints_and_differ_on_58_of_100_below_ten_million(
 #[test]
 fn a_driver_with_the_textbooks_hash_reaches_as_many_replicas_as_both_hashes_say() {
     let place = Place::new();
-    let serve_arguments = vec!["--nodes".to_owned(), NODES.to_string()];
     let plan = place.plan("writes", &["floor", "routes-by-textbook"]).with_blocks(1, KEYS as u64);
-    let plan = plan.with(|plan| plan.serve_arguments = serve_arguments);
+    let plan = plan.with(|plan| plan.serve.nodes = Some(NODES.to_string().parse().unwrap()));
     let cells = place.run(&plan);
     let floor = cells.iter().find(|cell| cell.contender.starts_with("floor")).unwrap();
     let in_turn = floor.measures[TO_REPLICA].get().unwrap();

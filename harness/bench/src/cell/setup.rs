@@ -23,8 +23,9 @@ use super::{CellBench, CellContext, Stage, TURNS_LOG};
 use crate::plan::estimate::FLOOR_CONCURRENCY;
 use crate::plan::pass::{Load, Shape};
 use crate::plan::placement::Placement;
+use crate::plan::serve::Serve;
 use crate::plan::target::Target;
-use crate::plan::{PATIENCE, PlannedCell, TLS, opens_sessions, tape};
+use crate::plan::{PATIENCE, PlannedCell, opens_sessions, tape};
 use crate::process::child::Launch;
 use crate::process::failure::CellFailure;
 use crate::process::introduction::Introduced;
@@ -96,7 +97,7 @@ impl<'a> Setup<'a> {
         let workload = Workload::new(&scenario, load.count, load.warmup, plan.seed)
             .map_err(|error| CellFailure::Machine(error.to_string()))?;
         let placement = &placements[planned.arrangement];
-        let encrypts = plan.encrypts() || (introduced.contender.own.tls && plan.target.is_embedded());
+        let encrypts = plan.serve.tls || (introduced.contender.own.tls && plan.target.is_embedded());
         let ca = encrypts.then(|| NamedTempFile::with_prefix("cqldyno-ca-")).transpose().map_err(|error| {
             CellFailure::Machine(format!("a file for the CA of the embedded cluster could not be made: {error}"))
         })?;
@@ -132,9 +133,9 @@ impl<'a> Setup<'a> {
 
     /// What the embedded cluster is started with: as it was asked, and where the certificate of its CA goes.
     pub(super) fn serve_arguments(&self) -> Vec<OsString> {
-        let plans = self.bench.context.plan.served(Some(&self.scenario)).into_iter();
+        let asked = Serve { tls: false, ..self.bench.context.plan.served(Some(&self.scenario)) };
         let tls = self.ca.as_ref().map(|ca| [OsStr::new("--tls="), ca.as_os_str()].into_iter().collect());
-        plans.filter(|argument| argument != TLS).map(OsString::from).chain(tls).collect()
+        asked.words().into_iter().map(OsString::from).chain(tls).collect()
     }
 
     fn tls(&self) -> Option<Tls> {

@@ -140,7 +140,7 @@ pub(crate) fn left_out(plan: &Plan, own: InForce, driver: &DriverInfo, scenario:
     }
     let capabilities = &driver.capabilities;
     let offline = capabilities.contains(&Capability::Offline);
-    if (plan.access.tls.is_some() || plan.encrypts()) && !offline && !capabilities.contains(&Capability::Tls) {
+    if (plan.access.tls.is_some() || plan.serve.tls) && !offline && !capabilities.contains(&Capability::Tls) {
         return Some("It does not declare the capability `tls`, which the cluster asks for.".to_owned());
     }
     scenario.statements.iter().find_map(|statement| {
@@ -272,7 +272,7 @@ mod tests {
         assert_eq!(of(&plan, "").unwrap(), "It does not declare the capability `tls`, which the cluster asks for.");
         assert_eq!((of(&plan, r#""tls""#), of(&plan, r#""offline""#)), (None, None));
         plan.access.tls = None;
-        let plan = plan.with(|one| one.serve_arguments = vec!["--tls".to_owned()]);
+        let plan = plan.with(|one| one.serve.tls = true);
         assert!(of(&plan, "").is_some());
         assert_eq!(of(&plan, r#""tls""#), None);
     }

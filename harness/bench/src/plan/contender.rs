@@ -14,6 +14,7 @@ use cqldyno_reports::{Role, is_key, options_at};
 use cqldyno_scenarios::{Scenario, suggestion};
 
 use crate::plan::Plan;
+use crate::plan::serve::duration;
 
 /// A driver with its version, how it is built, and its settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -240,7 +241,7 @@ fn timeout(text: &str) -> Option<Option<u64>> {
     if text == "none" {
         return Some(None);
     }
-    let time = text.parse::<jiff::SignedDuration>().ok()?;
+    let time = duration(text).ok()?;
     u64::try_from(time.as_millis()).ok().filter(|ms| *ms > 0).map(Some)
 }
 

@@ -3,10 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use cqldyno_cluster::Delay;
 use cqldyno_reports::Pass;
 use cqldyno_scenarios::{Operation, Scenario, Statement, Workload};
-use jiff::SignedDuration;
 
 use crate::plan::contender::{Contender, is_slow};
 use crate::plan::pass::{Cost, Shape};
@@ -226,18 +224,6 @@ fn key(cell: &PlannedCell) -> Key {
     (cell.contender, cell.scenario, cell.arrangement, cell.pass, cell.step)
 }
 
-/// How long the embedded cluster holds each answer back, from `--delay` of its arguments.
-pub(crate) fn delay(arguments: &[String]) -> Delay {
-    let no_time = |error: jiff::Error| error.to_string();
-    let time = |text: &str| text.parse::<SignedDuration>().and_then(Duration::try_from).map_err(no_time);
-    argument(arguments, "--delay").and_then(|text| Delay::parse(text, time).ok()).unwrap_or_default()
-}
-
-/// What follows a flag of the embedded cluster's arguments.
-pub(crate) fn argument<'a>(arguments: &'a [String], flag: &str) -> Option<&'a str> {
-    arguments.iter().skip_while(|argument| *argument != flag).nth(1).map(String::as_str)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -323,18 +309,19 @@ mod tests {
         assert!(seconds(few.clone(), "batch") > 2.0 * seconds(few.clone(), "writes"));
         let one = few.with(|one| one.concurrency = 1);
         assert!((0.8..1.0).contains(&seconds(one.clone(), "writes")));
-        let delayed = one.with(|one| one.serve_arguments = vec!["--delay".to_owned(), "10ms".to_owned()]);
+        let delayed = one.with(|one| one.serve.delay = Some("10ms".parse().unwrap()));
         assert!((100.0..102.0).contains(&seconds(delayed.clone(), "writes")));
-        let apart = delayed.with(|one| one.serve_arguments = vec!["--delay".to_owned(), "10ms±50%".to_owned()]);
-        assert_eq!(delay(&apart.serve_arguments).longest(), Duration::from_millis(15));
+        let apart = delayed.with(|one| one.serve.delay = Some("10ms±50%".parse().unwrap()));
+        assert_eq!(apart.delay(None).longest(), Duration::from_millis(15));
         assert!((100.0..102.0).contains(&seconds(apart, "writes")));
     }
 
     #[test]
     fn cells_of_latency_take_what_their_own_numbers_in_flight_their_rate_and_held_back_answers_make_of_them() {
-        let serve_arguments = vec!["--delay".to_owned(), "5ms".to_owned()];
-        let plan = plan(&["scylla"], &["writes"])
-            .with(|one| (one.passes, one.count, one.serve_arguments) = (vec![Pass::Latency], 20_000, serve_arguments));
+        let plan = plan(&["scylla"], &["writes"]).with(|one| {
+            (one.passes, one.count) = (vec![Pass::Latency], 20_000);
+            one.serve.delay = Some("5ms".parse().unwrap());
+        });
         let (schedule, cells) = scheduled(&plan);
         let mut estimate = Estimate::new(&schedule);
         let latency: Vec<PlannedCell> = cells.iter().copied().filter(|cell| cell.pass == Pass::Latency).collect();

@@ -77,16 +77,16 @@ mod tests {
     #[test]
     fn each_number_of_shards_has_nodes_of_its_own_with_a_connection_per_shard_unless_they_are_asked_for() {
         let of = |connections: &[u64], shards: &[u64]| {
-            let plan = plan(&["a"], &["writes"]).with(|one| one.serve_arguments = vec!["--delay".into(), "1ms".into()]);
+            let plan = plan(&["a"], &["writes"]).with(|one| one.serve.delay = Some("1ms".parse().unwrap()));
             let plan = plan.with_sweep(&[8], connections, shards, &[]).unwrap();
             let own = |one: &Scenario| {
                 let connections = plan.contenders[0].own.in_force(&plan, Some(one)).connections;
-                (one.label(), plan.ring(Some(one)).shards(), connections, plan.served(Some(one)).join(" "))
+                (one.label(), plan.ring(Some(one)).shards(), connections, plan.served(Some(one)).words().join(" "))
             };
             plan.scenarios.iter().map(own).collect::<Vec<_>>()
         };
         let expected = |label: &str, shards: usize, connections| {
-            (label.to_owned(), Some(shards), connections, format!("--delay 1ms --shards {shards}"))
+            (label.to_owned(), Some(shards), connections, format!("--shards {shards} --delay 1ms"))
         };
         assert_eq!(
             of(&[], &[1, 4]),
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn each_distance_has_a_node_that_delays_its_answers_so_long() {
         let plan = plan(&["a"], &["writes"]).with_sweep(&[8], &[], &[], &[0, 200_000]).unwrap();
-        let served: Vec<String> = plan.scenarios.iter().map(|one| plan.served(Some(one)).join(" ")).collect();
+        let served: Vec<String> = plan.scenarios.iter().map(|one| plan.served(Some(one)).words().join(" ")).collect();
         assert_eq!(served, ["--delay 0us", "--delay 200us"]);
         let delays: Vec<_> = plan.scenarios.iter().map(|one| plan.delay(Some(one)).mean().as_micros()).collect();
         assert_eq!((delays, plan.scenarios[1].label().ends_with("with delay 0.2ms")), (vec![0, 200], true));

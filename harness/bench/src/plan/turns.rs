@@ -215,7 +215,7 @@ mod tests {
         assert_eq!(turn(many(1_024)), TURN_COUNT);
         let few = turn(many(1));
         assert!((1_000..5_000).contains(&few) && few.is_multiple_of(100), "{few}");
-        let delayed = many(8).with(|one| one.serve_arguments = ["--delay", "60s"].map(str::to_owned).to_vec());
+        let delayed = many(8).with(|one| one.serve.delay = Some("60s".parse().unwrap()));
         assert_eq!(turn(delayed), 1);
         assert_eq!(many(1).with_turns(Some(7)).turns.count, 7);
         let loaders = LoadersInfo { number: 2, ..LoadersInfo::default() };

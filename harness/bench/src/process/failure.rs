@@ -27,7 +27,7 @@ pub enum CellFailure {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum Phase {
     /// From the start of the process to `hello`.
     Hello,
     /// From `job` to `ready`: connect, prepare, warm up.
@@ -40,23 +40,23 @@ pub(crate) enum Step {
     Done,
 }
 
-impl Step {
+impl Phase {
     pub(crate) fn expected(self) -> &'static str {
         match self {
-            Step::Hello => "`hello`",
-            Step::Ready => "`ready`",
-            Step::End | Step::Stopped => "`progress` or `end`",
-            Step::Done => "`done`",
+            Phase::Hello => "`hello`",
+            Phase::Ready => "`ready`",
+            Phase::End | Phase::Stopped => "`progress` or `end`",
+            Phase::Done => "`done`",
         }
     }
 
     pub(crate) fn doing(self) -> &'static str {
         match self {
-            Step::Hello => "before it had said `hello`",
-            Step::Ready => "while it connected, prepared and warmed up, before `ready`",
-            Step::End => "in the window, between `go` and `end`",
-            Step::Stopped => "in the window, after `stop`",
-            Step::Done => "after the window, before `done`",
+            Phase::Hello => "before it had said `hello`",
+            Phase::Ready => "while it connected, prepared and warmed up, before `ready`",
+            Phase::End => "in the window, between `go` and `end`",
+            Phase::Stopped => "in the window, after `stop`",
+            Phase::Done => "after the window, before `done`",
         }
     }
 }

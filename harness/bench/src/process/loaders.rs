@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use crate::judge::merged::{self, Metered};
 use crate::judge::readings::declared;
 use crate::process::child::{Launch, file_name};
-use crate::process::failure::{CellFailure, Step};
+use crate::process::failure::{CellFailure, Phase};
 use crate::process::introduction::Introduced;
 use crate::process::loader::{BEAT, Looked, SUBCOMMAND, Start, ToLoader, Whereabouts};
 use crate::process::worker::{Bounds, Look, Worker};
@@ -114,7 +114,7 @@ impl Launcher<'_> {
         });
         let mut loaders = started.collect::<Result<Vec<_>, CellFailure>>()?;
         let found = all(&mut loaders, &mut || None, &mut |_| (), &|loader, look, _| {
-            loader.worker.of_loader::<Whereabouts>(None::<&ToLoader>, Step::Hello, look)
+            loader.worker.of_loader::<Whereabouts>(None::<&ToLoader>, Phase::Hello, look)
         })?;
         for (loader, at) in loaders.iter_mut().zip(found) {
             if self.info.hosts.is_empty() {
@@ -168,7 +168,7 @@ impl Launcher<'_> {
         }
         let start = Start { is_shared: is_shared(&loaders), ..start.clone() };
         all(&mut loaders, &mut || None, &mut |_| (), &|loader, look, _| {
-            loader.worker.send(&start, Step::Hello)?;
+            loader.worker.send(&start, Phase::Hello)?;
             let hello = loader.worker.hello(look)?;
             let other = |failure| CellFailure::Worker(format!("On {}: {failure}", loader.host));
             introduced.same(&hello).map_err(other)
@@ -266,7 +266,7 @@ pub(crate) fn ask_all<M: Serialize, T: DeserializeOwned + Send>(
 ) -> Result<Vec<T>, CellFailure> {
     all(loaders, &mut || None, &mut |_| (), &|loader, look, _| {
         let message = message(loader);
-        loader.worker.of_loader(Some(&message), Step::Ready, look)
+        loader.worker.of_loader(Some(&message), Phase::Ready, look)
     })
 }
 
@@ -276,7 +276,7 @@ impl Loader<'_> {
     }
 
     fn look(&mut self, look: Look<'_>) -> Result<Looked, CellFailure> {
-        self.worker.of_loader(Some(&ToLoader::Look), Step::Ready, look)
+        self.worker.of_loader(Some(&ToLoader::Look), Phase::Ready, look)
     }
 
     /// Finds out how far its clock is ahead of ours; processes of one `boot` share theirs.
@@ -426,7 +426,7 @@ impl Workers<'_> {
         };
         let (metered, dones): (Vec<Metered>, Vec<Done>) =
             all(loaders, &mut || None, &mut |_| (), &|loader, look, _| {
-                let metered = loader.worker.of_loader(Some(&ParentMessage::Ack), Step::Done, look)?;
+                let metered = loader.worker.of_loader(Some(&ParentMessage::Ack), Phase::Done, look)?;
                 Ok((metered, loader.worker.done(look)?))
             })?
             .into_iter()

@@ -15,7 +15,7 @@ use crate::judge::redaction::Redaction;
 use crate::plan::Deadlines;
 use crate::process::cancel::Cancel;
 use crate::process::child::{Launch, Process, Silence, file_name};
-use crate::process::failure::{CellFailure, Step};
+use crate::process::failure::{CellFailure, Phase};
 use crate::process::transcript::Transcript;
 
 /// What a worker was doing that no message is expected from.
@@ -95,14 +95,14 @@ impl<'a> Worker<'a> {
     }
 
     pub(crate) fn hello(&mut self, look: Look<'_>) -> Result<Hello, CellFailure> {
-        match self.receive(Step::Hello, look)? {
+        match self.receive(Phase::Hello, look)? {
             WorkerMessage::Hello(hello) if hello.protocol == PROTOCOL_VERSION => Ok(*hello),
             WorkerMessage::Hello(hello) => Err(CellFailure::Worker(format!(
                 "The worker {} speaks version {} of the worker protocol, and this cqldyno speaks version {PROTOCOL_VERSION}; build \
                  both from one source.",
                 self.name, hello.protocol
             ))),
-            other => Err(self.unexpected(Step::Hello, other)),
+            other => Err(self.unexpected(Phase::Hello, other)),
         }
     }
 
@@ -113,7 +113,7 @@ impl<'a> Worker<'a> {
     /// Says `job` and waits for `ready`. A worker that reports its warm-up, and issues no statement for the time of a stall, hangs.
     pub(crate) fn job(&mut self, job: Job, look: Look<'_>) -> Result<Ready, CellFailure> {
         let answer = self.offer(job, look)?;
-        answer.map_err(|failed| self.unexpected(Step::Ready, WorkerMessage::Failed(failed)))
+        answer.map_err(|failed| self.unexpected(Phase::Ready, WorkerMessage::Failed(failed)))
     }
 
     /// Says `job` and waits for `ready`, or for `failed` of a worker that refuses it.
@@ -123,11 +123,11 @@ impl<'a> Worker<'a> {
         let taped = job.tape.as_ref().map_or(0, |_| job.count / u64::from(job.turns.max(1)));
         self.reading = PER_TAPED_STATEMENT.saturating_mul(u32::try_from(taped).unwrap_or(u32::MAX));
         let time = self.bounds.deadlines.ready.saturating_add(warmup).saturating_add(self.reading);
-        self.send(&ParentMessage::Job(Box::new(job)), Step::Ready)?;
-        match self.receive_after_progress(Step::Ready, time, look, |_| ())? {
+        self.send(&ParentMessage::Job(Box::new(job)), Phase::Ready)?;
+        match self.receive_after_progress(Phase::Ready, time, look, |_| ())? {
             WorkerMessage::Ready(ready) => Ok(Ok(ready)),
             WorkerMessage::Failed(failed) => Ok(Err(failed)),
-            other => Err(self.unexpected(Step::Ready, other)),
+            other => Err(self.unexpected(Phase::Ready, other)),
         }
     }
 
@@ -156,47 +156,47 @@ impl<'a> Worker<'a> {
         look: Look<'_>,
         progress: impl FnMut(u64),
     ) -> Result<End, CellFailure> {
-        self.send(&ParentMessage::Go { at_ns }, Step::End)?;
-        match self.receive_after_progress(Step::End, self.bounds.deadlines.stall, look, progress)? {
+        self.send(&ParentMessage::Go { at_ns }, Phase::End)?;
+        match self.receive_after_progress(Phase::End, self.bounds.deadlines.stall, look, progress)? {
             WorkerMessage::End(end) => Ok(end),
-            other => Err(self.unexpected(Step::End, other)),
+            other => Err(self.unexpected(Phase::End, other)),
         }
     }
 
     /// Says `go`, and `stop` after this time, and waits for `end`, which must come in the time of a stall.
     pub(crate) fn go_and_stop(&mut self, after: Duration) -> Result<End, CellFailure> {
-        self.send(&ParentMessage::Go { at_ns: None }, Step::End)?;
+        self.send(&ParentMessage::Go { at_ns: None }, Phase::End)?;
         std::thread::sleep(after);
-        self.send(&ParentMessage::Stop, Step::Stopped)?;
+        self.send(&ParentMessage::Stop, Phase::Stopped)?;
         let time = self.bounds.deadlines.stall;
         let deadline = self::after(time);
         loop {
-            match self.receive_until(Step::Stopped, deadline, time, &mut || None)? {
+            match self.receive_until(Phase::Stopped, deadline, time, &mut || None)? {
                 WorkerMessage::End(end) => return Ok(end),
                 WorkerMessage::Progress { .. } => {}
-                other => return Err(self.unexpected(Step::Stopped, other)),
+                other => return Err(self.unexpected(Phase::Stopped, other)),
             }
         }
     }
 
     /// Says `go` in the place of `job`, and waits for the `failed` that is due.
     pub(crate) fn provoke(&mut self) -> Result<Failed, CellFailure> {
-        self.send(&ParentMessage::Go { at_ns: None }, Step::Ready)?;
-        match self.receive(Step::Ready, &mut || None)? {
+        self.send(&ParentMessage::Go { at_ns: None }, Phase::Ready)?;
+        match self.receive(Phase::Ready, &mut || None)? {
             WorkerMessage::Failed(failed) => Ok(failed),
-            other => Err(self.unexpected(Step::Ready, other)),
+            other => Err(self.unexpected(Phase::Ready, other)),
         }
     }
 
     pub(crate) fn ack(&mut self) -> Result<Done, CellFailure> {
-        self.send(&ParentMessage::Ack, Step::Done)?;
+        self.send(&ParentMessage::Ack, Phase::Done)?;
         self.done(&mut || None)
     }
 
     pub(crate) fn done(&mut self, look: Look<'_>) -> Result<Done, CellFailure> {
-        match self.receive(Step::Done, look)? {
+        match self.receive(Phase::Done, look)? {
             WorkerMessage::Done(done) => Ok(*done),
-            other => Err(self.unexpected(Step::Done, other)),
+            other => Err(self.unexpected(Phase::Done, other)),
         }
     }
 
@@ -204,15 +204,15 @@ impl<'a> Worker<'a> {
     pub(crate) fn of_loader<T: DeserializeOwned>(
         &mut self,
         asked: Option<&impl Serialize>,
-        step: Step,
+        phase: Phase,
         look: Look<'_>,
     ) -> Result<T, CellFailure> {
-        asked.map_or(Ok(()), |asked| self.send(asked, step))?;
-        let time = self.time(step);
-        let line = self.line(step, after(time), time, look)?;
+        asked.map_or(Ok(()), |asked| self.send(asked, phase))?;
+        let time = self.time(phase);
+        let line = self.line(phase, after(time), time, look)?;
         decode(&line).map_err(|_| match decode(&line) {
-            Ok(message) => self.unexpected(step, message),
-            Err(_) => self.no_message(step, &line),
+            Ok(message) => self.unexpected(phase, message),
+            Err(_) => self.no_message(phase, &line),
         })
     }
 
@@ -234,29 +234,29 @@ impl<'a> Worker<'a> {
         Some(format!("The standard input of the worker {} ended before the last `ack`, and it {exit}.", self.name))
     }
 
-    pub(crate) fn send(&mut self, message: &impl Serialize, step: Step) -> Result<(), CellFailure> {
+    pub(crate) fn send(&mut self, message: &impl Serialize, phase: Phase) -> Result<(), CellFailure> {
         let line = encode(message).map_err(|error| CellFailure::Machine(error.to_string()))?;
         self.bounds.transcript.into_iter().for_each(|transcript| transcript.add("parent", &line));
         // A worker that no longer reads has ended or will not answer: waiting for its answer tells which.
         if self.process.send(&line).is_err() {
-            let found = self.receive(step, &mut || None)?;
-            return Err(self.unexpected(step, found));
+            let found = self.receive(phase, &mut || None)?;
+            return Err(self.unexpected(phase, found));
         }
         Ok(())
     }
 
-    fn receive(&mut self, step: Step, look: Look<'_>) -> Result<WorkerMessage, CellFailure> {
-        let time = self.time(step);
-        self.receive_until(step, after(time), time, look)
+    fn receive(&mut self, phase: Phase, look: Look<'_>) -> Result<WorkerMessage, CellFailure> {
+        let time = self.time(phase);
+        self.receive_until(phase, after(time), time, look)
     }
 
-    fn time(&self, step: Step) -> Duration {
+    fn time(&self, phase: Phase) -> Duration {
         let deadlines = &self.bounds.deadlines;
-        match step {
-            Step::Hello => deadlines.hello,
-            Step::Ready => deadlines.ready,
-            Step::End | Step::Stopped => deadlines.stall,
-            Step::Done => deadlines.done.saturating_add(self.reading),
+        match phase {
+            Phase::Hello => deadlines.hello,
+            Phase::Ready => deadlines.ready,
+            Phase::End | Phase::Stopped => deadlines.stall,
+            Phase::Done => deadlines.done.saturating_add(self.reading),
         }
     }
 
@@ -264,7 +264,7 @@ impl<'a> Worker<'a> {
     /// the next one has the time of a stall.
     fn receive_after_progress(
         &mut self,
-        step: Step,
+        phase: Phase,
         mut time: Duration,
         look: Look<'_>,
         mut progress: impl FnMut(u64),
@@ -272,7 +272,7 @@ impl<'a> Worker<'a> {
         let mut deadline = after(time);
         let mut furthest = None;
         loop {
-            match self.receive_until(step, deadline, time, look)? {
+            match self.receive_until(phase, deadline, time, look)? {
                 WorkerMessage::Progress { issued } => {
                     if furthest.is_none_or(|furthest| issued > furthest) {
                         furthest = Some(issued);
@@ -288,25 +288,25 @@ impl<'a> Worker<'a> {
 
     fn receive_until(
         &mut self,
-        step: Step,
+        phase: Phase,
         deadline: Instant,
         time: Duration,
         look: Look<'_>,
     ) -> Result<WorkerMessage, CellFailure> {
-        let line = self.line(step, deadline, time, look)?;
-        decode(&line).map_err(|_| self.no_message(step, &line))
+        let line = self.line(phase, deadline, time, look)?;
+        decode(&line).map_err(|_| self.no_message(phase, &line))
     }
 
     /// The password goes first: the error shows a cut and escaped part of the line, in which a part of the password could not be found.
-    fn no_message(&mut self, step: Step, line: &str) -> CellFailure {
+    fn no_message(&mut self, phase: Phase, line: &str) -> CellFailure {
         let why = match decode::<WorkerMessage>(&self.redaction.apply(line)) {
             Err(error) => error.to_string(),
             Ok(_) => "it is no message as it was written".to_owned(),
         };
-        self.failed(&broke(step, &why))
+        self.failed(&broke(phase, &why))
     }
 
-    fn line(&mut self, step: Step, deadline: Instant, time: Duration, look: Look<'_>) -> Result<String, CellFailure> {
+    fn line(&mut self, phase: Phase, deadline: Instant, time: Duration, look: Look<'_>) -> Result<String, CellFailure> {
         let (pid, limit) = (self.process.pid(), self.bounds.memory_bytes);
         let mut sizes = None;
         let mut look = || {
@@ -318,22 +318,23 @@ impl<'a> Worker<'a> {
             transcript.add("worker", line);
         }
         let what = match (line, sizes) {
-            (Err(Silence::Broken(_)), Some(sizes)) => format!("{}; that was {}", too_large(sizes), step.doing()),
+            (Err(Silence::Broken(_)), Some(sizes)) => format!("{}; that was {}", too_large(sizes), phase.doing()),
             (Ok(line), _) => return Ok(line),
-            (Err(Silence::TooLong(length)), _) => broke(step, &LineError::TooLong(length).to_string()),
+            (Err(Silence::TooLong(length)), _) => broke(phase, &LineError::TooLong(length).to_string()),
             // No driver has a time limit of its own unless one was asked for, so this is what ends a cell with a lost answer.
-            (Err(Silence::TimedOut), _) if step == Step::End => format!(
+            (Err(Silence::TimedOut), _) if phase == Phase::End => format!(
                 "issued no statement for {} s (the limit `stall`) and was ended in the window: an answer was lost, or the driver hangs",
                 time.as_secs()
             ),
-            (Err(Silence::TimedOut), _) if step == Step::Stopped => {
+            (Err(Silence::TimedOut), _) if phase == Phase::Stopped => {
                 format!("did not end its window within {} s of `stop`", time.as_secs())
             }
             (Err(Silence::TimedOut), _) => {
-                format!("said nothing new for {} s and was ended; that was {}", time.as_secs(), step.doing())
+                format!("said nothing new for {} s and was ended; that was {}", time.as_secs(), phase.doing())
             }
             (Err(Silence::Ended(how)), _) => {
-                return Err(CellFailure::Worker(format!("The worker {} {how}; that was {}.", self.name, step.doing())));
+                let (name, doing) = (&self.name, phase.doing());
+                return Err(CellFailure::Worker(format!("The worker {name} {how}; that was {doing}.")));
             }
             (Err(Silence::Cancelled), _) => return Err(CellFailure::Cancelled),
             (Err(Silence::Broken(failure)), _) => return Err(failure),
@@ -347,7 +348,7 @@ impl<'a> Worker<'a> {
         CellFailure::Worker(format!("The worker {} {what}{log}.", self.name))
     }
 
-    fn unexpected(&mut self, step: Step, message: WorkerMessage) -> CellFailure {
+    fn unexpected(&mut self, phase: Phase, message: WorkerMessage) -> CellFailure {
         let found = match message {
             WorkerMessage::Failed(failed) => {
                 let message = self.redaction.apply(&failed.message);
@@ -361,7 +362,7 @@ impl<'a> Worker<'a> {
                         "{} So the worker {} failed {}.",
                         sentence(&message),
                         self.name,
-                        step.doing()
+                        phase.doing()
                     )),
                 };
             }
@@ -371,12 +372,12 @@ impl<'a> Worker<'a> {
             WorkerMessage::End(_) => "end",
             WorkerMessage::Done(_) => "done",
         };
-        self.failed(&format!("broke the worker protocol: {} was expected and `{found}` came", step.expected()))
+        self.failed(&format!("broke the worker protocol: {} was expected and `{found}` came", phase.expected()))
     }
 }
 
-fn broke(step: Step, why: &str) -> String {
-    format!("broke the worker protocol where {} was expected: {why}", step.expected())
+fn broke(phase: Phase, why: &str) -> String {
+    format!("broke the worker protocol where {} was expected: {why}", phase.expected())
 }
 
 /// The resident memory of a process and its limit, if it has more.

@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 
 use crate::plan::contender::Contender;
 use crate::plan::placement::{Pin, Placement};
+use crate::plan::serve::Serve;
 use crate::plan::tape::recorded_again;
 use crate::plan::target::{Access, Target};
 use crate::plan::{Deadlines, Plan};
@@ -25,6 +26,7 @@ impl Plan {
                 Settings::Equal => "equal".to_owned(),
                 Settings::Default => "default".to_owned(),
             },
+            serve_arguments: self.serve.words(),
             stall_ms: u64::try_from(self.deadlines.stall.as_millis()).ok(),
             with_user: self.access.credentials.is_some(),
             tls: self.access.tls_info(),
@@ -39,9 +41,7 @@ impl Plan {
                         "{}, on this machine, on the same cores; a connection for each statement in flight",
                         order.about()
                     ),
-                    (_, true) => {
-                        [self.nodes_text()].iter().chain(&self.serve_arguments).cloned().collect::<Vec<_>>().join(" ")
-                    }
+                    (_, true) => [vec![self.nodes_text()], self.serve.words()].concat().join(" "),
                     (_, false) => format!("an existing cluster, with a keyspace for each contender{}", self.reached()),
                 },
                 embedded,
@@ -69,7 +69,7 @@ impl Plan {
         // What this costs is in harness/METHOD.md.
         let can_misroute = self.scenarios.iter().any(|scenario| self.ring(Some(scenario)).can_misroute());
         let checked = if can_misroute { ", with each EXECUTE's route checked (some 25 ns)" } else { "" };
-        let encrypted = if self.encrypts() { ", with TLS, which the server's CPU time includes" } else { "" };
+        let encrypted = if self.serve.tls { ", with TLS, which the server's CPU time includes" } else { "" };
         format!("{nodes} in memory for each contender, started afresh for every generation{checked}{encrypted}")
     }
 
@@ -100,6 +100,7 @@ impl Plan {
             settings: serde_json::from_value(named(&info.settings)).map_err(|_| wrong("settings", &info.settings))?,
             target: Target::parse(&info.target.id).map_err(|_| wrong("target", &info.target.id))?,
             access,
+            serve: Serve::of(info).ok_or_else(|| wrong("list of serve_arguments", &info.serve_arguments))?,
             deadlines: Deadlines {
                 stall: info.stall_ms.map_or(Deadlines::default().stall, Duration::from_millis),
                 ..Deadlines::default()
@@ -189,7 +190,7 @@ mod tests {
             one.releases = vec!["cassandra-cpp@all".to_owned()];
             one.exact = true;
             one.reference = Some("noop".to_owned());
-            one.serve_arguments = vec!["--answers".to_owned(), "each".to_owned()];
+            one.serve.answers = Some("each".parse().unwrap());
             one.memory_limit_bytes = Some(1 << 30);
         });
         let placements = asked.check(&Topology::sample(4, 1)).unwrap();
@@ -219,6 +220,8 @@ mod tests {
         assert!(error(&|run| run.plan.settings = "fast".to_owned()).contains("its settings \"fast\""));
         assert!(error(&|run| run.plan.arrangements[0].id = "x".to_owned()).contains("its arrangement \"x\""));
         assert!(error(&|run| run.contenders[0].id = "X".to_owned()).contains("its contender \"X\""));
+        let later = |run: &mut Run| run.plan.serve_arguments = vec!["--later".to_owned()];
+        assert!(error(&later).contains("its list of serve_arguments [\"--later\"]"));
     }
 
     #[test]

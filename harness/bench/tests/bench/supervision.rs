@@ -43,6 +43,13 @@ impl Place {
         Place { dir, programs }
     }
 
+    /// With a server that behaves as its name says.
+    fn served_by(mut self, way: &str) -> Place {
+        self.programs.cqldyno.set_file_name(format!("cqldyno-{way}"));
+        symlink(stand_in(), &self.programs.cqldyno).unwrap();
+        self
+    }
+
     fn out(&self) -> PathBuf {
         self.dir.path().join("out")
     }
@@ -54,15 +61,13 @@ impl Place {
     fn plan(&self, contenders: &[&str]) -> Plan {
         let second = Duration::from_secs(1);
         let contenders = contenders.iter().map(|text| text.parse().unwrap()).collect();
-        Plan {
-            arrangements: vec!["current".parse().unwrap()],
-            // Long enough for a busy machine: only workers that hang use them up.
-            deadlines: Deadlines { hello: second * 30, ready: second * 30, stall: second * 30, done: second * 30 },
-            out: Some(self.out()),
-            ..Plan::new(contenders, vec![cqldyno_scenarios::builtin("writes").unwrap()])
-        }
-        .with(|one| (one.concurrency, one.warmup, one.passes) = (4, 0, Vec::new()))
-        .with_blocks(1, 1_000)
+        let mut plan = Plan::new(contenders, vec![cqldyno_scenarios::builtin("writes").unwrap()]);
+        (plan.arrangements, plan.out) = (vec!["current".parse().unwrap()], Some(self.out()));
+        // Long enough for a busy machine: only workers that hang use them up.
+        plan.deadlines = Deadlines { hello: second * 30, ready: second * 30, stall: second * 30, done: second * 30 };
+        (plan.concurrency, plan.warmup, plan.noise_share) = (4, 0, None);
+        plan.passes.clear();
+        plan.with_blocks(1, 1_000)
     }
 }
 
@@ -135,15 +140,13 @@ fn an_honest_worker_has_every_measure_or_the_reason_why_not() {
     assert_eq!(run.contenders[0].label, "honest@1.2.3");
 }
 
+/// The server of generations of two rounds.
+const OF_TWO_ROUNDS: &str = "turns-2";
+
 /// With turns of 500 statements, in generations of two rounds.
 fn in_turns(plan: Plan) -> Plan {
-    let serve_arguments = vec!["--turns".to_owned(), "2".to_owned()];
-    let turns = TurnsInfo { count: 500, rounds: 2 };
     plan.with(|one| {
-        one.turns = turns;
-        one.total = None;
-        one.noise_share = Some(0.1);
-        one.serve_arguments = serve_arguments;
+        (one.turns, one.total, one.noise_share) = (TurnsInfo { count: 500, rounds: 2 }, None, Some(0.1));
     })
 }
 
@@ -151,6 +154,7 @@ fn in_turns(plan: Plan) -> Plan {
 fn contenders_take_turns_that_have_readings_of_their_own_and_the_last_one_is_told_of_all() {
     let place = Place::new(&["honest", "other"]);
     let one = place.run(&Plan { out: Some(place.dir.path().join("one")), ..place.plan(&["honest"]) });
+    let place = place.served_by(OF_TWO_ROUNDS);
     let two = place.run(&in_turns(place.plan(&["honest", "other"])));
     let of = |who: &str| two.cells.iter().filter(|cell| cell.contender == who).collect::<Vec<_>>();
     for turns in [of("honest"), of("other")] {
@@ -178,7 +182,7 @@ fn contenders_take_turns_that_have_readings_of_their_own_and_the_last_one_is_tol
 
 #[test]
 fn a_worker_that_ends_after_its_first_turn_is_a_row_with_the_reason_and_the_others_go_on() {
-    let place = Place::new(&["exit-at-done", "honest"]);
+    let place = Place::new(&["exit-at-done", "honest"]).served_by(OF_TWO_ROUNDS);
     let finished = place.run(&in_turns(place.plan(&["exit-at-done", "honest"])));
     let of = |who: &str| finished.cells.iter().filter(|cell| cell.contender == who).collect::<Vec<_>>();
     let failed = of("exit-at-done");
@@ -197,7 +201,7 @@ fn a_worker_that_ends_after_its_first_turn_is_a_row_with_the_reason_and_the_othe
 fn with_a_worker_that_takes_no_turns_contenders_live_one_after_the_other() {
     let place = Place::new(&["turnless", "honest"]);
     let plan = in_turns(place.plan(&["turnless", "honest"])).with(|one| one.blocks = 2);
-    let finished = place.run(&plan.with(|one| one.serve_arguments = Vec::new()));
+    let finished = place.run(&plan);
     let shown: Vec<_> = finished.cells.iter().map(|cell| (cell.block, cell.round, cell.counts())).collect();
     assert_eq!(shown, [(1, Some(1), true), (1, Some(1), true), (2, Some(1), true), (2, Some(1), true)]);
     assert!(finished.cells.iter().all(|cell| cell.get("verified") == Some(1_000.0)), "all of a generation in one turn");
@@ -212,7 +216,7 @@ fn with_a_worker_that_takes_no_turns_contenders_live_one_after_the_other() {
 
 #[test]
 fn a_run_that_was_killed_in_a_generation_starts_it_again() {
-    let place = Place::new(&["honest", "other"]);
+    let place = Place::new(&["honest", "other"]).served_by(OF_TWO_ROUNDS);
     let finished = place.run(&in_turns(place.plan(&["honest", "other"])).with(|one| one.blocks = 2));
     assert_eq!(finished.cells.len(), 8);
     // As a kill leaves it: five turns on disk, and no end.
@@ -344,19 +348,14 @@ fn errors_wrong_rows_and_missing_statements_void_a_row() {
 
 #[test]
 fn the_server_must_have_counted_what_the_worker_says_that_it_issued() {
-    let place = Place::new(&["honest"]);
-    let claiming = |claim: &str| {
-        let serve_arguments = vec!["--claim".to_owned(), claim.to_owned()];
-        let out = Some(place.dir.path().join(claim));
-        place
-            .run(&Plan { out, ..place.plan(&["honest"]) }.with(|one| one.serve_arguments = serve_arguments))
-            .cells
-            .remove(0)
+    let claiming = |way: &str| {
+        let place = Place::new(&["honest"]).served_by(way);
+        place.run(&place.plan(&["honest"])).cells.remove(0)
     };
-    let agreed = claiming("1000");
+    let agreed = claiming("claim-1000");
     assert_eq!((agreed.failed.as_deref(), agreed.void.as_deref()), (None, None));
     assert_eq!(agreed.measures["connections"].get(), Some(1.0));
-    let lied = claiming("990");
+    let lied = claiming("claim-990");
     assert_eq!(
         lied.void.as_deref(),
         Some(
@@ -365,7 +364,7 @@ fn the_server_must_have_counted_what_the_worker_says_that_it_issued() {
         )
     );
     assert_eq!(lied.measures["server_executes"].get(), Some(990.0));
-    let sent_nothing = claiming("0");
+    let sent_nothing = claiming("claim-0");
     assert!(sent_nothing.void.unwrap().contains("0 connections carried the statements"));
 }
 
@@ -410,29 +409,23 @@ fn a_worker_that_floods_its_log_is_not_held_up_and_leaves_a_log_that_is_not_endl
 
 #[test]
 fn a_server_that_fails_is_the_reason_of_the_row() {
-    let place = Place::new(&["honest"]);
     let failure = |way: &str| {
-        let (serve_arguments, out) = (vec![way.to_owned()], Some(place.dir.path().join(way)));
-        place
-            .run(&Plan { out, ..place.plan(&["honest"]) }.with(|one| one.serve_arguments = serve_arguments))
-            .cells
-            .remove(0)
-            .failed
-            .unwrap()
+        let place = Place::new(&["honest"]).served_by(way);
+        place.run(&place.plan(&["honest"])).cells.remove(0).failed.unwrap()
     };
-    let sentence = failure("--crash");
+    let sentence = failure("crash");
     assert!(sentence.starts_with("The embedded cluster") && sentence.contains("exited with code 9"), "{sentence}");
     assert!(sentence.contains("out of order"), "{sentence}");
     // That it is ended to hear its last words is not the reason.
-    let sentence = failure("--close");
+    let sentence = failure("close");
     assert!(sentence.contains("to give its counters, and closed its output and did not exit"), "{sentence}");
     assert!(sentence.contains("; its log ends: no more words"), "{sentence}");
 }
 
 #[test]
 fn a_server_that_is_stopped_is_the_reason_and_not_the_driver_that_waits_for_it() {
-    let place = Place::new(&["hang-at-window"]);
-    let mut plan = place.plan(&["hang-at-window"]).with(|one| one.serve_arguments = vec!["--stop".to_owned()]);
+    let place = Place::new(&["hang-at-window"]).served_by("stop");
+    let mut plan = place.plan(&["hang-at-window"]);
     plan.deadlines.stall = Duration::from_secs(1);
     let sentence = place.run(&plan).cells.remove(0).failed.unwrap();
     assert!(

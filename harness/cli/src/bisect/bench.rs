@@ -1,6 +1,5 @@
 //! One step: versions side by side in ordinary runs.
 
-use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -15,7 +14,7 @@ use super::judge::Beside;
 use super::log::Log;
 use crate::names::scenarios;
 use crate::outcome::usage;
-use crate::plan::{EXPLAINING_PASSES, NOISE_SHARE};
+use crate::plan::EXPLAINING_PASSES;
 use crate::progress::Progress;
 use crate::terminal;
 use crate::trial::{ended, kept};
@@ -124,8 +123,8 @@ fn plan(log: &Log, places: &[usize], names: usize, runs: &str) -> Result<Plan> {
     let mut plan = Plan::new(contenders, vec![scenario(&asked.scenario)?]);
     plan.arrangements = vec![asked.arrangement.parse().map_err(usage)?];
     (plan.counting_count, plan.concurrency) = (asked.count, asked.concurrency);
-    (plan.passes, plan.noise_share) = (asked.meter.pass().into_iter().collect(), Some(NOISE_SHARE));
-    (plan.reference, plan.out) = (reference, Some(log.folder.join(Path::new(runs))));
+    plan.passes = asked.meter.pass().into_iter().collect();
+    (plan.reference, plan.out) = (reference, Some(log.folder.join(runs)));
     Ok(plan.with_blocks(1, asked.count))
 }
 

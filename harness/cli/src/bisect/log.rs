@@ -19,7 +19,7 @@ use crate::outcome::usage;
 const FILE: &str = "steps.jsonl";
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, clap::Args)]
-pub struct Asked {
+pub struct SearchOptions {
     /// Driver, such as scylla; for commits scylla@path:DIR
     #[arg(value_parser = Known(drivers::names), hide_possible_values = true, requires = "good", requires = "bad")]
     #[arg(required = false, required_unless_present = "resume")]
@@ -67,7 +67,7 @@ pub struct Versions {
 
 /// One step: a version beside both ends, or two versions beside each other.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Step {
+pub struct SearchStep {
     /// The place in the range of the version that was judged.
     pub at: usize,
     /// The version that it was measured beside, in the place of both ends.
@@ -95,22 +95,22 @@ pub struct Step {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Entry {
-    Asked(Asked),
+    Asked(SearchOptions),
     Versions(Versions),
-    Step(Step),
+    Step(SearchStep),
 }
 
 pub struct Log {
     pub folder: PathBuf,
     file: File,
-    pub asked: Asked,
+    pub asked: SearchOptions,
     pub range: Versions,
-    pub steps: Vec<Step>,
+    pub steps: Vec<SearchStep>,
 }
 
 impl Log {
     /// Begins the log in `folder`, which is made.
-    pub fn begin(folder: &Path, asked: Asked, range: Versions) -> Result<Log> {
+    pub fn begin(folder: &Path, asked: SearchOptions, range: Versions) -> Result<Log> {
         let shown = folder.display();
         let path = folder.join(FILE);
         if path.exists() {
@@ -148,7 +148,7 @@ impl Log {
         }
         let (Some(asked), Some(range)) = (asked, range) else { return Err(damaged(1)) };
         let count = range.versions.len();
-        let is_in = |step: &Step| step.at < count && step.beside.is_none_or(|beside| beside < step.at);
+        let is_in = |step: &SearchStep| step.at < count && step.beside.is_none_or(|beside| beside < step.at);
         if count < 2 || !steps.iter().all(is_in) {
             return Err(damaged(2));
         }
@@ -160,7 +160,7 @@ impl Log {
         Ok(Log { folder: folder.to_path_buf(), file, asked, range, steps })
     }
 
-    pub fn add(&mut self, step: Step) -> Result<()> {
+    pub fn add(&mut self, step: SearchStep) -> Result<()> {
         self.write(&Entry::Step(step.clone()))?;
         self.steps.push(step);
         Ok(())
@@ -183,7 +183,7 @@ impl Log {
     }
 
     /// The steps that measured these two beside each other.
-    pub fn pairs(&self, [before, after]: [usize; 2]) -> Vec<&Step> {
+    pub fn pairs(&self, [before, after]: [usize; 2]) -> Vec<&SearchStep> {
         self.steps.iter().filter(|step| (step.beside, step.at) == (Some(before), after)).collect()
     }
 
@@ -201,7 +201,7 @@ pub mod tests {
     /// A log of four versions in `folder`.
     pub fn sample(folder: &Path) -> Log {
         let text = |text: &str| text.to_owned();
-        let asked = Asked {
+        let asked = SearchOptions {
             driver: text("a"),
             good: text("1.0.0"),
             bad: text("1.3.0"),
@@ -216,8 +216,8 @@ pub mod tests {
         Log::begin(folder, asked, Versions { versions, good_is_newer: false }).unwrap()
     }
 
-    pub fn step(at: usize, beside: Option<usize>, seen: Seen, figures: &[f64]) -> Step {
-        Step { at, beside, seen, figures: figures.to_vec(), exact: true, adapter: None, why: None, runs: None }
+    pub fn step(at: usize, beside: Option<usize>, seen: Seen, figures: &[f64]) -> SearchStep {
+        SearchStep { at, beside, seen, figures: figures.to_vec(), exact: true, adapter: None, why: None, runs: None }
     }
 
     #[test]

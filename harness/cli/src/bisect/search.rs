@@ -44,7 +44,7 @@ impl Seen {
 
 /// What follows from all that was seen of one version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum Conclusion {
     /// Nothing was seen of it.
     Open,
     /// It contradicts its neighbours: it is measured once more.
@@ -55,19 +55,19 @@ pub enum Standing {
     Out,
 }
 
-/// The standing of the version at `place`.
+/// The conclusion on the version at `place`.
 ///
 /// A version with the figure of neither end, or perhaps of both, is measured twice; then two equal sides hold.
-pub fn standing(place: usize, seen: &[(usize, Seen)]) -> Standing {
+pub fn conclusion(place: usize, seen: &[(usize, Seen)]) -> Conclusion {
     let of_it: Vec<Seen> = seen.iter().filter(|(at, _)| *at == place).map(|(_, seen)| *seen).collect();
     match of_it.as_slice() {
-        [] => Standing::Open,
-        [.., Seen::Skipped] => Standing::Out,
-        [one] => one.side().filter(|_| one.is_plain()).map_or(Standing::Again, Standing::On),
+        [] => Conclusion::Open,
+        [.., Seen::Skipped] => Conclusion::Out,
+        [one] => one.side().filter(|_| one.is_plain()).map_or(Conclusion::Again, Conclusion::On),
         [.., before, last] => match (before.side(), last.side()) {
-            (Some(before), Some(last)) if before == last => Standing::On(last),
-            (None, Some(side)) if last.is_plain() => Standing::On(side),
-            _ => Standing::Out,
+            (Some(before), Some(last)) if before == last => Conclusion::On(last),
+            (None, Some(side)) if last.is_plain() => Conclusion::On(side),
+            _ => Conclusion::Out,
         },
     }
 }
@@ -82,13 +82,13 @@ pub enum Next {
 
 /// What is to be done in a range of `count` versions.
 pub fn next(count: usize, seen: &[(usize, Seen)]) -> Next {
-    if let Some((place, _)) = seen.iter().find(|(place, _)| standing(*place, seen) == Standing::Again) {
+    if let Some((place, _)) = seen.iter().find(|(place, _)| conclusion(*place, seen) == Conclusion::Again) {
         return Next::Try(*place);
     }
     let (older, newer) = nearest(count, seen);
     // The middle of the widest gap: who cannot be built often has neighbours that cannot be built, either.
     let known: Vec<usize> = (older..=newer)
-        .filter(|place| [older, newer].contains(place) || standing(*place, seen) == Standing::Out)
+        .filter(|place| [older, newer].contains(place) || conclusion(*place, seen) == Conclusion::Out)
         .collect();
     let gaps = known.windows(2).map(|pair| (pair[1] - pair[0], pair[0]));
     let widest = gaps.rev().max_by_key(|(width, _)| *width).filter(|(width, _)| *width > 1);
@@ -104,7 +104,7 @@ pub fn steps_left(count: usize, seen: &[(usize, Seen)]) -> u32 {
 /// The version nearest to the change on either side.
 fn nearest(count: usize, seen: &[(usize, Seen)]) -> (usize, usize) {
     let on = |side: Side| {
-        let is_on = move |place: &usize| standing(*place, seen) == Standing::On(side);
+        let is_on = move |place: &usize| conclusion(*place, seen) == Conclusion::On(side);
         seen.iter().map(|(place, _)| *place).filter(is_on)
     };
     (on(Side::Older).max().unwrap_or(0), on(Side::Newer).min().unwrap_or(count - 1))

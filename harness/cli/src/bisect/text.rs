@@ -2,7 +2,7 @@
 
 use cqldyno_reports::{Field, Part, Sheet, TableRow, plain, three_digits};
 
-use super::log::{Log, Step};
+use super::log::{Log, SearchStep};
 use super::search::Seen;
 
 /// The longest name of a version in the table.
@@ -38,7 +38,7 @@ fn name(log: &Log, place: usize) -> String {
 }
 
 /// Who was measured in a step and what came out, in a few words.
-pub fn found(log: &Log, step: &Step) -> String {
+pub fn found(log: &Log, step: &SearchStep) -> String {
     let (here, like) = (name(log, step.at), like(log, step.seen));
     match (step.beside, step.figures.as_slice()) {
         (Some(beside), both @ [_, _]) => {
@@ -54,7 +54,7 @@ fn change(figures: &[f64]) -> String {
 }
 
 /// Whether two versions that were measured beside each other differ.
-fn differ(step: &Step) -> &'static str {
+fn differ(step: &SearchStep) -> &'static str {
     if step.seen == Seen::Newer { "differ" } else { "do not differ as the ends do" }
 }
 
@@ -151,7 +151,7 @@ fn rest(log: &Log, figures: &[f64], ends: &[f64]) -> String {
 
 /// The steps, one line each; their reasons below.
 pub fn table(log: &Log) -> Vec<Part> {
-    let row = |(number, step): (usize, &Step)| {
+    let row = |(number, step): (usize, &SearchStep)| {
         let (figures, like) = match (step.beside, step.figures.last()) {
             (_, None) => ("n/a".to_owned(), like(log, step.seen)),
             (None, Some(here)) => (three_digits(*here), like(log, step.seen)),
@@ -163,13 +163,13 @@ pub fn table(log: &Log) -> Vec<Part> {
     let columns = ["version", "per statement", "like", "runs"];
     let rows = (1..).zip(&log.steps).map(row).collect();
     let sheet = Sheet { words: 1, ..Sheet::of("", "step", columns, vec![rows]) };
-    let why = |(number, step): (usize, &Step)| Some(format!("{number}: {}", plain(step.why.as_ref()?)));
+    let why = |(number, step): (usize, &SearchStep)| Some(format!("{number}: {}", plain(step.why.as_ref()?)));
     let reasons = Part::list((1..).zip(&log.steps).filter_map(why).collect());
     std::iter::once(Part::Sheet(sheet)).chain(reasons).collect()
 }
 
 /// Who was measured, as short as a column needs it.
-fn names_of(log: &Log, step: &Step) -> String {
+fn names_of(log: &Log, step: &SearchStep) -> String {
     let short = |place: usize| {
         let name = plain(&log.range.versions[place].1);
         let shorter = || name.chars().take(LONGEST - 3).chain("...".chars()).collect();
@@ -207,7 +207,7 @@ mod tests {
         );
         let other = |log: &mut Log| {
             let adapter = Some("drivers/a".to_owned());
-            log.add(Step { adapter, ..step(2, Some(1), Seen::Newer, &[3.3, 0.43]) }).unwrap();
+            log.add(SearchStep { adapter, ..step(2, Some(1), Seen::Newer, &[3.3, 0.43]) }).unwrap();
         };
         let other = said(other, Answer::Found(1, 2));
         assert!(other.contains("adapter is another one from 1.2.0 on (drivers/a), so a part"), "{other}");
@@ -245,9 +245,9 @@ mod tests {
         log.range.versions[1].1 = "0123456789 A subject that is much longer than its column".to_owned();
         log.add(step(3, Some(0), Seen::Newer, &[3.3, 0.43])).unwrap();
         let why = Some("It could not be built.".to_owned());
-        log.add(Step { why, ..step(1, None, Seen::Skipped, &[]) }).unwrap();
-        log.add(Step { runs: Some("03-1.2.0".to_owned()), ..step(2, None, Seen::NearerNewer, &[3.3, 0.43, 0.9]) })
-            .unwrap();
+        log.add(SearchStep { why, ..step(1, None, Seen::Skipped, &[]) }).unwrap();
+        let runs = Some("03-1.2.0".to_owned());
+        log.add(SearchStep { runs, ..step(2, None, Seen::NearerNewer, &[3.3, 0.43, 0.9]) }).unwrap();
         let text = terminal(&table(&log), Look { width: 80, ..Look::default() });
         let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('─') && !line.is_empty()).collect();

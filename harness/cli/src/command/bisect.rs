@@ -9,7 +9,7 @@ use cqldyno_reports::{NOTHING_EXPLAINS, Part};
 
 use crate::bisect::bench::{Bench, scenario};
 use crate::bisect::judge::Beside;
-use crate::bisect::log::{Asked, Log, Step, Versions};
+use crate::bisect::log::{Log, SearchOptions, SearchStep, Versions};
 use crate::bisect::search::{Next, Seen, next, steps_left};
 use crate::bisect::text::{Answer, answer, found, table};
 use crate::heading::{OUTPUT, WHAT};
@@ -42,7 +42,7 @@ versions hide the change), 2 wrong usage, 3 cannot be measured here, 130 Ctrl-C.
 #[command(after_help = SHORT_EXAMPLES, after_long_help = EXAMPLES)]
 pub struct Arguments {
     #[command(flatten)]
-    asked: Option<Asked>,
+    asked: Option<SearchOptions>,
     /// Name what the dearer version does more of
     #[arg(long, help_heading = WHAT)]
     explain: bool,
@@ -96,10 +96,10 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
 }
 
 /// The search in `folder`. What is asked again must be what was asked.
-fn resumed(folder: &Path, asked: Option<&Asked>) -> Result<Log> {
+fn resumed(folder: &Path, asked: Option<&SearchOptions>) -> Result<Log> {
     let log = Log::open(folder)?;
     if let Some(asked) = asked.filter(|asked| **asked != log.asked) {
-        let text = |asked: &Asked| serde_json::to_value(asked);
+        let text = |asked: &SearchOptions| serde_json::to_value(asked);
         let (now, then) = (text(asked)?, text(&log.asked)?);
         let fields = now.as_object().into_iter().flatten();
         let other = fields.map(|(name, now)| (name, now, &then[name])).find(|(_, now, then)| now != then);
@@ -279,7 +279,7 @@ impl Search<'_> {
             (Some(_), [before, .., after]) if before != after => after.clone(),
             _ => None,
         };
-        let step = Step { at, beside, seen, figures, exact, adapter, why, runs };
+        let step = SearchStep { at, beside, seen, figures, exact, adapter, why, runs };
         self.say(&format!("{}.", found(self.log, &step)));
         self.log.add(step)
     }

@@ -21,7 +21,7 @@ Examples:
 
 What is removed is built or downloaded again when it is needed. `compiled` has
 dependencies that builds share, `sources` the source code of the adapters, and
-`leftovers` files of failed builds. CQLDYNO_CACHE names another folder.
+`leftovers` logs and failed builds. CQLDYNO_CACHE names another folder.
 Nothing is removed while another process builds or measures with it.
 Exit codes: 0 done, 1 it cannot be removed now, 2 wrong usage.";
 

@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(plan.within(), Some(Duration::from_millis(90_500)));
         assert_eq!((plan.request_timeout_ms, &plan.reference), (asked.request_timeout_ms, &asked.reference));
         assert_eq!(format!("{:?}", plan.settings), "Equal");
-        assert_eq!(plan.serve_arguments, asked.serve_arguments);
+        assert_eq!(plan.serve.words(), asked.serve_arguments);
         assert_eq!(plan.deadlines.stall.as_millis(), 12_000);
         assert_eq!((plan.memory_limit_bytes, plan.counting_count), (asked.memory_limit_bytes, 0));
         assert_eq!((&plan.passes, plan.target.to_string()), (&asked.passes, "embedded".to_owned()));
@@ -237,7 +237,7 @@ mod tests {
         let plan = parsed(&run);
         assert_eq!((plan.noise_share, plan.request_timeout_ms, plan.memory_limit_bytes), (None, None, None));
         assert_eq!(plan.within(), None);
-        assert!(plan.passes.is_empty() && plan.serve_arguments.is_empty());
+        assert!(plan.passes.is_empty() && plan.serve.words().is_empty());
         run.plan.settings = "default".to_owned();
         let plan = parsed(&run);
         assert_eq!((format!("{:?}", plan.settings), plan.connections), ("Default".to_owned(), 1), "what drivers set");
@@ -301,7 +301,7 @@ mod tests {
         let on = planned_of(&["--shards", "1,2,...,16", "--scenario", "reads", "--nodes", "2"]);
         assert_eq!((on.scenarios.len(), on.connections, on.total), (5, 16, None));
         assert_eq!(
-            (on.scenarios[2].label().as_str(), on.serve_arguments.clone()),
+            (on.scenarios[2].label().as_str(), on.serve.words()),
             ("reads, 1024 in flight on 4 shards", vec!["--nodes".to_owned(), "2".to_owned()])
         );
         let all = planned_of(&["-c", "1,4", "--connections", "1,2", "--shards", "1,4", "--scenario", "reads"]);
@@ -363,7 +363,7 @@ mod tests {
         assert_eq!(again.scenarios[1].point.unwrap().delay_ns, Some(200_000));
         assert_eq!(again.within(), Some(Duration::from_millis(90_500)));
         let one = planned_of(&["scylla", "--ladder", "p50<1ms", "--delay", "1ms", "--scenario", "reads"]);
-        assert_eq!((one.scenarios[0].point, one.serve_arguments.join(" ")), (None, "--delay 1ms".to_owned()));
+        assert_eq!((one.scenarios[0].point, one.serve.words().join(" ")), (None, "--delay 1ms".to_owned()));
     }
 
     /// The scenario at a point of a sweep.

@@ -10,7 +10,7 @@ use cqldyno_reports::{Analysis, CELLS, Part, sentence};
 use cqldyno_scenarios::{Limits, builtin};
 
 use crate::count::{Numbers, count, numbers};
-use crate::durable::{Side, disk, is_durable, tables, together};
+use crate::durable::{ServerRun, disk, is_durable, tables, together};
 use crate::format::{Shown, is_table, page};
 use crate::heading::{OUTPUT, SIZE, WHAT};
 use crate::known::Known;
@@ -92,7 +92,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
     }
     create_dir_all(&folder).with_context(|| format!("the folder {} cannot be made", folder.display()))?;
     let command = command(arguments);
-    let (mut sides, mut disks) = (Vec::new(), Vec::new());
+    let (mut servers, mut disks) = (Vec::new(), Vec::new());
     for (name, plan) in plans {
         // The disk of another minute may be another one.
         let measured = supervised(arguments.quiet, "Ending: what is finished is kept.", |_, cancel| {
@@ -116,13 +116,13 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
             found => Ok(found?),
         };
         let is_over = found.as_ref().is_ok_and(|one| one.run.interrupted);
-        sides.push(Side { name, is_durable: is_durable(&plan.target), found });
+        servers.push(ServerRun { name, is_durable: is_durable(&plan.target), found });
         if is_over {
             break;
         }
     }
-    let Some((mut run, cells)) = together(&sides, &disks) else {
-        let why: Vec<&str> = sides.iter().filter_map(|side| side.found.as_ref().err()).map(String::as_str).collect();
+    let Some((mut run, cells)) = together(&servers, &disks) else {
+        let why: Vec<&str> = servers.iter().filter_map(|one| one.found.as_ref().err()).map(String::as_str).collect();
         return Err(anyhow!("no server could be asked: {}", why.join(" ")));
     };
     run.command = Some(command);
@@ -142,7 +142,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let found = analysis.findings.iter().filter(is_odd).cloned().map(Part::Text);
     let last = Part::Text(format!("page with the chart: {}", page(&finished.folder).display()));
     let parts = std::iter::once(Part::Title(title.to_owned()))
-        .chain(tables(&analysis, &sides, &disks))
+        .chain(tables(&analysis, &servers, &disks))
         .chain(found)
         .chain([last]);
     terminal::print_parts(&parts.collect::<Vec<_>>())?;

@@ -5,19 +5,20 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use cqldyno_bench::{Arrangement, Contender, Deadlines, PATIENCE, Plan, Programs, Target, run as carry_out};
+use cqldyno_bench::{Arrangement, Contender, Deadlines, PATIENCE, Plan, Programs, Serve, Target, run as carry_out};
 use cqldyno_cassandra::plays;
+use cqldyno_cluster::Topology;
 use cqldyno_reports::OWN_DEFAULTS;
 use cqldyno_scenarios::{Scenario, builtin_toml, day, days, suggestion};
 
-use crate::count::{Limit, count, duration, or};
+use crate::count::{Limit, blocks, count, duration, milliseconds, or};
 use crate::format::Shown;
 use crate::heading::{OUTPUT, SETUP, SIZE, WHAT};
 use crate::known::Known;
 use crate::names::{drivers, scenarios};
 use crate::nodes::Nodes;
 use crate::outcome::{Outcome, text_of, usage};
-use crate::plan::{blocks, contender, milliseconds};
+use crate::plan::contender;
 use crate::terminal::look;
 use crate::trial::{conduct, show};
 
@@ -27,7 +28,7 @@ const WARMUP: u64 = 2_000;
 /// Without a sign of life for so long after its patience has ended, a worker is ended.
 const STALL: Duration = Duration::from_secs(30);
 /// Nodes unless others are asked for: as many as the days have replicas.
-const NODES: [&str; 2] = ["--nodes", "3"];
+const NODES: u64 = 3;
 /// For how long statements start: on a Cassandra until a node that was started is there again.
 const LASTS: Duration = Duration::from_secs(6);
 const LASTS_ON_CASSANDRA: Duration = Duration::from_secs(30);
@@ -143,18 +144,16 @@ fn plan(arguments: &Arguments, programs: &Programs) -> Result<Plan> {
     // Where all slots wait, nothing more is issued.
     plan.deadlines = Deadlines { stall: lasts.saturating_add(PATIENCE + STALL), ..plan.deadlines };
     arguments.nodes.topology(arguments.shards)?;
-    let own = arguments.nodes.arguments(arguments.shards);
-    let usual = if own.iter().any(|word| word == NODES[0]) { &[][..] } else { &NODES };
+    let own = Serve { nodes: arguments.nodes.nodes, shards: arguments.shards, ..Serve::default() };
     if is_embedded {
-        plan.serve_arguments = usual.iter().map(|word| (*word).to_owned()).chain(own).collect();
-    } else if !own.is_empty() {
+        let usual = Topology::new(NODES, 1, 1, None).map_err(usage)?;
+        plan.serve = Serve { nodes: own.nodes.or(Some(usual)), ..own };
+    } else if let Some(flag) = own.words().first() {
         return Err(usage(format!(
-            "{} was asked for on {target}, and is for embedded nodes; write the number of nodes with the target: cassandra,nodes=5",
-            own[0]
+            "{flag} was asked for on {target}, and is for embedded nodes; write the number of nodes with the target: cassandra,nodes=5"
         )));
     }
-    plan.target = target;
-    plan.connections = arguments.shards.unwrap_or(1);
+    (plan.target, plan.connections, plan.noise_share) = (target, arguments.shards.unwrap_or(1), None);
     (plan.faults, plan.named, plan.rate) = (true, true, Some(arguments.rate));
     (plan.concurrency, plan.warmup, plan.request_timeout_ms) = (CONCURRENCY, WARMUP, arguments.request_timeout.0);
     plan.passes.clear();
@@ -225,7 +224,7 @@ mod tests {
         let plan = planned(&[]).unwrap();
         assert_eq!((plan.contenders.len(), plan.scenarios.len(), plan.blocks, plan.count), (4, 12, 1, 12_000));
         assert_eq!((plan.rate, plan.request_timeout_ms, plan.faults), (Some(2_000), Some(500), true));
-        assert_eq!(plan.serve_arguments, ["--nodes", "3"]);
+        assert_eq!(plan.serve.words(), ["--nodes", "3"]);
         assert!(plan.deadlines.stall > PATIENCE && plan.passes.is_empty() && plan.noise_share.is_none());
     }
 
@@ -256,7 +255,7 @@ mod tests {
         let days: Vec<&str> = plan.scenarios.iter().map(|day| day.name.as_str()).collect();
         assert_eq!((days, plan.count), (vec!["calm", "node-stopped", "node-frozen"], 60_000));
         let Target::Cassandra(order) = &plan.target else { panic!("{}", plan.target) };
-        assert_eq!((order.nodes, plan.serve_arguments.len()), (3, 0));
+        assert_eq!((order.nodes, &plan.serve), (3, &Serve::default()));
         let refused = |words: &[&str]| {
             let plan = planned(words).map_err(|error| error.to_string());
             plan.and_then(|plan| plan.check(&cqldyno_bench::Topology::read(&[0, 1])).map_err(|error| error.to_string()))
@@ -292,7 +291,7 @@ mod tests {
             assert_eq!(days, run.scenarios.iter().map(|day| &day.name).collect::<Vec<_>>());
             assert_eq!((plan.rate, plan.count, plan.blocks), (asked.rate, asked.count, asked.blocks));
             assert_eq!(
-                (plan.request_timeout_ms, &plan.serve_arguments),
+                (plan.request_timeout_ms, &plan.serve.words()),
                 (asked.request_timeout_ms, &asked.serve_arguments)
             );
             assert_eq!((plan.connections, plan.faults, plan.seed), (asked.connections, true, asked.seed));

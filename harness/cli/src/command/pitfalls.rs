@@ -7,12 +7,12 @@ use clap::ArgAction;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use cqldyno_bench::{Arrangement, Programs, run as carry_out};
 
-use crate::count::count;
+use crate::count::{blocks, count};
 use crate::heading::{OUTPUT, SIZE};
 use crate::known::Known;
 use crate::outcome::Outcome;
 use crate::pitfalls;
-use crate::plan::{blocks, contender};
+use crate::plan::contender;
 use crate::progress::Progress;
 use crate::terminal;
 use crate::trial::conduct;
@@ -42,7 +42,7 @@ pub struct Arguments {
     /// Statements per cell; one at a time at most 20k
     #[arg(short = 'n', long, value_name = "N", value_parser = count, default_value = COUNT, help_heading = SIZE)]
     count: u64,
-    /// Runs of every step; the table has their medians
+    /// Runs of every method; the table has their medians
     #[arg(long, value_name = "N", value_parser = blocks, default_value = "3", help_heading = SIZE)]
     blocks: u32,
     /// table or json
@@ -69,12 +69,12 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
         "cqldyno pitfalls {contender} --arrangement {} --count {count} --blocks {blocks}",
         arrangements.join(",")
     ));
-    let climbed = |name: String| Ok((name.clone(), pitfalls::climbed(&finished.run, &finished.cells, &name)?));
-    let climbed = arrangements.into_iter().map(climbed).collect::<Result<Vec<_>>>()?;
+    let measured = |name: String| Ok((name.clone(), pitfalls::measured(&finished.run, &finished.cells, &name)?));
+    let measured = arrangements.into_iter().map(measured).collect::<Result<Vec<_>>>()?;
     Progress::new(arguments.quiet, false).say(&format!("The run is kept in {}.", finished.folder.display()));
     match arguments.format {
-        true => terminal::print(&format!("{:#}\n", pitfalls::json(&finished.run, &finished.cells, &climbed)))?,
-        false => terminal::print_parts(&pitfalls::parts(&finished.run, &climbed))?,
+        true => terminal::print(&format!("{:#}\n", pitfalls::json(&finished.run, &finished.cells, &measured)))?,
+        false => terminal::print_parts(&pitfalls::parts(&finished.run, &measured))?,
     }
     if let Some(trouble) = finished.trouble {
         anyhow::bail!("{trouble}");

@@ -11,12 +11,11 @@ use cqldyno_driver_api::Settings;
 use cqldyno_reports::{Analysis, Notes, Part, Recorded, markdown, plain, sentence};
 use serde_json::json;
 
-use crate::count::{count, patience};
+use crate::count::{blocks, count, patience};
 use crate::heading::{OUTPUT, SIZE, WHAT};
 use crate::known::Known;
 use crate::names::scenarios;
 use crate::outcome::{Outcome, usage};
-use crate::plan::{NOISE_SHARE, blocks};
 use crate::pr::plan::PASSES;
 use crate::prices::{Prices, absent, settings};
 use crate::recorded::read;
@@ -198,7 +197,7 @@ fn measured(
     let scenarios = scenarios::named(&arguments.scenario)?;
     let mut plan = Plan::new(std::iter::once(base).chain(others).collect(), scenarios);
     (plan.arrangements, plan.concurrency) = (vec![arguments.arrangement], arguments.concurrency);
-    (plan.passes, plan.control, plan.noise_share) = (PASSES.to_vec(), true, Some(NOISE_SHARE));
+    (plan.passes, plan.control) = (PASSES.to_vec(), true);
     (plan.reference, plan.out) = (Some(given), arguments.out.clone());
     let plan = match arguments.blocks {
         Some(blocks) => plan.with_blocks(blocks, arguments.count),

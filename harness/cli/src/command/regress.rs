@@ -11,8 +11,8 @@ use crate::heading::OUTPUT;
 use crate::known::Known;
 use crate::outcome::{Outcome, text_of, usage};
 use crate::recorded::read;
-use crate::regress::judge::{Judgement, judge, outcome};
-use crate::regress::page::{self, Found};
+use crate::regress::judgement::{Judgement, judge, outcome};
+use crate::regress::page::{self, JudgedTrial};
 use crate::regress::plan::{is_exact, plan};
 use crate::regress::text;
 use crate::repetition::quoted;
@@ -83,7 +83,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
     for trial in &named {
         plan(trial, arguments.exact, folder.clone(), &programs)?;
     }
-    let mut all: Vec<Found> = Vec::new();
+    let mut all: Vec<JudgedTrial> = Vec::new();
     let counts = |trial: &&Trial| trial.expectations.iter().any(|expected| is_exact(&expected.meter));
     for trial in named.into_iter().filter(|trial| !arguments.exact || counts(trial)) {
         // The regression's own folder if it has only one run.
@@ -103,7 +103,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
         if interrupted {
             return Ok(Outcome::Interrupted);
         }
-        all.push(Found { trial, recorded, folder, judgements });
+        all.push(JudgedTrial { trial, recorded, folder, judgements });
     }
     let verdict = Part::Text(text::verdict(&regression.name, page::judgements(&all)));
     terminal::print(&format!("\n{}", terminal::set(&[verdict])))?;

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use cqldyno_bench::open_files;
-use cqldyno_cluster::{Answers, Delay, NodeOptions, ServeOptions, Topology, serve};
+use cqldyno_bench::{AskedDelay, open_files};
+use cqldyno_cluster::{Answers, NodeOptions, ServeOptions, Topology, serve};
 use cqldyno_meter::available_memory;
 use cqldyno_reports::{memory, whole};
 use cqldyno_script::Step;
@@ -57,7 +57,7 @@ pub struct Arguments {
     ///
     /// As a server at that distance would. With ±20%, or +-20%, each write is late by a time between 80% and 120% of it, evenly drawn.
     #[arg(long, value_name = "TIME[±N%]", value_parser = delay, default_value = "0")]
-    delay: Delay,
+    delay: AskedDelay,
     /// Sleep this long after a read of fewer than 16 requests
     ///
     /// Idle threads that sleep are slow with few statements in flight, and fast with many. `compare --concurrency 1,2,4,...,8192`
@@ -152,7 +152,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
         port: arguments.port,
         topology,
         credentials,
-        delay: arguments.delay,
+        delay: arguments.delay.delay,
         answers: arguments.answers,
         nap: arguments.nap,
         expect_rows: arguments.expect_rows,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use cqldyno_scenarios::{Scenario, Submit, TapeFile, builtin, builtins, suggestion};
+use cqldyno_scenarios::{OwnRows, Scenario, Submit, builtin, builtins, suggestion};
 
 use crate::outcome::{text_of, usage};
 
@@ -58,7 +58,7 @@ fn found(name: &str, tape: Option<PathBuf>) -> Result<Vec<Scenario>> {
     let mut found = without_tape(name, tape.as_ref())?;
     for scenario in &mut found {
         if let Some(tape) = &tape {
-            scenario.tape = Some(TapeFile::at(tape.clone()));
+            scenario.tape = Some(OwnRows::at(tape.clone()));
             scenario.validate(name).map_err(usage)?;
         } else if let Some(tape) = &mut scenario.tape {
             let folder = Path::new(name).parent().unwrap_or(Path::new(""));

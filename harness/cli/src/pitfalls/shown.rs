@@ -1,4 +1,4 @@
-//! The ladder as a table with what is wrong below it, and as JSON.
+//! The methods as a table with what is wrong below it, and as JSON.
 
 use cqldyno_reports::{
     Cell, Field, Part, Run, Sheet, TableRow, count, list, plain, rate, short_count, three_digits, whole,
@@ -6,13 +6,13 @@ use cqldyno_reports::{
 use cqldyno_scenarios::Submit;
 use serde_json::{Value, json};
 
-use super::climbed::{Climbed, Figures, furthest};
+use super::measured::{Figures, MeasuredMethod, furthest};
 
 /// Peak memory is told from this many times the sound one's.
 const MUCH_MEMORY: f64 = 1.5;
 
-/// A table for each arrangement, with a paragraph per step.
-pub fn parts(run: &Run, all: &[(String, Vec<Climbed>)]) -> Vec<Part> {
+/// A table for each arrangement, with a paragraph per method.
+pub fn parts(run: &Run, all: &[(String, Vec<MeasuredMethod>)]) -> Vec<Part> {
     let label = run.contenders.first().map_or("", |one| one.label.as_str());
     let (statements, in_flight) = (run.statements(short_count), run.in_flight());
     let blocks = count(run.plan.blocks.into(), "generation");
@@ -25,21 +25,21 @@ pub fn parts(run: &Run, all: &[(String, Vec<Climbed>)]) -> Vec<Part> {
     parts
 }
 
-fn table(arrangement: &str, all: &[Climbed]) -> Vec<Part> {
-    let sound = Climbed::sound(all);
+fn table(arrangement: &str, all: &[MeasuredMethod]) -> Vec<Part> {
+    let sound = MeasuredMethod::sound(all);
     let columns = ["statements/s", "vs sound", "CPU us", "vs sound"];
     let rows = all.iter().map(|one| row(one, sound)).collect();
-    let sheet = Sheet::of(plain(arrangement), "step", columns, vec![rows]);
-    let told = |one: &Climbed| (one.step.title.to_owned(), plain(&sentences(one, sound).join(" ")));
+    let sheet = Sheet::of(plain(arrangement), "method", columns, vec![rows]);
+    let told = |one: &MeasuredMethod| (one.method.title.to_owned(), plain(&sentences(one, sound).join(" ")));
     let last = furthest(all).map(|(one, times)| {
         let more = if one.ratios(sound).0.is_some_and(|ratio| ratio > 1.0) { "more" } else { "fewer" };
-        let (title, times) = (one.step.title, three_digits(times));
+        let (title, times) = (one.method.title, three_digits(times));
         Part::Text(format!("Furthest from the sound figure: {title}, {times} times {more} statements per second."))
     });
     [Part::Sheet(sheet), Part::Pairs(all.iter().map(told).collect())].into_iter().chain(last).collect()
 }
 
-fn row(one: &Climbed, sound: Option<&Figures>) -> TableRow {
+fn row(one: &MeasuredMethod, sound: Option<&Figures>) -> TableRow {
     let none = || "n/a".to_owned();
     let (throughput, cpu) = one.ratios(sound);
     let times =
@@ -48,12 +48,12 @@ fn row(one: &Climbed, sound: Option<&Figures>) -> TableRow {
         Ok(figures) => (rate(figures.throughput), figures.cpu_us.map_or_else(none, three_digits)),
         Err(_) => (none(), none()),
     };
-    TableRow::of(one.step.title, [per_second, times(throughput), cpu_us, times(cpu)].map(Field::of).into())
+    TableRow::of(one.method.title, [per_second, times(throughput), cpu_us, times(cpu)].map(Field::of).into())
 }
 
-/// What is wrong with the step, and what the run saw of it.
-fn sentences(one: &Climbed, sound: Option<&Figures>) -> Vec<String> {
-    let mut sentences = vec![one.step.wrong.to_owned()];
+/// What is wrong with the method, and what the run saw of it.
+fn sentences(one: &MeasuredMethod, sound: Option<&Figures>) -> Vec<String> {
+    let mut sentences = vec![one.method.wrong.to_owned()];
     match &one.figures {
         Err(why) => sentences.push(why.clone()),
         Ok(figures) => {
@@ -64,7 +64,7 @@ fn sentences(one: &Climbed, sound: Option<&Figures>) -> Vec<String> {
                 sentences.push(format!("Peak memory: {} MiB instead of {}.", mib(own), mib(sound)));
             }
             sentences.extend(errors(figures).or_else(|| {
-                let is_free = one.step.submit == Submit::Unlimited;
+                let is_free = one.method.submit == Submit::Unlimited;
                 is_free.then(|| "Here none failed: a statement that found no room waited.".to_owned())
             }));
             sentences.extend(figures.void.clone());
@@ -86,22 +86,22 @@ fn errors(figures: &Figures) -> Option<String> {
     ))
 }
 
-pub fn json(run: &Run, cells: &[Cell], all: &[(String, Vec<Climbed>)]) -> Value {
-    let steps = all.iter().flat_map(|(arrangement, all)| steps(arrangement, all));
-    json!({ "run": run, "cells": cells, "ladder": steps.collect::<Vec<Value>>() })
+pub fn json(run: &Run, cells: &[Cell], all: &[(String, Vec<MeasuredMethod>)]) -> Value {
+    let methods = all.iter().flat_map(|(arrangement, all)| methods(arrangement, all));
+    json!({ "run": run, "cells": cells, "methods": methods.collect::<Vec<Value>>() })
 }
 
-fn steps(arrangement: &str, all: &[Climbed]) -> Vec<Value> {
-    let sound = Climbed::sound(all);
+fn methods(arrangement: &str, all: &[MeasuredMethod]) -> Vec<Value> {
+    let sound = MeasuredMethod::sound(all);
     all.iter()
         .map(|one| {
             let (throughput, cpu) = one.ratios(sound);
             let figures = one.figures.as_ref().ok();
             json!({
                 "arrangement": arrangement,
-                "step": one.step.name,
-                "title": one.step.title,
-                "wrong": one.step.wrong,
+                "method": one.method.name,
+                "title": one.method.title,
+                "wrong": one.method.wrong,
                 "throughput": figures.map(|figures| figures.throughput),
                 "throughput_ratio": throughput,
                 "cpu_per_statement": figures.and_then(|figures| figures.cpu_us),
@@ -121,10 +121,10 @@ mod tests {
     use cqldyno_reports::{ByName, ErrorLine, Look, Measure, Unit, measure, terminal};
 
     use super::*;
-    use crate::pitfalls::climbed;
+    use crate::pitfalls::measured;
     use crate::sample;
 
-    /// One cell of a step with these statements per second, CPU time and MiB.
+    /// One cell of a method with these statements per second, CPU time and MiB.
     fn cell(scenario: &str, arrangement: &str, throughput: f64, cpu_us: f64, mib: f64) -> Cell {
         let measures = [
             (measure::THROUGHPUT, Measure::value(throughput, Unit::PerSecond)),
@@ -169,9 +169,9 @@ mod tests {
     }
 
     #[test]
-    fn every_step_stands_beside_the_sound_one_with_what_is_wrong_and_what_overflowed() {
+    fn every_method_stands_beside_the_sound_one_with_what_is_wrong_and_what_overflowed() {
         let (run, cells) = run();
-        let text = text(&table("multi:2", &climbed(&run, &cells, "multi:2").unwrap()));
+        let text = text(&table("multi:2", &measured(&run, &cells, "multi:2").unwrap()));
         let line = |title: &str| text.lines().find(|line| line.starts_with(title)).unwrap().split_whitespace();
         assert!(line("one at a time").eq(["one", "at", "a", "time", "10.0k", "0.03x", "40.0", "10.00x"]), "{text}");
         assert!(line("sound").eq(["sound", "400k", "4.00"]), "{text}");
@@ -179,7 +179,7 @@ mod tests {
         let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(flat.contains("does not declare the capability"), "{text}");
         assert!(line("a task").eq(["a", "task", "per", "statement", "n/a", "n/a"]), "{text}");
-        assert!(flat.contains("The run ended before this step."), "{text}");
+        assert!(flat.contains("The run ended before this method."), "{text}");
         assert!(flat.contains("Peak memory: 400 MiB instead of 20."), "{text}");
         assert!(flat.contains("Failed: 67,233 queue_full of 100,000 statements"), "{text}");
         assert!(flat.contains("one at a time, 40.0 times fewer statements per second."), "{text}");
@@ -187,30 +187,30 @@ mod tests {
     }
 
     #[test]
-    fn json_has_every_step_with_its_ratios_or_the_reason_why_there_are_none() {
+    fn json_has_every_method_with_its_ratios_or_the_reason_why_there_are_none() {
         let (run, cells) = run();
-        let ladder = |name: &str| (name.to_owned(), climbed(&run, &cells, name).unwrap());
+        let ladder = |name: &str| (name.to_owned(), measured(&run, &cells, name).unwrap());
         let all = [ladder("multi:2"), ladder("current")];
         let json = json(&run, &cells, &all);
-        let steps = json["ladder"].as_array().unwrap();
-        assert_eq!((steps.len(), &steps[11]["arrangement"]), (12, &json!("current")));
+        let methods = json["methods"].as_array().unwrap();
+        assert_eq!((methods.len(), &methods[11]["arrangement"]), (12, &json!("current")));
         assert!(!text(&parts(&run, &all)).contains("is a pitfall, too"));
         assert!(text(&parts(&run, &all[..1])).contains("is a pitfall, too"));
-        assert_eq!((&steps[0]["step"], &steps[0]["throughput_ratio"]), (&json!("one-at-a-time"), &json!(0.025)));
-        assert!(steps[1]["throughput"].is_null() && steps[1]["unavailable"].is_string());
-        assert_eq!(steps[4]["errors"][0]["kind"], json!("queue_full"));
-        assert_eq!(steps[5]["cpu_per_statement_ratio"], json!(1.0));
+        assert_eq!((&methods[0]["method"], &methods[0]["throughput_ratio"]), (&json!("one-at-a-time"), &json!(0.025)));
+        assert!(methods[1]["throughput"].is_null() && methods[1]["unavailable"].is_string());
+        assert_eq!(methods[4]["errors"][0]["kind"], json!("queue_full"));
+        assert_eq!(methods[5]["cpu_per_statement_ratio"], json!(1.0));
         assert_eq!(json["cells"].as_array().unwrap().len(), cells.len());
     }
 
     /// A driver that verifies nothing has no ratio, and is not taken for the furthest.
     #[test]
-    fn a_step_in_which_everything_fails_has_no_cpu_time_per_statement() {
+    fn a_method_in_which_everything_fails_has_no_cpu_time_per_statement() {
         let (run, mut cells) = run();
         let overflowing = &mut cells[2];
         overflowing.measures.insert(measure::THROUGHPUT.to_owned(), Measure::value(0.0, Unit::PerSecond));
         overflowing.measures.insert(measure::CPU_PER_STATEMENT.to_owned(), Measure::unavailable("Nothing."));
-        let text = text(&table("multi:2", &climbed(&run, &cells, "multi:2").unwrap()));
+        let text = text(&table("multi:2", &measured(&run, &cells, "multi:2").unwrap()));
         let line = text.lines().find(|line| line.starts_with("no limit")).unwrap();
         assert!(line.split_whitespace().eq(["no", "limit", "0", "0.00x", "n/a"]), "{text}");
         assert!(text.contains("one at a time, 40.0 times fewer"), "{text}");

@@ -9,8 +9,8 @@ use cqldyno_reports::{
 };
 use cqldyno_scenarios::Scenario;
 
-use super::judge::{COUNTS, Judged, names, unjudged};
 use super::plan::{Change, Side, WORKING_TREE};
+use super::verdict::{COUNTS, Judged, names, unjudged};
 
 /// Rows of its table at most; there are eight other lines.
 const MOST_ROWS: usize = 12;

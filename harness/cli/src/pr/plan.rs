@@ -11,7 +11,7 @@ use cqldyno_reports::{BuiltOnDemand, Pass, list};
 use cqldyno_scenarios::{Operation, Scenario};
 
 use crate::outcome::usage;
-use crate::plan::{NOISE_SHARE, contender};
+use crate::plan::contender;
 use crate::trial::stamp;
 
 /// What stands for the files as they are, committed or not.
@@ -99,13 +99,14 @@ impl Change {
     /// The plan of a run. With `time` contenders take turns for so long; without it counts alone are taken.
     pub fn plan(&self, scenarios: Vec<Scenario>, arrangement: Arrangement, time: Option<Duration>, seed: u64) -> Plan {
         let contenders = [&self.base, &self.base, &self.head, &self.head].map(|side| side.contender.clone());
-        let mut plan = Plan { arrangements: vec![arrangement], ..Plan::new(contenders.to_vec(), scenarios) };
+        let mut plan = Plan::new(contenders.to_vec(), scenarios);
+        plan.arrangements = vec![arrangement];
         (plan.count, plan.counting_count, plan.passes) = (COUNT, COUNT, PASSES.to_vec());
         (plan.reference, plan.named, plan.seed) = (Some(self.base.contender.to_string()), true, seed);
         plan.limit(time);
         match time {
-            None => plan.with_blocks(1, COUNT),
-            Some(_) => plan.with(|plan| plan.noise_share = Some(NOISE_SHARE)).with_turns(None),
+            None => plan.with(|plan| plan.noise_share = None).with_blocks(1, COUNT),
+            Some(_) => plan.with_turns(None),
         }
     }
 

@@ -10,7 +10,7 @@ use cqldyno_reports::{
 };
 use cqldyno_scenarios::{Expected, Regression, Trial};
 
-use super::judge::{Judgement, figure};
+use super::judgement::{Judgement, figure};
 use super::plan::{at, declared};
 use super::text::{asked, bounds, figures, found, meter, number, verdict, word};
 use crate::outcome::{text_of, usage};
@@ -21,19 +21,19 @@ const END: &str = "<!-- end of what is measured -->";
 /// What a cell calls its flame graph.
 const FLAMES: &str = "flamegraph";
 
-pub struct Found<'a> {
+pub struct JudgedTrial<'a> {
     pub trial: &'a Trial,
     pub recorded: Recorded,
     pub folder: PathBuf,
     pub judgements: Vec<(&'a Expected, Judgement)>,
 }
 
-pub fn judgements<'a>(all: &'a [Found]) -> impl Iterator<Item = &'a Judgement> + Clone {
+pub fn judgements<'a>(all: &'a [JudgedTrial]) -> impl Iterator<Item = &'a Judgement> + Clone {
     all.iter().flat_map(|one| one.judgements.iter().map(|(_, judgement)| judgement))
 }
 
 /// Puts the measured part into the page, with the command that measured it, and its pictures beside it.
-pub fn write(page: &Path, regression: &Regression, all: &[Found], command: &str) -> Result<()> {
+pub fn write(page: &Path, regression: &Regression, all: &[JudgedTrial], command: &str) -> Result<()> {
     let shown = page.display();
     let text = text_of("page", page, &format!("name a page with the line {BEGIN}"))?;
     let parts = text.split_once(BEGIN).and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
@@ -53,7 +53,7 @@ pub fn write(page: &Path, regression: &Regression, all: &[Found], command: &str)
 }
 
 /// The measured part, and the pictures by file name.
-fn block(regression: &Regression, all: &[Found], command: &str) -> (String, BTreeMap<String, Vec<u8>>) {
+fn block(regression: &Regression, all: &[JudgedTrial], command: &str) -> (String, BTreeMap<String, Vec<u8>>) {
     let mut text = String::new();
     let mut pictures = BTreeMap::new();
     let mut say = |line: &str| text.extend([line, "\n"]);
@@ -114,7 +114,7 @@ fn contenders(all: &[Contender]) -> String {
 }
 
 /// For each meter of a sweep with more than two numbers on an axis: its id, a chart over that axis, and the figures.
-fn growths(one: &Found) -> Vec<(String, String, String)> {
+fn growths(one: &JudgedTrial) -> Vec<(String, String, String)> {
     let run = &one.recorded.run;
     let analysis = Analysis::new(run, &one.recorded.cells);
     let numbers = |axis: Axis| run.scenarios.iter().filter_map(|one| at(one, axis)).collect::<BTreeSet<u64>>();
@@ -183,7 +183,7 @@ fn stem(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::regress::judge::judge;
+    use crate::regress::judgement::judge;
     use crate::sample;
 
     const TEXT: &str = "name = 'tiny'\ntitle = 'Two for one.'\nsource = 'https://example.org/1'\npublished = 'Twice.'\n[[run]]\n\
@@ -206,7 +206,7 @@ mod tests {
         write(
             &page,
             &regression,
-            &[Found { trial, recorded, folder: PathBuf::new(), judgements }],
+            &[JudgedTrial { trial, recorded, folder: PathBuf::new(), judgements }],
             "cqldyno regress tiny",
         )?;
         Ok(std::fs::read_to_string(&page).unwrap())

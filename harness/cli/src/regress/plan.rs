@@ -305,7 +305,7 @@ mod tests {
         let line = "noop --nodes 3,tokens=16 --shards 2 --rate 500 --delay 1ms --scenario reads,writes --count 7k";
         let plan = of(line, &format!("{CALLS}\nscenario = 'reads'")).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!((plan.rate, plan.count, plan.blocks, plan.scenarios.len()), (Some(500), 7_000, 1, 2));
-        assert_eq!(plan.serve_arguments, ["--nodes", "3,tokens=16", "--shards", "2", "--delay", "1ms"]);
+        assert_eq!(plan.serve.words(), ["--nodes", "3,tokens=16", "--shards", "2", "--delay", "1ms"]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use cqldyno_reports::{Axis, Part, plain, three_digits};
 use cqldyno_scenarios::{Claim, Expected, Regression, Trial};
 
-use super::judge::{Judgement, outcome};
+use super::judgement::{Judgement, outcome};
 use super::plan::asked_at;
 use crate::outcome::Outcome;
 use crate::terminal::named;

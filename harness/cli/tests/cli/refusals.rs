@@ -325,13 +325,16 @@ fn times_that_mean_nothing_are_refused_with_their_bounds() {
 fn a_consistency_or_a_way_of_answering_that_is_none_is_refused_with_those_there_are() {
     let said = refusals(&[
         "compare --consistency SOME",
+        "compare --consistency -1",
         "compare --answers later",
         "compare --answers reordered",
         "serve --answers -each",
     ]);
     expect![[r#"
         $ cqldyno compare --consistency SOME
-        Error: invalid value 'SOME' for '--consistency <LEVEL>': unknown variant `SOME`, expected one of `ONE`, `TWO`, `THREE`, `QUORUM`, `ALL`, `LOCAL_QUORUM`, `EACH_QUORUM`, `LOCAL_ONE`
+        Error: invalid value 'SOME' for '--consistency <LEVEL>': write one of ONE, TWO, THREE, QUORUM, ALL, LOCAL_QUORUM, EACH_QUORUM, LOCAL_ONE
+        $ cqldyno compare --consistency -1
+        Error: invalid value '-1' for '--consistency <LEVEL>': write one of ONE, TWO, THREE, QUORUM, ALL, LOCAL_QUORUM, EACH_QUORUM, LOCAL_ONE
         $ cqldyno compare --answers later
         Error: invalid value 'later' for '--answers <batched|cassandra|COUNT|each>': answers can be written batched, as cassandra does, each or at most COUNT per write, not "later"
         $ cqldyno compare --answers reordered

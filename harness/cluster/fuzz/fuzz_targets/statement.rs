@@ -4,7 +4,7 @@
 
 use std::sync::LazyLock;
 
-use cqldyno_cluster::statements::{Catalog, Plan, analyze, catalog};
+use cqldyno_cluster::statements::{Catalog, CqlPlan, analyze, catalog};
 use libfuzzer_sys::fuzz_target;
 
 static START: LazyLock<Catalog> = LazyLock::new(|| {
@@ -17,7 +17,7 @@ static START: LazyLock<Catalog> = LazyLock::new(|| {
         "CREATE TABLE ks.types (k uuid PRIMARY KEY, l list<int>, t tuple<int, text>, u timeuuid, ts timestamp, \
          d decimal, i inet, dd date, du duration, vi varint, x set<frozen<map<text, blob>>>)",
     ] {
-        if let Ok(Plan::Ddl(ddl)) = analyze(definition, &catalog, None).map(|prepared| prepared.plan) {
+        if let Ok(CqlPlan::Ddl(ddl)) = analyze(definition, &catalog, None).map(|prepared| prepared.plan) {
             let _ = catalog.apply(&ddl);
         }
     }
@@ -37,12 +37,12 @@ fuzz_target!(|data: &[u8]| {
         };
         assert!(prepared.partition_key_indexes.iter().all(|index| usize::from(*index) < prepared.bind_markers.len()));
         match &prepared.plan {
-            Plan::Ddl(ddl) => {
+            CqlPlan::Ddl(ddl) => {
                 let version = catalog.schema_version();
                 let changed = matches!(catalog.apply(ddl), Ok(Some(_)));
                 assert_eq!(changed, catalog.schema_version() != version);
             }
-            Plan::Select(select) => assert_eq!(select.selectors.len(), prepared.result_columns.len()),
+            CqlPlan::Select(select) => assert_eq!(select.selectors.len(), prepared.result_columns.len()),
             _ => {}
         }
     }

@@ -3,7 +3,7 @@
 use super::{Analyzer, find};
 use crate::cql::{self, Operator, RawTerm, Relation};
 use crate::error::{Result, invalid};
-use crate::plan::{Condition, Filter, OneOf};
+use crate::prepared::{Condition, Filter, OneOf};
 use crate::schema::{ColumnKind, Table};
 use crate::types::{ColumnSpec, CqlType};
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Analyzer, find, missing};
 use crate::cql::{self, AssignmentTarget, RawTerm, Statement};
 use crate::error::{CqlError, Result, invalid};
-use crate::plan::{
+use crate::prepared::{
     Assignment, ClusteringSelection, Condition, Edit, Modification, ModificationKind, OneOf, PartitionSelection, Term,
 };
 use crate::schema::{Column, Table};

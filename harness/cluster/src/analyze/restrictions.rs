@@ -3,7 +3,7 @@
 use super::{Analyzer, find, missing, names};
 use crate::cql::{Operator, RawTerm, Relation};
 use crate::error::{CqlError, Result, invalid};
-use crate::plan::{ClusteringSelection, Computed, Filter, Limit, OneOf, PartitionSelection, Range, Term};
+use crate::prepared::{ClusteringSelection, Computed, Filter, Limit, OneOf, PartitionSelection, Range, Term};
 use crate::schema::{Column, ColumnKind, Table};
 use crate::types::CqlType;
 

@@ -5,7 +5,7 @@ use super::terms::{generated, no_signature};
 use super::{Analyzer, find, names, unknown_function};
 use crate::cql::{self, OrderBy, RawSelector};
 use crate::error::{CqlError, Result, invalid};
-use crate::plan::{Conversion, PartitionSelection, Select, Selector};
+use crate::prepared::{Conversion, PartitionSelection, Select, Selector};
 use crate::schema::{Column, ColumnKind, Table};
 use crate::types::{ColumnSpec, CqlType};
 

@@ -3,7 +3,7 @@
 use super::{Analyzer, unknown_function};
 use crate::cql::{RawTerm, Using};
 use crate::error::{CqlError, Result, invalid};
-use crate::plan::{Computed, Conversion, Generated, Term};
+use crate::prepared::{Computed, Conversion, Generated, Term};
 use crate::schema::Table;
 use crate::types::{ColumnSpec, CqlType};
 

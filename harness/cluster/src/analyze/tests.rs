@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::cql::Operator;
-use crate::plan::{
+use crate::prepared::{
     Assignment, ClusteringSelection, Limit, Modification, ModificationKind, OneOf, PartitionSelection, Range, Select,
     Selector,
 };
@@ -27,7 +27,7 @@ fn catalog() -> Catalog {
 }
 
 fn apply(catalog: &mut Catalog, text: &str) -> Result<Option<crate::schema::SchemaChange>> {
-    let Plan::Ddl(ddl) = analyze(text, catalog, Some("ks"))?.plan else { panic!("{text} is no DDL") };
+    let CqlPlan::Ddl(ddl) = analyze(text, catalog, Some("ks"))?.plan else { panic!("{text} is no DDL") };
     catalog.apply(&ddl)
 }
 
@@ -39,7 +39,7 @@ fn prepared(text: &str) -> Prepared {
 }
 
 fn modification(text: &str) -> Modification {
-    let Plan::Modify(modification) = prepared(text).plan else { panic!("{text} is no modification") };
+    let CqlPlan::Modify(modification) = prepared(text).plan else { panic!("{text} is no modification") };
     modification
 }
 
@@ -50,7 +50,7 @@ fn key(partition: &PartitionSelection) -> &[Term] {
 }
 
 fn select(text: &str) -> Select {
-    let Plan::Select(select) = prepared(text).plan else { panic!("{text} is no SELECT") };
+    let CqlPlan::Select(select) = prepared(text).plan else { panic!("{text} is no SELECT") };
     select
 }
 
@@ -61,7 +61,7 @@ fn int(value: i32) -> Term {
 #[test]
 fn the_hot_insert_and_select_resolve_to_markers_by_column() {
     let prepared = prepared("INSERT INTO ks.bench (pk, v1, v2) VALUES (?, ?, ?)");
-    let Plan::Modify(insert) = &prepared.plan else { panic!("no INSERT") };
+    let CqlPlan::Modify(insert) = &prepared.plan else { panic!("no INSERT") };
     assert_eq!(insert.kind, ModificationKind::Insert);
     assert_eq!(*key(&insert.partition), [Term::Marker(0)]);
     let assigned = |column, marker| Assignment { column, value: Term::Marker(marker), edit: None };
@@ -72,7 +72,7 @@ fn the_hot_insert_and_select_resolve_to_markers_by_column() {
     assert!(prepared.result_columns.is_empty());
 
     let prepared = super::tests::prepared("SELECT v1, v2 FROM bench WHERE pk = ?");
-    let Plan::Select(select) = &prepared.plan else { panic!("no SELECT") };
+    let CqlPlan::Select(select) = &prepared.plan else { panic!("no SELECT") };
     assert_eq!(select.partition, PartitionSelection::One([Term::Marker(0)].into()));
     assert_eq!(*select.selectors, [Selector::Column(1), Selector::Column(2)]);
     assert!(select.clustering.is_all() && select.filters.is_empty() && !select.reversed);
@@ -85,7 +85,7 @@ fn columns_are_ordered_as_select_star_gives_them() {
     let prepared = prepared("SELECT * FROM wide");
     let names = prepared.result_columns.iter().map(|spec| &*spec.name).collect::<Vec<_>>();
     assert_eq!(names, ["a", "b", "c1", "c2", "s", "f", "m", "v"]);
-    let Plan::Select(select) = prepared.plan else { panic!("no SELECT") };
+    let CqlPlan::Select(select) = prepared.plan else { panic!("no SELECT") };
     let table = &select.table;
     assert_eq!((table.partition_key_len, table.clustering_len, table.static_len), (2, 2, 1));
     assert!(table.columns[2].descending && !table.columns[3].descending);
@@ -355,7 +355,7 @@ fn a_clustering_order_may_name_only_the_first_columns() {
     let descending = |order: &str| {
         let text =
             format!("CREATE TABLE t (a int, b int, c int, PRIMARY KEY (a, b, c)) WITH CLUSTERING ORDER BY ({order})");
-        let Plan::Ddl(Ddl { definition: Definition::CreateTable(table), .. }) =
+        let CqlPlan::Ddl(Ddl { definition: Definition::CreateTable(table), .. }) =
             analyze(&text, &catalog(), Some("ks"))?.plan
         else {
             panic!("{text} creates no table")

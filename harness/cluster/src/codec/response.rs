@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use super::frame::{EVENT_STREAM, FLAG_TRACING, HEADER_LEN, Header, Opcode};
 use crate::error::CqlError;
-use crate::schema::{Change, Changed, SchemaChange};
+use crate::schema::{ChangeType, Changed, SchemaChange};
 use crate::types::{ColumnSpec, write};
 
 /// RESULT kind of section 4.2.5.
@@ -264,9 +264,9 @@ fn put_schema_change(out: &mut Vec<u8>, change: &SchemaChange) {
     write::string(
         out,
         match change.change {
-            Change::Created => "CREATED",
-            Change::Updated => "UPDATED",
-            Change::Dropped => "DROPPED",
+            ChangeType::Created => "CREATED",
+            ChangeType::Updated => "UPDATED",
+            ChangeType::Dropped => "DROPPED",
         },
     );
     let (what, name) = match &change.changed {

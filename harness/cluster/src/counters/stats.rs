@@ -11,7 +11,7 @@ use crate::codec::Opcode;
 use crate::counters::operations::{Operation, Request, TextNumber};
 use crate::counters::snapshot::{ConnectionSnapshot, ExecuteTimes, OperationSnapshot, Routed, Snapshot};
 use crate::error::Hex;
-use crate::plan::StatementId;
+use crate::prepared::StatementId;
 
 /// Closed connections that stay listed; older ones only count in the totals.
 const CLOSED_REMEMBERED: usize = 1_024;

@@ -6,7 +6,7 @@ use super::ast::{
 };
 use super::lexer::TokenKind;
 use super::parser::Parser;
-use super::term::Part;
+use super::term::ColumnPart;
 use crate::error::{Result, invalid};
 use crate::types::LiteralKind;
 
@@ -88,8 +88,8 @@ impl Parser<'_> {
         let name = self.name()?;
         Ok(match self.part()? {
             None => AssignmentTarget::Column(name),
-            Some(Part::Element(element)) => AssignmentTarget::Element(name, element),
-            Some(Part::Field(field)) => AssignmentTarget::Field(name, field),
+            Some(ColumnPart::Element(element)) => AssignmentTarget::Element(name, element),
+            Some(ColumnPart::Field(field)) => AssignmentTarget::Field(name, field),
         })
     }
 

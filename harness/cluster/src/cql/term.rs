@@ -8,7 +8,7 @@ use crate::error::{CqlError, Result};
 use crate::types::{Literal, LiteralKind};
 
 /// What may follow a column's name.
-pub(super) enum Part {
+pub(super) enum ColumnPart {
     Element(RawTerm),
     Field(String),
 }
@@ -158,20 +158,20 @@ impl Parser<'_> {
         };
         Ok(match part {
             None => condition,
-            Some(Part::Element(_)) => lacking("A condition on an element of a collection"),
-            Some(Part::Field(_)) => lacking("A condition on a field of a user-defined type"),
+            Some(ColumnPart::Element(_)) => lacking("A condition on an element of a collection"),
+            Some(ColumnPart::Field(_)) => lacking("A condition on a field of a user-defined type"),
         })
     }
 
     /// Takes `[element]` or `.field` after a column.
-    pub(super) fn part(&mut self) -> Result<Option<Part>> {
+    pub(super) fn part(&mut self) -> Result<Option<ColumnPart>> {
         if self.take_symbol("[")? {
             let element = self.term(0)?;
             self.expect_symbol("]")?;
-            return Ok(Some(Part::Element(element)));
+            return Ok(Some(ColumnPart::Element(element)));
         }
         if self.take_symbol(".")? {
-            return Ok(Some(Part::Field(self.name()?)));
+            return Ok(Some(ColumnPart::Field(self.name()?)));
         }
         Ok(None)
     }

@@ -9,7 +9,7 @@ use super::values::{ClusteringKey, clustering_keys, key_components, partition_ke
 use super::write::{Target, TimestampSource, modify};
 use crate::codec::response::{MadeRows, Rows};
 use crate::error::{CqlError, Result, invalid};
-use crate::plan::{Condition, Modification, ModificationKind};
+use crate::prepared::{Condition, Modification, ModificationKind};
 use crate::schema::Table;
 use crate::storage::clock::Clock;
 use crate::storage::record::{self, Row};
@@ -17,7 +17,7 @@ use crate::storage::table::{Shard, TableStore};
 use crate::token;
 use crate::types::{ColumnSpec, CqlType, Value};
 
-pub type Bound<'s> = (&'s Modification, &'s [Value<'s>]);
+pub type BoundStatement<'s> = (&'s Modification, &'s [Value<'s>]);
 
 /// A condition and the row it is about.
 struct About<'c> {
@@ -42,7 +42,7 @@ struct Current<'r> {
 /// Statements on several partitions, values that a statement cannot take, or no more room.
 pub fn conditional<'s>(
     store: &TableStore,
-    statements: &[Bound<'s>],
+    statements: &[BoundStatement<'s>],
     clock: &Clock,
     is_batch: bool,
 ) -> Result<MadeRows> {
@@ -79,7 +79,7 @@ pub fn conditional<'s>(
 }
 
 /// The key of the one partition that all statements are about.
-fn only_partition(table: &Table, statements: &[Bound<'_>]) -> Result<Vec<u8>> {
+fn only_partition(table: &Table, statements: &[BoundStatement<'_>]) -> Result<Vec<u8>> {
     let mut only: Option<Vec<u8>> = None;
     for (plan, values) in statements {
         if plan.table.id != table.id {
@@ -94,7 +94,7 @@ fn only_partition(table: &Table, statements: &[Bound<'_>]) -> Result<Vec<u8>> {
     only.ok_or_else(CqlError::not_in_a_batch)
 }
 
-fn conditions<'s>(table: &Table, statements: &[Bound<'s>]) -> Result<Vec<About<'s>>> {
+fn conditions<'s>(table: &Table, statements: &[BoundStatement<'s>]) -> Result<Vec<About<'s>>> {
     let mut found: Vec<About<'s>> = Vec::new();
     for (plan, values) in statements {
         let Some(condition) = &plan.condition else { continue };
@@ -246,7 +246,7 @@ mod tests {
 
     use super::*;
     use crate::analyze::analyze;
-    use crate::plan::Plan;
+    use crate::prepared::CqlPlan;
     use crate::storage::database::Database;
 
     #[test]
@@ -257,11 +257,11 @@ mod tests {
             "CREATE KEYSPACE ks WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
             "CREATE TABLE ks.t (pk int PRIMARY KEY, v int)",
         ] {
-            let Plan::Ddl(ddl) = plan(cql) else { panic!("{cql} is no DDL") };
+            let CqlPlan::Ddl(ddl) = plan(cql) else { panic!("{cql} is no DDL") };
             database.apply(&ddl, |_| ()).unwrap();
         }
         let modification = |cql: &str| match plan(cql) {
-            Plan::Modify(modification) => modification,
+            CqlPlan::Modify(modification) => modification,
             other => panic!("{other:?}"),
         };
         let insert = modification("INSERT INTO ks.t (pk, v) VALUES (1, 2) IF NOT EXISTS");

@@ -4,10 +4,10 @@
 use std::borrow::Cow;
 
 use crate::error::{CqlError, Result, invalid};
-use crate::plan::{Assignment, Edit};
+use crate::prepared::{Assignment, Edit};
 use crate::storage::record::{self, Row};
 use crate::storage::table::{Shard, TableStore};
-use crate::storage::{Change, Key};
+use crate::storage::{Key, PartitionUpdate};
 use crate::types::{self, CqlType, Evaluated, Value};
 
 /// A change of a part of a column, with its values.
@@ -144,24 +144,24 @@ fn list_index(index: &[u8], length: usize, deletes: bool) -> Result<usize> {
 /// New values of cells, and the latest time at which one of the old ones was written.
 pub(super) type Edited = (Vec<(usize, Option<Vec<u8>>)>, i64);
 
-/// The cells that `edits` make of those in the row of a change; cells count from the column `first`.
+/// The cells that `edits` make of those in the row of an update; cells count from the column `first`.
 pub(super) fn edited(
     edits: &[BoundEdit<'_>],
     first: usize,
     shard: &Shard,
     store: &TableStore,
     (hash, key): Key<'_>,
-    change: &Change<'_>,
+    update: &PartitionUpdate<'_>,
 ) -> Result<Edited> {
-    let record = match (shard, change) {
+    let record = match (shard, update) {
         (Shard::Rows(shard), _) => shard.get(hash, key),
-        (Shard::Partitions(shard), Change::Row((sortable, _), _)) => {
+        (Shard::Partitions(shard), PartitionUpdate::Row((sortable, _), _)) => {
             shard.get(hash, key).and_then(|partition| partition.row(sortable))
         }
         (Shard::Partitions(shard), _) => shard.get(hash, key).and_then(|partition| partition.statics.as_deref()),
         (Shard::Moved, _) => None,
     };
-    let count = if matches!(change, Change::Statics(_)) { store.table.static_len } else { store.cells };
+    let count = if matches!(update, PartitionUpdate::Statics(_)) { store.table.static_len } else { store.cells };
     let row = record.map_or_else(|| Row::empty(count), |record| Row::decode(record, count));
     let (mut cells, mut latest): Edited = (Vec::new(), record::NEVER);
     for edit in edits {

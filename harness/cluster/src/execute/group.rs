@@ -8,12 +8,12 @@
 use std::sync::Arc;
 
 use super::operation::{FAILED, HAS_UNSET, LATE, Op, ROWS_LEN, SCRATCH, SKIP_METADATA, STALE};
-use super::point::{Action, Point, put_row};
+use super::point::{Action, PointStatement, put_row};
 use crate::codec::frame::Header;
 use crate::codec::response::{self, ReplyTo};
 use crate::counters::stats::Tally;
 use crate::error::CqlError;
-use crate::plan::StatementId;
+use crate::prepared::StatementId;
 use crate::storage::clock::Moment;
 use crate::storage::rows::PlainCells;
 use crate::storage::table::{LockedShard, Shard, TableStore};
@@ -29,7 +29,7 @@ const FEW_OPS: usize = 128;
 
 /// The statements of a group: a connection's cache of prepared statements.
 pub trait PointStatements {
-    fn point(&self, number: u16) -> Option<&Point>;
+    fn point(&self, number: u16) -> Option<&PointStatement>;
 
     /// The id of a statement.
     fn id(&self, number: u16) -> Option<StatementId>;
@@ -73,7 +73,7 @@ impl PointGroup {
     #[inline]
     pub fn add(
         &mut self,
-        point: &Point,
+        point: &PointStatement,
         store: &Arc<TableStore>,
         statement: u16,
         header: &Header,
@@ -286,16 +286,16 @@ mod tests {
 
     use super::*;
     use crate::analyze::analyze;
-    use crate::plan::Plan;
+    use crate::prepared::CqlPlan;
     use crate::storage::clock::Clock;
     use crate::storage::database::Database;
     use crate::token;
 
     /// One statement, whatever the number.
-    struct Only(Point);
+    struct Only(PointStatement);
 
     impl PointStatements for Only {
-        fn point(&self, _: u16) -> Option<&Point> {
+        fn point(&self, _: u16) -> Option<&PointStatement> {
             Some(&self.0)
         }
 
@@ -310,13 +310,13 @@ mod tests {
             "CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
             "CREATE TABLE k.t (pk bigint PRIMARY KEY, v text)",
         ] {
-            let Plan::Ddl(ddl) = analyze(text, &database.catalog(), None).unwrap().plan else { panic!("no DDL") };
+            let CqlPlan::Ddl(ddl) = analyze(text, &database.catalog(), None).unwrap().plan else { panic!("no DDL") };
             database.apply(&ddl, |_| ()).unwrap();
         }
         let prepared = analyze(insert, &database.catalog(), None).unwrap();
-        let Plan::Modify(plan) = &prepared.plan else { panic!("no INSERT") };
+        let CqlPlan::Modify(plan) = &prepared.plan else { panic!("no INSERT") };
         let store = database.store(&plan.table).unwrap();
-        let point = Point::of(&prepared, &store).unwrap();
+        let point = PointStatement::of(&prepared, &store).unwrap();
         (store, Only(point))
     }
 

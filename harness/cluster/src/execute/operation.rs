@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::point::{Action, CellSource, Point};
+use super::point::{Action, CellSource, PointStatement};
 use crate::codec::frame::Header;
 use crate::codec::request::{
     QUERY_NAMED_VALUES, QUERY_PAGE_SIZE, QUERY_PAGING_STATE, QUERY_SERIAL_CONSISTENCY, QUERY_SKIP_METADATA,
@@ -68,7 +68,7 @@ impl Op {
     #[inline]
     pub(super) fn read(
         scratch: &mut Vec<u8>,
-        point: &Point,
+        point: &PointStatement,
         store: &TableStore,
         statement: u16,
         header: &Header,

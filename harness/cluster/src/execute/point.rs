@@ -2,28 +2,28 @@
 
 use crate::codec::frame::Opcode;
 use crate::codec::response::{self, ReplyTo};
-use crate::plan::{Modification, ModificationKind, PartitionSelection, Plan, Prepared, Selector, Term};
+use crate::prepared::{CqlPlan, Modification, ModificationKind, PartitionSelection, Prepared, Selector, Term};
 use crate::storage::record::{self, KEY_WIRE_AT, MIXED, Row, UNSET};
 use crate::storage::table::TableStore;
 use crate::types::{CqlType, Value, write};
 
 /// How to validate a marker's value without its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Check {
+pub(super) enum ValueCheck {
     /// This many bytes, or none.
     Length(usize),
     Text,
     Any,
 }
 
-impl Check {
-    fn of(ty: &CqlType) -> Option<Check> {
+impl ValueCheck {
+    fn of(ty: &CqlType) -> Option<ValueCheck> {
         Some(match ty {
-            CqlType::Bigint | CqlType::Double | CqlType::Timestamp => Check::Length(8),
-            CqlType::Int | CqlType::Float => Check::Length(4),
-            CqlType::Uuid => Check::Length(16),
-            CqlType::Text => Check::Text,
-            CqlType::Blob => Check::Any,
+            CqlType::Bigint | CqlType::Double | CqlType::Timestamp => ValueCheck::Length(8),
+            CqlType::Int | CqlType::Float => ValueCheck::Length(4),
+            CqlType::Uuid => ValueCheck::Length(16),
+            CqlType::Text => ValueCheck::Text,
+            CqlType::Blob => ValueCheck::Any,
             _ => return None,
         })
     }
@@ -31,9 +31,9 @@ impl Check {
     #[inline]
     pub(super) fn passes(self, bytes: &[u8]) -> bool {
         match self {
-            Check::Length(length) => bytes.len() == length || bytes.is_empty(),
-            Check::Text => std::str::from_utf8(bytes).is_ok(),
-            Check::Any => true,
+            ValueCheck::Length(length) => bytes.len() == length || bytes.is_empty(),
+            ValueCheck::Text => std::str::from_utf8(bytes).is_ok(),
+            ValueCheck::Any => true,
         }
     }
 }
@@ -56,23 +56,23 @@ pub(super) enum Action {
 
 /// A statement of the hot path.
 #[derive(Debug)]
-pub struct Point {
-    pub(super) checks: Box<[Check]>,
+pub struct PointStatement {
+    pub(super) checks: Box<[ValueCheck]>,
     pub(super) key_marker: usize,
     pub(super) action: Action,
     /// For SELECT, by version (3, 4) and skipped metadata: the answer's frame up to the number of rows.
     pub(super) templates: [[Vec<u8>; 2]; 2],
 }
 
-impl Point {
-    pub fn of(prepared: &Prepared, store: &TableStore) -> Option<Point> {
+impl PointStatement {
+    pub fn of(prepared: &Prepared, store: &TableStore) -> Option<PointStatement> {
         let table = &store.table;
         if table.clustering_len > 0 || table.partition_key_len != 1 {
             return None;
         }
-        let checks = prepared.bind_markers.iter().map(|marker| Check::of(&marker.ty)).collect::<Option<_>>()?;
+        let checks = prepared.bind_markers.iter().map(|marker| ValueCheck::of(&marker.ty)).collect::<Option<_>>()?;
         let (partition, action) = match &prepared.plan {
-            Plan::Modify(insert) if is_plain_insert(insert) => {
+            CqlPlan::Modify(insert) if is_plain_insert(insert) => {
                 let mut cells = vec![CellSource::Wire((-2i32).to_be_bytes().to_vec()); store.cells];
                 for assignment in &insert.assignments {
                     let cell = cells.get_mut(assignment.column.checked_sub(store.first_cell)?)?;
@@ -91,7 +91,7 @@ impl Point {
                 let unset = insert.assignments.len() < cells.len();
                 (&insert.partition, Action::Insert { cells: cells.into(), in_order, unset })
             }
-            Plan::Select(select) => {
+            CqlPlan::Select(select) => {
                 let plain = !select.aggregate
                     && !select.distinct
                     && select.filters.is_empty()
@@ -125,7 +125,7 @@ impl Point {
             frame
         };
         let templates = [3, 4].map(|version| [false, true].map(|skip| template(version, skip)));
-        Some(Point { checks, key_marker, action, templates })
+        Some(PointStatement { checks, key_marker, action, templates })
     }
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::codec::response::Rows;
 use crate::error::{CqlError, Result};
-use crate::plan::{EvaluatedFilter, Select, Selector};
+use crate::prepared::{EvaluatedFilter, Select, Selector};
 use crate::schema::Table;
 use crate::storage::clock::seconds;
 use crate::storage::record::{Cell, FOREVER, Row};

@@ -9,7 +9,7 @@ use super::values::{Slices, check_combinations, key_components, partition_keys, 
 use crate::codec::request::QueryParameters;
 use crate::codec::response::Rows;
 use crate::error::{CqlError, Result};
-use crate::plan::{PartitionSelection, Select, Term};
+use crate::prepared::{PartitionSelection, Select, Term};
 use crate::storage::partitions::Partition;
 use crate::storage::record::{self, Row};
 use crate::storage::table::{Place, Shard, TableStore};

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use crate::codec::request::Values;
 use crate::error::{CqlError, Result};
-use crate::plan::{ClusteringSelection, OneOf, PartitionSelection};
+use crate::prepared::{ClusteringSelection, OneOf, PartitionSelection};
 use crate::schema::{Column, Table};
 use crate::storage::clustering;
 use crate::token;

@@ -3,12 +3,12 @@
 use super::edit::{BoundEdit, edited};
 use super::values::{check_combinations, clustering_keys, partition_keys, slices};
 use crate::error::{CqlError, Result, invalid};
-use crate::plan::{Assignment, Modification, ModificationKind, Term};
+use crate::prepared::{Assignment, Modification, ModificationKind, Term};
 use crate::schema::{MAX_TTL, Table};
 use crate::storage::clock::{Moment, seconds};
 use crate::storage::record::FOREVER;
 use crate::storage::table::{LockedShard, TableStore};
-use crate::storage::{Change, Mutation};
+use crate::storage::{Mutation, PartitionUpdate};
 use crate::token;
 use crate::types::{Evaluated, Value};
 
@@ -133,7 +133,7 @@ pub fn modify<'s>(
     let regular = cells(table.regular_start(), table.columns.len());
     let edits = bound_edits(plan, values)?;
     let (static_edits, regular_edits) = edits.split_at(edits.partition_point(|one| table.is_static(one.column)));
-    let (mut named, mut ranges, mut changes) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut named, mut ranges, mut updates) = (Vec::new(), Vec::new(), Vec::new());
     if plan.names_rows() {
         named = clustering_keys(table, &rows.prefix, values)?;
         if plan.kind == ModificationKind::Insert
@@ -143,17 +143,17 @@ pub fn modify<'s>(
         {
             let insert = plan.kind == ModificationKind::Insert;
             let mutation = Mutation { insert, delete: plan.deletes_rows(), cells: &regular, until };
-            changes.extend(named.iter().map(|row| Change::Row((&row.sortable, &row.wire), mutation)));
+            updates.extend(named.iter().map(|row| PartitionUpdate::Row((&row.sortable, &row.wire), mutation)));
         }
     } else if plan.deletes_rows() && rows.is_all() {
-        changes.push(Change::Partition);
+        updates.push(PartitionUpdate::Partition);
     } else if plan.deletes_rows() {
         ranges = slices(table, rows, values)?;
-        changes.extend(ranges.iter().map(|(start, end)| Change::Range(start, end)));
+        updates.extend(ranges.iter().map(|(start, end)| PartitionUpdate::Range(start, end)));
     }
     check_combinations([keys.len(), named.len().max(ranges.len())])?;
     if !statics.is_empty() || !static_edits.is_empty() {
-        changes.push(Change::Statics(Mutation { insert: false, delete: false, cells: &statics, until }));
+        updates.push(PartitionUpdate::Statics(Mutation { insert: false, delete: false, cells: &statics, until }));
     }
     for key in &keys {
         let place = store.place(token::token(key));
@@ -167,26 +167,26 @@ pub fn modify<'s>(
             }
         };
         let key = (place.hash, &key[..]);
-        for change in &changes {
-            let (edits, first, mutation) = match change {
-                Change::Row(_, mutation) => (regular_edits, table.regular_start(), mutation),
-                Change::Statics(mutation) => (static_edits, table.static_start(), mutation),
+        for update in &updates {
+            let (edits, first, mutation) = match update {
+                PartitionUpdate::Row(_, mutation) => (regular_edits, table.regular_start(), mutation),
+                PartitionUpdate::Statics(mutation) => (static_edits, table.static_start(), mutation),
                 _ => (&[][..], 0, &NO_MUTATION),
             };
             if edits.is_empty() {
-                shard.apply(key, change, |latest| source.after(latest))?;
+                shard.apply(key, update, |latest| source.after(latest))?;
                 continue;
             }
-            let (made, latest_cell) = edited(edits, first, shard, store, key, change)?;
+            let (made, latest_cell) = edited(edits, first, shard, store, key, update)?;
             let made = made.iter().map(|(at, value)| (*at, value.as_deref().map_or(Value::Null, Value::Bytes)));
             let cells: Vec<_> = mutation.cells.iter().copied().chain(made).collect();
             let mutation = Mutation { cells: &cells, ..*mutation };
-            let change = match change {
-                Change::Row(row, _) => Change::Row(*row, mutation),
-                _ => Change::Statics(mutation),
+            let update = match update {
+                PartitionUpdate::Row(row, _) => PartitionUpdate::Row(*row, mutation),
+                _ => PartitionUpdate::Statics(mutation),
             };
             // What was read is to be replaced, whatever the statement's timestamp is.
-            shard.apply(key, &change, |latest| source.after(latest).max(latest_cell.saturating_add(1)))?;
+            shard.apply(key, &update, |latest| source.after(latest).max(latest_cell.saturating_add(1)))?;
         }
     }
     Ok(())

@@ -24,11 +24,11 @@ use crate::execute::group::PointGroup;
 use crate::node::alarm::Alarm;
 use crate::node::play;
 use crate::node::requests::{Answer, Requests};
-use crate::node::script::{Event, Late, Order, Play};
+use crate::node::script::{Effect, Event, Late, Play};
 use crate::node::state::{Answers, NodeState};
 use crate::node::statement_cache::StatementCache;
 use crate::node::tls::Encryption;
-use crate::plan::{StatementId, time_uuid};
+use crate::prepared::{StatementId, time_uuid};
 
 /// Bytes of the read buffer, unless a longer frame is read.
 const INPUT_LEN: usize = 256 * 1024;
@@ -52,18 +52,18 @@ pub(crate) async fn serve(stream: TcpStream, state: Arc<NodeState>, stats: Arc<C
         tracing::debug!("connection {} may be slow: {error}", stats.id);
     }
     // Before a handshake, so that a step of the script closes a connection in it, too.
-    let part = part(&state);
+    let script = script_state(&state);
     match state.options.tls.clone() {
-        None => serve_stream(stream, state, stats, part).await,
+        None => serve_stream(stream, state, stats, script).await,
         // Apart from the path without it, whose future stays small.
-        Some(tls) => Box::pin(serve_encrypted(tls, stream, state, stats, part)).await,
+        Some(tls) => Box::pin(serve_encrypted(tls, stream, state, stats, script)).await,
     }
 }
 
 /// What a connection has of the script, if there is one.
-pub(crate) fn part(state: &NodeState) -> Option<Part> {
-    let part = || Part { orders: state.script.orders.subscribe(), play: None, late: Late::default() };
-    state.script.is_set().then(part)
+pub(crate) fn script_state(state: &NodeState) -> Option<ScriptState> {
+    let begun = || ScriptState { effects: state.script.effects.subscribe(), play: None, late: Late::default() };
+    state.script.is_set().then(begun)
 }
 
 async fn serve_encrypted(
@@ -71,13 +71,13 @@ async fn serve_encrypted(
     stream: TcpStream,
     state: Arc<NodeState>,
     stats: Arc<ConnectionStats>,
-    part: Option<Part>,
+    script: Option<ScriptState>,
 ) {
     match tls.accept(stream).await {
         Ok(stream) => {
             let suite = stream.get_ref().1.negotiated_cipher_suite();
             stats.describe(|client| client.cipher = suite.map(|suite| format!("{:?}", suite.suite())));
-            serve_stream(stream, state, stats, part).await;
+            serve_stream(stream, state, stats, script).await;
         }
         Err(error) => {
             tracing::debug!("connection {} made no TLS handshake: {error}", stats.id);
@@ -90,11 +90,11 @@ pub(crate) async fn serve_stream<S: AsyncRead + AsyncWrite + Unpin>(
     stream: S,
     state: Arc<NodeState>,
     stats: Arc<ConnectionStats>,
-    part: Option<Part>,
+    script: Option<ScriptState>,
 ) {
     let _open = Open(state.clone(), stats.clone());
     let id = stats.id;
-    if let Err(error) = Connection::new(stream, state, stats, part).run().await {
+    if let Err(error) = Connection::new(stream, state, stats, script).run().await {
         tracing::debug!("connection {id} ended: {error}");
     }
 }
@@ -113,12 +113,12 @@ enum Wake {
     Event(Option<Arc<Event>>),
     Due,
     /// Of the script.
-    Order(Order),
+    Effect(Effect),
 }
 
 /// What a connection that was accepted with a script has of it.
-pub(crate) struct Part {
-    orders: broadcast::Receiver<Order>,
+pub(crate) struct ScriptState {
+    effects: broadcast::Receiver<Effect>,
     play: Option<Arc<Play>>,
     /// How late the answers in `out` are.
     late: Late,
@@ -147,13 +147,13 @@ struct Connection<S> {
     /// When the last answers that were delayed are due, unless the script makes them later.
     last_due: Instant,
     random: fastrand::Rng,
-    script: Option<Part>,
+    script: Option<ScriptState>,
     /// Requests of the last read.
     found: usize,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
-    fn new(stream: S, state: Arc<NodeState>, stats: Arc<ConnectionStats>, script: Option<Part>) -> Self {
+    fn new(stream: S, state: Arc<NodeState>, stats: Arc<ConnectionStats>, script: Option<ScriptState>) -> Self {
         let id = stats.id;
         Connection {
             script,
@@ -211,16 +211,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                         self.send().await?;
                     }
                 }
-                Wake::Order(Order::Close(closing)) => {
+                Wake::Effect(Effect::Close(closing)) => {
                     if closing.takes(self.stats.place, self.requests.events.is_some()) {
                         return if closing.is_half { self.half_close().await } else { Ok(()) };
                     }
                 }
-                Wake::Order(Order::End) => {
+                Wake::Effect(Effect::End) => {
                     self.send_what_is_held();
                 }
                 // The listener sees to these.
-                Wake::Order(Order::Stop(_) | Order::Start(_)) => {}
+                Wake::Effect(Effect::Stop(_) | Effect::Start(_)) => {}
                 Wake::Due => self.write_delayed().await?,
             }
         }
@@ -248,12 +248,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             }
         };
         let script = &mut self.script;
-        let order = async {
+        let effect = async {
             match script {
-                // An error means too many orders for a busy connection: it obeys the next one.
-                Some(part) => loop {
-                    match part.orders.recv().await {
-                        Ok(order) => return order,
+                // An error means too many effects for a busy connection: it takes the next one.
+                Some(one) => loop {
+                    match one.effects.recv().await {
+                        Ok(effect) => return effect,
                         Err(RecvError::Lagged(_)) => {}
                         Err(RecvError::Closed) => std::future::pending().await,
                     }
@@ -262,7 +262,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             }
         };
         tokio::select! {
-            order = order => Ok(Wake::Order(order)),
+            effect = effect => Ok(Wake::Effect(effect)),
             () = wait => Ok(Wake::Due),
             event = event => Ok(Wake::Event(event)),
             read = self.stream.read(free) => read.map(Wake::Read),
@@ -290,8 +290,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     /// Answers all complete frames of `input[start..end]`.
     async fn process<const SCRIPTED: bool>(&mut self, input: &[u8]) -> io::Result<ControlFlow<()>> {
-        if SCRIPTED && let Some(part) = &mut self.script {
-            part.play = self.state.script.playing();
+        if SCRIPTED && let Some(one) = &mut self.script {
+            one.play = self.state.script.playing();
         }
         self.cache.refresh(&self.state, &self.stats, &mut self.tally);
         self.skip(self.skip_len);
@@ -341,7 +341,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let Some(opcode) = Opcode::from_byte(header.opcode).filter(|opcode| opcode.is_request()) else {
             return Ok(false);
         };
-        let (place, playing) = (self.stats.place, self.script.as_ref().and_then(|part| part.play.clone()));
+        let (place, playing) = (self.stats.place, self.script.as_ref().and_then(|one| one.play.clone()));
         let is_statement = matches!(opcode, Opcode::Query | Opcode::Execute | Opcode::Batch);
         if let Some(play) = playing.as_ref().filter(|_| is_statement)
             && play::count(&self.state, play)
@@ -360,10 +360,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             return Ok(true);
         }
         let late = playing.as_ref().map_or_else(Late::default, |play| play.late(place, opcode));
-        if self.script.as_ref().is_some_and(|part| part.late != late) {
+        if self.script.as_ref().is_some_and(|one| one.late != late) {
             self.execute_group(input).await?;
             self.send().await?;
-            self.script.iter_mut().for_each(|part| part.late = late);
+            self.script.iter_mut().for_each(|one| one.late = late);
         }
         let Some(play) = playing else { return Ok(false) };
         let Some(error) = play.error(place, opcode) else { return Ok(false) };
@@ -435,7 +435,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let is_run = !matches!(answered, Err(CqlError::Protocol(_)));
         let code = answered.as_ref().err().map(CqlError::code);
         if let Err(error) = answered {
-            if let (CqlError::Unprepared(id), Some(Part { play: Some(play), .. })) = (&error, &self.script) {
+            if let (CqlError::Unprepared(id), Some(ScriptState { play: Some(play), .. })) = (&error, &self.script) {
                 let forgotten = play.unprepared(self.stats.place.node, id);
                 self.tally.refused.extend(forgotten.filter(|_| header.opcode == Opcode::Execute as u8));
             }
@@ -520,7 +520,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             out = self.shuffled(&out);
         }
         let delay = self.state.delay(&mut self.random);
-        let (is_scripted, late) = self.script.as_ref().map_or((false, None), |part| (true, part.late.due()));
+        let (is_scripted, late) = self.script.as_ref().map_or((false, None), |one| (true, one.late.due()));
         if delay.is_some() || late.is_some() || !(self.delayed.is_empty() || is_scripted) {
             // As on a network, answers overtake no others because of their delay.
             self.last_due = self.last_due.max(Instant::now() + delay.unwrap_or_default());
@@ -548,7 +548,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     fn send_what_is_held(&mut self) {
         let now = Instant::now();
         self.delayed.iter_mut().for_each(|(due, _)| *due = now.min(*due));
-        self.script.iter_mut().for_each(|part| part.late = Late::default());
+        self.script.iter_mut().for_each(|one| one.late = Late::default());
     }
 
     async fn write_delayed(&mut self) -> io::Result<()> {
@@ -557,7 +557,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             let script = &mut self.script;
             let ended = async {
                 match script {
-                    Some(part) => while !matches!(part.orders.recv().await, Ok(Order::End) | Err(RecvError::Closed)) {},
+                    Some(one) => while !matches!(one.effects.recv().await, Ok(Effect::End) | Err(RecvError::Closed)) {},
                     None => std::future::pending().await,
                 }
             };
@@ -606,7 +606,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         loop {
             (self.start, self.end) = (0, 0);
             match self.wake().await? {
-                Wake::Read(0) | Wake::Order(Order::End) => return Ok(()),
+                Wake::Read(0) | Wake::Effect(Effect::End) => return Ok(()),
                 _ => {}
             }
         }

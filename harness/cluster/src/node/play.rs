@@ -5,9 +5,9 @@ use std::sync::Arc;
 use cqldyno_script::{Action, Event as What, Played};
 use tokio::time::sleep_until;
 
-use crate::node::script::{Event, Fired, Notice, Order, Play};
+use crate::node::script::{Effect, Event, Fired, Notice, Play};
 use crate::node::state::NodeState;
-use crate::schema::{Change, SchemaChange, is_of_the_system};
+use crate::schema::{ChangeType, SchemaChange, is_of_the_system};
 
 /// Starts the script, and ends one that is played. Needs a runtime, in which steps that have a time wait for it.
 pub(crate) fn begin(state: &Arc<NodeState>) {
@@ -47,16 +47,16 @@ pub(crate) fn count(state: &NodeState, play: &Arc<Play>) -> bool {
 
 fn fire(state: &NodeState, fired: Fired) {
     let Some(_going_on) = fired.goes_on() else { return };
-    let order = match fired.step().action {
-        Action::Close | Action::HalfClose => Order::Close(Arc::new(fired.closing())),
-        Action::Stop => Order::Stop(fired.clone()),
-        Action::Start => Order::Start(fired.clone()),
+    let effect = match fired.step().action {
+        Action::Close | Action::HalfClose => Effect::Close(Arc::new(fired.closing())),
+        Action::Stop => Effect::Stop(fired.clone()),
+        Action::Start => Effect::Start(fired.clone()),
         Action::Refuse | Action::Hold | Action::Delay | Action::Drop | Action::Error => return fired.begin(),
         Action::Forget => return state.forget(&fired),
         Action::Event => return tell(state, &fired),
     };
     // It is no error if nobody listens.
-    let _ = state.script.orders.send(order);
+    let _ = state.script.effects.send(effect);
 }
 
 fn tell(state: &NodeState, fired: &Fired) {
@@ -83,7 +83,7 @@ fn updated_keyspace(state: &NodeState) -> SchemaChange {
     let catalog = state.database.catalog();
     let names = catalog.keyspaces().map(|keyspace| &*keyspace.name);
     let keyspace = names.filter(|name| !is_of_the_system(name)).min().unwrap_or("system");
-    SchemaChange::new(Change::Updated, &keyspace.into())
+    SchemaChange::new(ChangeType::Updated, &keyspace.into())
 }
 
 #[cfg(test)]
@@ -100,12 +100,12 @@ mod tests {
         let state = NodeState::new(Arc::new(Database::new(system::catalog(), 0)), NodeOptions::default());
         state.script.set(vec![Step { every: Some(1), ..Step::new(Action::Close) }]);
         let play = state.script.begin();
-        let mut orders = state.script.orders.subscribe();
+        let mut effects = state.script.effects.subscribe();
         assert!(count(&state, &play));
-        assert!(matches!(orders.try_recv(), Ok(Order::Close(_))));
+        assert!(matches!(effects.try_recv(), Ok(Effect::Close(_))));
         end(&state);
-        assert!(matches!(orders.try_recv(), Ok(Order::End)));
+        assert!(matches!(effects.try_recv(), Ok(Effect::End)));
         count(&state, &play);
-        assert!(orders.try_recv().is_err());
+        assert!(effects.try_recv().is_err());
     }
 }

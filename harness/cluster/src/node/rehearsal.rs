@@ -13,7 +13,7 @@ use crate::execute::values::bind;
 use crate::execute::write::{Target, TimestampSource, modify};
 use crate::node::state::{NodeOptions, NodeState};
 use crate::node::statement::Statement;
-use crate::plan::Plan;
+use crate::prepared::CqlPlan;
 use crate::storage::database::Database;
 use crate::system;
 use crate::types::{ColumnSpec, Value};
@@ -46,9 +46,9 @@ impl Rehearsal {
     /// When it is refused.
     pub fn define(&self, cql: &str) -> Result<()> {
         match self.state.resolve(cql, None)?.0.plan {
-            Plan::Ddl(ddl) => self.state.apply(&ddl).map(drop),
+            CqlPlan::Ddl(ddl) => self.state.apply(&ddl).map(drop),
             // Its tables are new.
-            Plan::Truncate(_) => Ok(()),
+            CqlPlan::Truncate(_) => Ok(()),
             _ => self.execute(&self.prepare(cql)?, Vec::new()).map(drop),
         }
     }
@@ -72,12 +72,12 @@ impl Rehearsal {
         let values = Values::Positional(values);
         let values = bind(&prepared.bind_markers, &values, wrong)?;
         match &prepared.plan {
-            Plan::Select(plan) => {
+            CqlPlan::Select(plan) => {
                 let parameters = QueryParameters::default();
                 let Rows { count, values, .. } = self.runtime.block_on(select(store, plan, &values, &parameters))?;
                 Ok((usize::try_from(count).unwrap_or(0), values))
             }
-            Plan::Modify(plan) if plan.condition.is_none() => {
+            CqlPlan::Modify(plan) if plan.condition.is_none() => {
                 let source = TimestampSource::Server(self.state.database.clock.begin());
                 modify(store, plan, &values, source, Target::Shards)?;
                 Ok((0, Vec::new()))

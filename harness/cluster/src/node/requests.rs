@@ -25,7 +25,7 @@ use crate::node::script::{Event, Notice};
 use crate::node::state::NodeState;
 use crate::node::statement::Statement;
 use crate::node::statement_cache::StatementCache;
-use crate::plan::{Modification, Plan, Prepared, StatementId};
+use crate::prepared::{CqlPlan, Modification, Prepared, StatementId};
 use crate::storage::table::TableStore;
 use crate::system::{self, SystemView, Trace};
 use crate::types::Value;
@@ -301,14 +301,14 @@ impl Requests {
         Answer { out, to }: Answer<'_>,
     ) -> Result<()> {
         match &prepared.plan {
-            Plan::Select(plan) => {
+            CqlPlan::Select(plan) => {
                 let own = |view: &SystemView<'_>| system::store(&plan.table, view).map(Arc::new);
                 let store = if plan.table.is_virtual { Some(self.viewed(own)?) } else { store };
                 let store = store.ok_or(CqlError::Stale)?;
                 let rows = select(&store, plan, values, parameters).await?;
                 response::rows(out, to, &prepared.result_columns, parameters.skip_metadata, &rows);
             }
-            Plan::Modify(plan) => {
+            CqlPlan::Modify(plan) => {
                 let store = store.ok_or(CqlError::Stale)?;
                 let clock = &self.state.database.clock;
                 if plan.condition.is_some() {
@@ -323,7 +323,7 @@ impl Requests {
                 modify(&store, plan, values, source, Target::Shards)?;
                 response::void(out, to);
             }
-            Plan::Batch(batch) => {
+            CqlPlan::Batch(batch) => {
                 let own = using_timestamp(batch.timestamp.as_ref(), values)?;
                 let mut statements = Vec::with_capacity(batch.statements.len());
                 for plan in &batch.statements {
@@ -332,20 +332,20 @@ impl Requests {
                 }
                 self.modify_all(&statements, own.or(parameters.timestamp), Answer { out, to })?;
             }
-            Plan::Describe(describe, keyspace) => {
+            CqlPlan::Describe(describe, keyspace) => {
                 let (columns, rows) = self.describe(describe, keyspace.as_deref())?;
                 response::rows(out, to, &columns, false, &rows);
             }
-            Plan::Truncate(_) => {
+            CqlPlan::Truncate(_) => {
                 let store = store.ok_or(CqlError::Stale)?;
                 aside(move || store.truncate()).await??;
                 response::void(out, to);
             }
-            Plan::Use(keyspace) => {
+            CqlPlan::Use(keyspace) => {
                 self.keyspace = Some(keyspace.clone());
                 response::set_keyspace(out, to, keyspace);
             }
-            Plan::Ddl(ddl) => {
+            CqlPlan::Ddl(ddl) => {
                 let (state, ddl) = (self.state.clone(), ddl.clone());
                 // Preparing or freeing a table's memory may take a second: not on a thread that serves connections.
                 match aside(move || state.apply(&ddl)).await?? {
@@ -409,7 +409,7 @@ impl Requests {
             resolved.push((prepared, store, Values::Positional(values)));
         }
         let plans = resolved.iter().map(|(prepared, _, _)| match &prepared.plan {
-            Plan::Modify(plan) => Ok(plan),
+            CqlPlan::Modify(plan) => Ok(plan),
             _ => Err(CqlError::not_in_a_batch()),
         });
         let plans: Vec<&Modification> = plans.collect::<Result<_>>()?;

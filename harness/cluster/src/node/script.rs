@@ -15,17 +15,17 @@ use crate::codec::Opcode;
 use crate::counters::stats::{Place, lock};
 use crate::error::CqlError;
 use crate::node::statement::{MOST_STATEMENTS, Statement};
-use crate::plan::StatementId;
+use crate::prepared::StatementId;
 use crate::schema::SchemaChange;
 
-/// Orders and events that wait for a busy connection before it misses some.
+/// Effects and events that wait for a busy connection before it misses some.
 const BEHIND: usize = 1_024;
 
 const FOR_EVER: u64 = u64::MAX;
 
 /// What connections and listeners are to do.
 #[derive(Clone, Debug)]
-pub(crate) enum Order {
+pub(crate) enum Effect {
     Close(Arc<Closing>),
     /// Closes the listener and all connections of a node.
     Stop(Fired),
@@ -352,7 +352,7 @@ pub(crate) struct Script {
     is_set: AtomicBool,
     /// Whether the first connection starts it.
     waits: AtomicBool,
-    pub(crate) orders: broadcast::Sender<Order>,
+    pub(crate) effects: broadcast::Sender<Effect>,
     play: RwLock<Option<Arc<Play>>>,
 }
 
@@ -363,7 +363,7 @@ impl Script {
             is_set: AtomicBool::new(!steps.is_empty()),
             waits: AtomicBool::new(!steps.is_empty()),
             steps: RwLock::new(steps),
-            orders: broadcast::Sender::new(BEHIND),
+            effects: broadcast::Sender::new(BEHIND),
             play: RwLock::default(),
         }
     }
@@ -403,7 +403,7 @@ impl Script {
         }
         *lock(&play.ended) = true;
         // It is no error if nobody listens.
-        let _ = self.orders.send(Order::End);
+        let _ = self.effects.send(Effect::End);
         let told = |act: &Act| Played {
             fired: act.fired.load(Ordering::Relaxed),
             touched: act.touched.load(Ordering::Relaxed),

@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 
 use crate::counters::snapshot::Snapshot;
 use crate::counters::stats::Place;
-use crate::node::script::Order;
+use crate::node::script::Effect;
 use crate::node::state::{NodeOptions, NodeState, shard_aware_port};
 use crate::node::{connection, play};
 use crate::storage::database::Database;
@@ -292,7 +292,7 @@ async fn accept(
         }
     };
     let mut listener = Some(listener);
-    let mut orders = state.script.orders.subscribe();
+    let mut effects = state.script.effects.subscribe();
     let mut connections = JoinSet::new();
     loop {
         let accepted = async {
@@ -307,14 +307,14 @@ async fn accept(
                 Some(Command::DisconnectAll) => connections.abort_all(),
                 Some(Command::Stop) | None => break,
             },
-            order = orders.recv() => match order {
-                Ok(Order::Stop(fired)) if fired.node() == Some(node) => {
+            effect = effects.recv() => match effect {
+                Ok(Effect::Stop(fired)) if fired.node() == Some(node) => {
                     listener = None;
                     fired.touch(connections.len() as u64);
                     connections.abort_all();
                 }
-                Ok(Order::Start(fired)) if fired.node() == Some(node) && listener.is_none() => listener = reopened(address).await,
-                Ok(Order::End) | Err(RecvError::Lagged(_)) if listener.is_none() => listener = reopened(address).await,
+                Ok(Effect::Start(fired)) if fired.node() == Some(node) && listener.is_none() => listener = reopened(address).await,
+                Ok(Effect::End) | Err(RecvError::Lagged(_)) if listener.is_none() => listener = reopened(address).await,
                 _ => {}
             },
             Some(_) = connections.join_next(), if !connections.is_empty() => {}

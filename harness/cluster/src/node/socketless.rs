@@ -12,7 +12,7 @@ use tokio::io::{AsyncRead, ReadBuf};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::counters::stats::Place;
-use crate::node::connection::{part, serve_stream};
+use crate::node::connection::{script_state, serve_stream};
 use crate::node::state::{NodeOptions, NodeState};
 use crate::storage::database::Database;
 use crate::system;
@@ -38,8 +38,8 @@ impl SocketlessNode {
         let pieces = Pieces(pieces.into_iter().filter(|piece| !piece.is_empty()).collect());
         let mut answers = Vec::new();
         let stats = self.state.stats.connection((Ipv4Addr::LOCALHOST, 0).into(), Place::default());
-        let part = part(&self.state);
-        self.runtime.block_on(serve_stream(tokio::io::join(pieces, &mut answers), self.state.clone(), stats, part));
+        let script = script_state(&self.state);
+        self.runtime.block_on(serve_stream(tokio::io::join(pieces, &mut answers), self.state.clone(), stats, script));
         answers
     }
 }

@@ -23,7 +23,7 @@ use crate::node::delay::Delay;
 use crate::node::script::{Event, Fired, Notice, Script};
 use crate::node::statement::{LONGEST_TEXT, PreparedStatements, Statement};
 use crate::node::tls::{Encryption, EncryptionError};
-use crate::plan::{Modification, Plan, Prepared, StatementId, statement_id};
+use crate::prepared::{CqlPlan, Modification, Prepared, StatementId, statement_id};
 use crate::ring::{IGNORED_BITS, Replicas, Ring, Topology};
 use crate::schema::{Catalog, Ddl, Definition, SchemaChange, Table, is_of_the_system};
 use crate::storage::database::Database;
@@ -151,7 +151,7 @@ pub(crate) fn shard_aware_port(port: u16) -> u16 {
 /// The sentence of the cluster's error.
 pub fn check_keyspace(cql: &str, topology: Topology) -> Result<(), String> {
     match analyze(cql, &system::catalog(), None).map(|prepared| prepared.plan) {
-        Ok(Plan::Ddl(Ddl { definition: Definition::CreateKeyspace(keyspace), .. })) => {
+        Ok(CqlPlan::Ddl(Ddl { definition: Definition::CreateKeyspace(keyspace), .. })) => {
             topology.check(&keyspace.name, &keyspace.replication).map_err(|error| error.to_string())
         }
         _ => Ok(()),
@@ -159,14 +159,14 @@ pub fn check_keyspace(cql: &str, topology: Topology) -> Result<(), String> {
 }
 
 /// What a statement does; `None` for what has no replicas.
-fn access(plan: &Plan, serial: Option<u16>) -> Option<Access<'_>> {
+fn access(plan: &CqlPlan, serial: Option<u16>) -> Option<Access<'_>> {
     match plan {
-        Plan::Select(select) => (&*select.table.keyspace != VIRTUAL_SCHEMA).then_some(Access::Read),
-        Plan::Modify(plan) if plan.table.has_counters() => Some(Access::Count(&plan.table.name)),
-        Plan::Modify(plan) if plan.condition.is_none() => Some(Access::Write),
-        Plan::Modify(_) => Some(Access::Conditional(serial.unwrap_or(SERIAL))),
-        Plan::Batch(_) => Some(Access::Batch),
-        Plan::Truncate(_) | Plan::Use(_) | Plan::Ddl(_) | Plan::Describe(..) => None,
+        CqlPlan::Select(select) => (&*select.table.keyspace != VIRTUAL_SCHEMA).then_some(Access::Read),
+        CqlPlan::Modify(plan) if plan.table.has_counters() => Some(Access::Count(&plan.table.name)),
+        CqlPlan::Modify(plan) if plan.condition.is_none() => Some(Access::Write),
+        CqlPlan::Modify(_) => Some(Access::Conditional(serial.unwrap_or(SERIAL))),
+        CqlPlan::Batch(_) => Some(Access::Batch),
+        CqlPlan::Truncate(_) | CqlPlan::Use(_) | CqlPlan::Ddl(_) | CqlPlan::Describe(..) => None,
     }
 }
 
@@ -287,7 +287,7 @@ impl NodeState {
     }
 
     /// The consistency levels at which a statement can be executed. Batches and conditions are decided elsewhere: here they get none.
-    pub(crate) fn levels(&self, plan: &Plan) -> Levels {
+    pub(crate) fn levels(&self, plan: &CqlPlan) -> Levels {
         match access(plan, None) {
             None => Levels::ALL,
             Some(Access::Batch | Access::Conditional(_)) => Levels::default(),
@@ -296,9 +296,9 @@ impl NodeState {
     }
 
     /// Refuses a consistency level that does not fit a statement, or that needs more replicas than there are nodes.
-    pub(crate) fn check_consistency(&self, plan: &Plan, level: u16, serial: Option<u16>) -> Result<()> {
+    pub(crate) fn check_consistency(&self, plan: &CqlPlan, level: u16, serial: Option<u16>) -> Result<()> {
         match plan {
-            Plan::Batch(batch) => self.check_batch(&batch.statements.iter().collect::<Vec<_>>(), level, serial),
+            CqlPlan::Batch(batch) => self.check_batch(&batch.statements.iter().collect::<Vec<_>>(), level, serial),
             _ => access(plan, serial)
                 .map_or(Ok(()), |access| self.replica_count(plan.tables().first().copied()).check(level, access)),
         }
@@ -338,7 +338,7 @@ impl NodeState {
 
     fn store_of(&self, prepared: &Prepared) -> Option<Arc<TableStore>> {
         match &prepared.plan {
-            Plan::Batch(_) => None,
+            CqlPlan::Batch(_) => None,
             plan => plan.tables().first().and_then(|table| self.database.store(table)),
         }
     }

@@ -6,8 +6,8 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::execute::point::Point;
-use crate::plan::{Prepared, StatementId};
+use crate::execute::point::PointStatement;
+use crate::prepared::{Prepared, StatementId};
 use crate::storage::table::TableStore;
 
 pub(crate) const MOST_STATEMENTS: usize = 16_384;
@@ -23,7 +23,7 @@ pub(crate) struct Statement {
     pub(crate) query: String,
     pub(crate) prepared: Arc<Prepared>,
     /// Set for the statements that run in groups.
-    pub(crate) point: Option<Point>,
+    pub(crate) point: Option<PointStatement>,
     /// The rows of its table, if that is not virtual.
     pub(crate) store: Option<Arc<TableStore>>,
     /// Whether it was used since this was last read.
@@ -32,7 +32,7 @@ pub(crate) struct Statement {
 
 impl Statement {
     pub(crate) fn new(id: StatementId, query: String, prepared: Prepared, store: Option<Arc<TableStore>>) -> Self {
-        let point = store.as_ref().and_then(|store| Point::of(&prepared, store));
+        let point = store.as_ref().and_then(|store| PointStatement::of(&prepared, store));
         Statement { id, query, prepared: Arc::new(prepared), point, store, used: AtomicBool::new(false) }
     }
 

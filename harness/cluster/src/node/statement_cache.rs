@@ -8,10 +8,10 @@ use crate::counters::operations::{Operation, Request, TextNumber};
 use crate::counters::snapshot::Routed;
 use crate::counters::stats::{ConnectionStats, Place, Tally};
 use crate::execute::group::PointStatements;
-use crate::execute::point::Point;
+use crate::execute::point::PointStatement;
 use crate::node::state::NodeState;
 use crate::node::statement::Statement;
-use crate::plan::StatementId;
+use crate::prepared::StatementId;
 use crate::ring::{Replicas, shard_of};
 use crate::token;
 use crate::types::Value;
@@ -153,7 +153,7 @@ impl StatementCache {
 
 impl PointStatements for StatementCache {
     #[inline]
-    fn point(&self, number: u16) -> Option<&Point> {
+    fn point(&self, number: u16) -> Option<&PointStatement> {
         self.cached.get(usize::from(number)).and_then(|cached| cached.statement.point.as_ref())
     }
 

@@ -14,7 +14,7 @@ use crate::types::{CqlType, UserType};
 
 /// What happened to a keyspace or table (native_protocol_v4.spec section 4.2.5.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum ChangeType {
     /// `CREATED`
     Created,
     /// `UPDATED`
@@ -54,7 +54,7 @@ impl Altered {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SchemaChange {
     /// What happened.
-    pub change: Change,
+    pub change: ChangeType,
     /// The keyspace.
     pub keyspace: Arc<str>,
     /// What it happened to.
@@ -143,7 +143,7 @@ impl Catalog {
             return match &ddl.definition {
                 Definition::CreateKeyspace(new) => {
                     self.keyspaces.insert(name.to_owned(), new.clone());
-                    Ok(Some(SchemaChange::new(Change::Created, &new.name)))
+                    Ok(Some(SchemaChange::new(ChangeType::Created, &new.name)))
                 }
                 // IF NOT EXISTS does not cover a keyspace that is missing.
                 Definition::CreateTable(_) | Definition::CreateType(_) => Err(missing(false)),
@@ -159,13 +159,13 @@ impl Catalog {
                     keyspace.replication.clone_from(&new.replication);
                 }
                 keyspace.durable_writes = new.durable_writes;
-                SchemaChange::new(Change::Updated, &new.name)
+                SchemaChange::new(ChangeType::Updated, &new.name)
             }
             Definition::DropKeyspace => {
                 let change = SchemaChange {
                     dropped: keyspace.tables.values().cloned().collect(),
                     types: keyspace.types.values().map(|ty| ty.name.clone()).collect(),
-                    ..SchemaChange::new(Change::Dropped, &keyspace.name)
+                    ..SchemaChange::new(ChangeType::Dropped, &keyspace.name)
                 };
                 self.keyspaces.remove(name);
                 change
@@ -180,7 +180,7 @@ impl Catalog {
                 if let Some(keyspace) = self.keyspaces.get_mut(name) {
                     keyspace.tables.insert(new.name.to_string(), table.clone());
                 }
-                SchemaChange { created: Some(table), ..SchemaChange::of_table(Change::Created, new) }
+                SchemaChange { created: Some(table), ..SchemaChange::of_table(ChangeType::Created, new) }
             }
             Definition::AlterTable(table, alteration) => {
                 let Some(old) = keyspace.tables.get(table).cloned() else { return refused(missing(true)) };
@@ -191,12 +191,12 @@ impl Catalog {
                 keyspace.tables.insert(table.clone(), new.clone());
                 SchemaChange {
                     altered: vec![Altered { old, new: new.clone() }],
-                    ..SchemaChange::of_table(Change::Updated, &new)
+                    ..SchemaChange::of_table(ChangeType::Updated, &new)
                 }
             }
             Definition::DropTable(table) => {
                 let Some(table) = keyspace.tables.remove(table) else { return refused(missing(true)) };
-                SchemaChange { dropped: vec![table.clone()], ..SchemaChange::of_table(Change::Dropped, &table) }
+                SchemaChange { dropped: vec![table.clone()], ..SchemaChange::of_table(ChangeType::Dropped, &table) }
             }
             Definition::CreateType(new) => {
                 if keyspace.types.contains_key(&*new.name) {
@@ -205,7 +205,7 @@ impl Catalog {
                 }
                 keyspace.check_known(new.types.iter())?;
                 keyspace.types.insert(new.name.to_string(), new.clone());
-                SchemaChange::of_type(Change::Created, &new.keyspace, &new.name)
+                SchemaChange::of_type(ChangeType::Created, &new.keyspace, &new.name)
             }
             Definition::AlterType(of, alteration) => {
                 let Some(old) = keyspace.types.get(of) else { return refused(missing(true)) };
@@ -214,13 +214,13 @@ impl Catalog {
                     return Ok(None);
                 }
                 let (types, altered) = keyspace.replace_type(&new)?;
-                SchemaChange { types, altered, ..SchemaChange::of_type(Change::Updated, &new.keyspace, &new.name) }
+                SchemaChange { types, altered, ..SchemaChange::of_type(ChangeType::Updated, &new.keyspace, &new.name) }
             }
             Definition::DropType(of) => {
                 let Some(old) = keyspace.types.get(of).cloned() else { return refused(missing(true)) };
                 keyspace.check_unused(&old)?;
                 keyspace.types.remove(of);
-                SchemaChange::of_type(Change::Dropped, &old.keyspace, &old.name)
+                SchemaChange::of_type(ChangeType::Dropped, &old.keyspace, &old.name)
             }
         }))
     }
@@ -286,7 +286,7 @@ fn user_types(ty: &CqlType) -> Vec<&Arc<UserType>> {
 
 impl SchemaChange {
     /// Of a keyspace.
-    pub fn new(change: Change, keyspace: &Arc<str>) -> Self {
+    pub fn new(change: ChangeType, keyspace: &Arc<str>) -> Self {
         SchemaChange {
             change,
             keyspace: keyspace.clone(),
@@ -298,11 +298,11 @@ impl SchemaChange {
         }
     }
 
-    fn of_table(change: Change, table: &Table) -> Self {
+    fn of_table(change: ChangeType, table: &Table) -> Self {
         SchemaChange { changed: Changed::Table(table.name.clone()), ..SchemaChange::new(change, &table.keyspace) }
     }
 
-    fn of_type(change: Change, keyspace: &Arc<str>, name: &Arc<str>) -> Self {
+    fn of_type(change: ChangeType, keyspace: &Arc<str>, name: &Arc<str>) -> Self {
         SchemaChange { changed: Changed::Type(name.clone()), ..SchemaChange::new(change, keyspace) }
     }
 

@@ -28,7 +28,7 @@ pub struct Index {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum Lookup {
     /// At this slot, which holds this reference.
     At(usize, u32),
     /// Nowhere; an entry of this hash belongs into this slot.
@@ -63,25 +63,25 @@ impl Index {
     #[inline]
     pub fn candidate(&self, hash: u32) -> Option<u32> {
         match self.find(hash, |_| true) {
-            Found::At(_, reference) => Some(reference),
-            Found::Belongs(_) => None,
+            Lookup::At(_, reference) => Some(reference),
+            Lookup::Belongs(_) => None,
         }
     }
 
     /// Looks for the entry of `hash` whose reference passes `is_it`.
     #[inline]
-    pub fn find(&self, hash: u32, mut is_it: impl FnMut(u32) -> bool) -> Found {
+    pub fn find(&self, hash: u32, mut is_it: impl FnMut(u32) -> bool) -> Lookup {
         let mut at = self.home(hash);
         loop {
             let slot = self.slots.get(at).copied().unwrap_or(0);
             let slot_hash = (slot >> 32) as u32;
             if slot == 0 || slot_hash > hash {
-                return Found::Belongs(at);
+                return Lookup::Belongs(at);
             }
             if slot_hash == hash {
                 let reference = reference_of(slot);
                 if is_it(reference) {
-                    return Found::At(at, reference);
+                    return Lookup::At(at, reference);
                 }
             }
             at += 1;
@@ -97,7 +97,7 @@ impl Index {
         let mut at = belongs;
         if self.len >= (1usize << self.bits) / 4 * FULL_QUARTERS && self.bits < 32 {
             self.grow();
-            if let Found::Belongs(place) = self.find(hash, |_| false) {
+            if let Lookup::Belongs(place) = self.find(hash, |_| false) {
                 at = place;
             }
         }
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     fn insert(index: &mut Index, hash: u32, reference: u32) {
-        let Found::Belongs(at) = index.find(hash, |r| r == reference) else { panic!("{hash} is there already") };
+        let Lookup::Belongs(at) = index.find(hash, |r| r == reference) else { panic!("{hash} is there already") };
         index.insert(hash, at, reference).unwrap();
     }
 
@@ -199,9 +199,9 @@ mod tests {
         assert_eq!(index.len, 20_000);
         for (hash, references) in &model {
             for reference in references {
-                assert!(matches!(index.find(*hash, |r| r == *reference), Found::At(_, r) if r == *reference));
+                assert!(matches!(index.find(*hash, |r| r == *reference), Lookup::At(_, r) if r == *reference));
             }
-            assert!(matches!(index.find(*hash, |_| false), Found::Belongs(_)));
+            assert!(matches!(index.find(*hash, |_| false), Lookup::Belongs(_)));
         }
         for from in [0, 1, 1 << 31, u32::MAX] {
             let mut walked: Vec<_> = index.from(from).collect();

@@ -50,7 +50,7 @@ pub struct Mutation<'v> {
 
 /// What a statement does to one partition.
 #[derive(Clone, Copy, Debug)]
-pub enum Change<'c> {
+pub enum PartitionUpdate<'c> {
     /// To the row with this clustering key, in sortable form and as one `[bytes]` per column.
     Row((&'c [u8], &'c [u8]), Mutation<'c>),
     /// To its static columns.

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
-use super::index::{Found, Index};
+use super::index::{Index, Lookup};
 use super::range_deletions::RangeDeletions;
 use super::record::{self, CellSource, NEVER, Row};
-use super::{Change, Key, StorageFull, Stored};
+use super::{Key, PartitionUpdate, StorageFull, Stored};
 
 /// A partition, perhaps without a live row.
 #[derive(Debug)]
@@ -41,11 +41,11 @@ impl Partition {
     }
 
     /// Returns by how much the number of live rows changes.
-    fn apply(&mut self, (cells, statics): (usize, usize), change: &Change<'_>, timestamp: i64) -> i64 {
+    fn apply(&mut self, (cells, statics): (usize, usize), update: &PartitionUpdate<'_>, timestamp: i64) -> i64 {
         self.latest = self.latest.max(timestamp);
         let mut gone = 0;
-        match change {
-            Change::Row((sortable, clustering), mutation) => {
+        match update {
+            PartitionUpdate::Row((sortable, clustering), mutation) => {
                 let mut row = match self.rows.get(*sortable) {
                     Some(record) => Row::decode(record, cells),
                     None => Row { deleted: self.deleted.max(self.ranges.over(sortable)), ..Row::empty(cells) },
@@ -58,7 +58,7 @@ impl Partition {
                     self.rows.insert((*sortable).into(), record);
                 }
             }
-            Change::Statics(mutation) => {
+            PartitionUpdate::Statics(mutation) => {
                 let mut row = match &self.statics {
                     Some(record) => Row::decode(record, statics),
                     None => Row { deleted: self.deleted, ..Row::empty(statics) },
@@ -66,7 +66,7 @@ impl Partition {
                 mutation.apply(&mut row, timestamp);
                 self.statics = Some(row.encoded(&[]));
             }
-            Change::Partition if timestamp > self.deleted => {
+            PartitionUpdate::Partition if timestamp > self.deleted => {
                 self.deleted = timestamp;
                 self.ranges.forget_until(timestamp);
                 self.rows.retain(|_, record| {
@@ -78,14 +78,14 @@ impl Partition {
                     delete_in(record, statics, timestamp, &mut 0);
                 }
             }
-            Change::Range(start, end) if timestamp > self.deleted && start < end => {
+            PartitionUpdate::Range(start, end) if timestamp > self.deleted && start < end => {
                 self.ranges.add(start, end, timestamp);
                 let bounds = (Bound::Included(*start), Bound::Excluded(*end));
                 for (_, record) in self.rows.range_mut::<[u8], _>(bounds) {
                     delete_in(record, cells, timestamp, &mut gone);
                 }
             }
-            Change::Partition | Change::Range(..) => {}
+            PartitionUpdate::Partition | PartitionUpdate::Range(..) => {}
         }
         -gone
     }
@@ -116,14 +116,14 @@ impl PartitionShard {
         }
     }
 
-    fn find(&self, hash: u32, key: &[u8]) -> Found {
+    fn find(&self, hash: u32, key: &[u8]) -> Lookup {
         self.index.find(hash, |at| *self.partitions[at as usize].key == *key)
     }
 
     pub fn get(&self, hash: u32, key: &[u8]) -> Option<&Partition> {
         match self.find(hash, key) {
-            Found::At(_, at) => self.partitions.get(at as usize),
-            Found::Belongs(_) => None,
+            Lookup::At(_, at) => self.partitions.get(at as usize),
+            Lookup::Belongs(_) => None,
         }
     }
 
@@ -164,8 +164,8 @@ impl PartitionShard {
 
     fn get_or_add(&mut self, (hash, key): Key<'_>) -> Stored<&mut Partition> {
         let at = match self.find(hash, key) {
-            Found::At(_, at) => at as usize,
-            Found::Belongs(belongs) => {
+            Lookup::At(_, at) => at as usize,
+            Lookup::Belongs(belongs) => {
                 let at = self.partitions.len();
                 self.index.insert(hash, belongs, u32::try_from(at).map_err(|_| StorageFull)?)?;
                 self.partitions.push(Partition {
@@ -183,12 +183,12 @@ impl PartitionShard {
     }
 
     /// `timestamp` gets the greatest timestamp of the partition, or [`NEVER`].
-    pub fn apply(&mut self, key: Key<'_>, change: &Change<'_>, timestamp: impl FnOnce(i64) -> i64) -> Stored {
-        self.expiring |= matches!(change, Change::Row(_, mutation) if mutation.until != record::FOREVER);
+    pub fn apply(&mut self, key: Key<'_>, update: &PartitionUpdate<'_>, timestamp: impl FnOnce(i64) -> i64) -> Stored {
+        self.expiring |= matches!(update, PartitionUpdate::Row(_, mutation) if mutation.until != record::FOREVER);
         let lens = (self.cells, self.statics);
         let partition = self.get_or_add(key)?;
         let timestamp = timestamp(partition.latest);
-        let more = partition.apply(lens, change, timestamp);
+        let more = partition.apply(lens, update, timestamp);
         self.live = self.live.saturating_add_signed(more);
         Ok(())
     }
@@ -213,8 +213,8 @@ mod tests {
 
     fn insert(shard: &mut PartitionShard, row: u8, timestamp: i64) {
         let cells = [(0, Value::Bytes(b"v"))];
-        let mutation = Mutation { insert: true, delete: false, cells: &cells, until: record::FOREVER };
-        shard.apply((1, b"p"), &Change::Row((&[2, row], &[0, 0, 0, 1, row]), mutation), |_| timestamp).unwrap();
+        let write = Mutation { insert: true, delete: false, cells: &cells, until: record::FOREVER };
+        shard.apply((1, b"p"), &PartitionUpdate::Row((&[2, row], &[0, 0, 0, 1, row]), write), |_| timestamp).unwrap();
     }
 
     fn live_rows(shard: &PartitionShard) -> Vec<u8> {
@@ -241,7 +241,7 @@ mod tests {
         let mut shard = PartitionShard::new(1, 0);
         (1..=5).for_each(|row| insert(&mut shard, row, 10));
         insert(&mut shard, 3, 30);
-        shard.apply((1, b"p"), &Change::Range(&[2, 2], &[2, 5]), |_| 20).unwrap();
+        shard.apply((1, b"p"), &PartitionUpdate::Range(&[2, 2], &[2, 5]), |_| 20).unwrap();
         assert_eq!(live_rows(&shard), [1, 3, 5]);
         insert(&mut shard, 4, 15);
         assert_eq!(live_rows(&shard), [1, 3, 5]);
@@ -254,7 +254,7 @@ mod tests {
         let mut shard = PartitionShard::new(1, 0);
         (1..=5).for_each(|row| insert(&mut shard, row, 10));
         insert(&mut shard, 3, 30);
-        shard.apply((1, b"p"), &Change::Partition, |_| 20).unwrap();
+        shard.apply((1, b"p"), &PartitionUpdate::Partition, |_| 20).unwrap();
         assert_eq!(live_rows(&shard), [3]);
         assert_eq!(shard.get(1, b"p").unwrap().rows.len(), 1);
         insert(&mut shard, 1, 20);

@@ -1,7 +1,7 @@
 //! A shard of a table without clustering columns: one row per partition, each a record in the arena.
 
 use super::arena::{Arena, words_for};
-use super::index::{Found, Index};
+use super::index::{Index, Lookup};
 use super::record::{self, CellSource, GREATEST_WORDS, Head, KEY_AT, Row};
 use super::{Key, Mutation, StorageFull, Stored};
 
@@ -51,7 +51,7 @@ impl RowShard {
     }
 
     #[inline]
-    fn find(&self, hash: u32, key: &[u8]) -> Found {
+    fn find(&self, hash: u32, key: &[u8]) -> Lookup {
         self.index.find(hash, |address| record::key(self.arena.get(address)) == key)
     }
 
@@ -59,8 +59,8 @@ impl RowShard {
     #[inline]
     pub fn get(&self, hash: u32, key: &[u8]) -> Option<&[u8]> {
         match self.find(hash, key) {
-            Found::At(_, address) => Some(self.arena.get(address)),
-            Found::Belongs(_) => None,
+            Lookup::At(_, address) => Some(self.arena.get(address)),
+            Lookup::Belongs(_) => None,
         }
     }
 
@@ -75,7 +75,7 @@ impl RowShard {
         let flags = if cells.unset { record::UNSET } else { 0 };
         let words = words_for(record::plain_len(key, cells.bytes));
         match self.find(hash, key) {
-            Found::Belongs(at) => {
+            Lookup::Belongs(at) => {
                 if words > GREATEST_WORDS {
                     return Err(StorageFull);
                 }
@@ -86,7 +86,7 @@ impl RowShard {
                 self.live += 1;
                 Ok(())
             }
-            Found::At(at, address) => {
+            Lookup::At(at, address) => {
                 let record = self.arena.get_mut(address);
                 let old = record::head(record);
                 let timestamp = timestamp(old.timestamp);
@@ -114,7 +114,7 @@ impl RowShard {
             })
             .collect();
         let mutation = Mutation { insert: true, delete: false, cells: &values, until: record::FOREVER };
-        self.change(key, Found::At(at, address), &mutation, timestamp)
+        self.change(key, Lookup::At(at, address), &mutation, timestamp)
     }
 
     /// Applies a mutation to the row of a key. `timestamp` gets the record's greatest timestamp, or [`record::NEVER`].
@@ -122,20 +122,20 @@ impl RowShard {
         self.expiring |= mutation.until != record::FOREVER;
         let found = self.find(key.0, key.1);
         let latest = match found {
-            Found::At(_, address) => record::head(self.arena.get(address)).timestamp,
-            Found::Belongs(_) => record::NEVER,
+            Lookup::At(_, address) => record::head(self.arena.get(address)).timestamp,
+            Lookup::Belongs(_) => record::NEVER,
         };
         self.change(key, found, mutation, timestamp(latest))
     }
 
-    fn change(&mut self, (hash, key): Key<'_>, found: Found, mutation: &Mutation<'_>, timestamp: i64) -> Stored {
+    fn change(&mut self, (hash, key): Key<'_>, found: Lookup, mutation: &Mutation<'_>, timestamp: i64) -> Stored {
         let mut scratch = std::mem::take(&mut self.scratch);
         let (mut row, words) = match found {
-            Found::At(_, address) => {
+            Lookup::At(_, address) => {
                 let record = self.arena.get(address);
                 (Row::decode(record, self.columns), record::head(record).words)
             }
-            Found::Belongs(_) => (Row::empty(self.columns), 0),
+            Lookup::Belongs(_) => (Row::empty(self.columns), 0),
         };
         let was_live = row.is_live();
         mutation.apply(&mut row, timestamp);
@@ -143,16 +143,16 @@ impl RowShard {
         row.encode(key, &mut scratch);
         self.scratch = scratch;
         match found {
-            Found::Belongs(_) if is_nothing => return Ok(()),
-            Found::Belongs(at) => {
+            Lookup::Belongs(_) if is_nothing => return Ok(()),
+            Lookup::Belongs(at) => {
                 let address = self.store_scratch()?;
                 self.index.insert(hash, at, address)?;
             }
-            Found::At(_, address) if words_for(self.scratch.len()) <= words => {
+            Lookup::At(_, address) if words_for(self.scratch.len()) <= words => {
                 record::put_words(&mut self.scratch, words);
                 self.arena.get_mut(address)[..self.scratch.len()].copy_from_slice(&self.scratch);
             }
-            Found::At(at, address) => {
+            Lookup::At(at, address) => {
                 let moved = self.store_scratch()?;
                 self.index.set(at, moved)?;
                 self.arena.free(address, words);
@@ -186,7 +186,7 @@ impl RowShard {
             row.encode(key, &mut new.scratch);
             new.live += u64::from(row.is_live());
             let address = new.store_scratch()?;
-            if let Found::Belongs(at) = new.find(hash, key) {
+            if let Lookup::Belongs(at) = new.find(hash, key) {
                 new.index.insert(hash, at, address)?;
             }
         }

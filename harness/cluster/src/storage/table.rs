@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::partitions::PartitionShard;
 use super::record::{CellSource, KEY_AT};
 use super::rows::RowShard;
-use super::{Change, Key, Stored};
+use super::{Key, PartitionUpdate, Stored};
 use crate::error::CqlError;
 use crate::schema::{Column, Table};
 use crate::types::CqlType;
@@ -94,10 +94,10 @@ impl Cells {
 
 impl Shard {
     /// `timestamp` gets the latest one of what is there.
-    pub fn apply(&mut self, key: Key<'_>, change: &Change<'_>, timestamp: impl FnOnce(i64) -> i64) -> Stored {
-        match (self, change) {
-            (Shard::Partitions(shard), _) => shard.apply(key, change, timestamp),
-            (Shard::Rows(shard), Change::Row(_, mutation)) => shard.mutate(key, mutation, timestamp),
+    pub fn apply(&mut self, key: Key<'_>, update: &PartitionUpdate<'_>, timestamp: impl FnOnce(i64) -> i64) -> Stored {
+        match (self, update) {
+            (Shard::Partitions(shard), _) => shard.apply(key, update, timestamp),
+            (Shard::Rows(shard), PartitionUpdate::Row(_, mutation)) => shard.mutate(key, mutation, timestamp),
             // Without clustering columns a partition is a row. Nobody writes to a shard that has moved.
             (Shard::Rows(_) | Shard::Moved, _) => Ok(()),
         }

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::partitions::PartitionShard;
 use super::record::{self, FOREVER, Row};
 use super::rows::{PlainCells, RowShard};
-use super::{Change as Stored, Mutation};
+use super::{Mutation, PartitionUpdate};
 use crate::types::Value;
 
 const CELLS: usize = 2;
@@ -113,16 +113,16 @@ fn partition_shard(writes: &[Write]) -> Visible {
         let (sortable, wire) = ([2, write.row], [0, 0, 0, 1, write.row]);
         let mut mutate = |insert, delete, cells: &[(usize, Value<'_>)]| {
             let mutation = Mutation { insert, delete, cells, until: FOREVER };
-            shard.apply((1, b"p"), &Stored::Row((&sortable, &wire), mutation), timestamp).unwrap();
+            shard.apply((1, b"p"), &PartitionUpdate::Row((&sortable, &wire), mutation), timestamp).unwrap();
         };
         match &write.change {
             Change::Insert(cells) => mutate(true, false, &values(cells)),
             Change::Update(cells) => mutate(false, false, &values(cells)),
             Change::DeleteRow => mutate(false, true, &[]),
             Change::DeleteRange(first, last) => {
-                shard.apply((1, b"p"), &Stored::Range(&[2, *first], &[2, *last]), timestamp).unwrap();
+                shard.apply((1, b"p"), &PartitionUpdate::Range(&[2, *first], &[2, *last]), timestamp).unwrap();
             }
-            Change::DeletePartition => shard.apply((1, b"p"), &Stored::Partition, timestamp).unwrap(),
+            Change::DeletePartition => shard.apply((1, b"p"), &PartitionUpdate::Partition, timestamp).unwrap(),
         }
     }
     let Some(partition) = shard.get(1, b"p") else { return Visible::new() };

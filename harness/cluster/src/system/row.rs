@@ -4,7 +4,7 @@ use crate::schema::Column;
 use crate::storage::clustering::put_component;
 use crate::storage::record::FOREVER;
 use crate::storage::table::{Place, TableStore};
-use crate::storage::{Change, Mutation, StorageFull};
+use crate::storage::{Mutation, PartitionUpdate, StorageFull};
 use crate::token;
 use crate::types::{self, CqlType, Literal, LiteralKind, Value, write};
 
@@ -65,7 +65,8 @@ impl RowBuilder {
         let cells = regular.iter().map(|cell| cell.as_deref().map_or(Value::Null, Value::Bytes));
         let cells: Vec<_> = cells.enumerate().collect();
         let mutation = Mutation { insert: true, delete: false, cells: &cells, until: FOREVER };
+        let update = PartitionUpdate::Row((&sortable, &clustering), mutation);
         let Place { shard, hash } = store.place(token::token(&key));
-        store.shards[shard].lock().apply((hash, &key), &Change::Row((&sortable, &clustering), mutation), |_| 0)
+        store.shards[shard].lock().apply((hash, &key), &update, |_| 0)
     }
 }

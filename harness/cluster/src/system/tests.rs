@@ -4,7 +4,7 @@ use super::*;
 use crate::analyze::analyze;
 use crate::codec::request::QueryParameters;
 use crate::execute::select::select;
-use crate::plan::Plan;
+use crate::prepared::CqlPlan;
 use crate::types::{CqlType, Reader, Value};
 
 type Row = Vec<Option<Vec<u8>>>;
@@ -16,7 +16,7 @@ fn catalog() -> Catalog {
         "CREATE TABLE ks.wide (a int, \"B\" text, c int, s text STATIC, v map<int, frozen<set<text>>>, \
          PRIMARY KEY ((a, \"B\"), c)) WITH CLUSTERING ORDER BY (c DESC)",
     ] {
-        let Plan::Ddl(ddl) = analyze(definition, &catalog, None).unwrap().plan else { panic!("no DDL") };
+        let CqlPlan::Ddl(ddl) = analyze(definition, &catalog, None).unwrap().plan else { panic!("no DDL") };
         catalog.apply(&ddl).unwrap();
     }
     catalog
@@ -27,7 +27,7 @@ fn query(text: &str, values: &[Value<'_>]) -> Vec<Row> {
     let node = NodeIdentity::new("127.0.0.1".parse().unwrap(), 9042);
     let peer = NodeIdentity::new("127.0.0.2".parse().unwrap(), 9042);
     let prepared = analyze(text, &catalog, None).unwrap_or_else(|error| panic!("{text}: {error}"));
-    let Plan::Select(plan) = &prepared.plan else { panic!("{text} is no SELECT") };
+    let CqlPlan::Select(plan) = &prepared.plan else { panic!("{text} is no SELECT") };
     let store =
         store(&plan.table, &SystemView { node: &node, peers: &[peer], catalog: &catalog, traces: &[] }).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();

@@ -20,7 +20,7 @@ use cqldyno_cluster::codec::response::{self, ReplyTo};
 use cqldyno_cluster::codec::{HEADER_LEN, Header, Opcode, request, write};
 use cqldyno_cluster::error::CqlError;
 use cqldyno_cluster::types::{self, ColumnSpec, CqlType, UserType, Value};
-use cqldyno_cluster::{Change, Changed, SchemaChange};
+use cqldyno_cluster::{ChangeType, Changed, SchemaChange};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -362,7 +362,7 @@ proptest! {
 
     #[test]
     fn schema_changes_that_we_write_are_read(
-        change in prop_oneof![Just(Change::Created), Just(Change::Updated), Just(Change::Dropped)],
+        change in prop_oneof![Just(ChangeType::Created), Just(ChangeType::Updated), Just(ChangeType::Dropped)],
         keyspace in "[a-z]{1,8}",
         changed in prop_oneof![
             Just(Changed::Keyspace),

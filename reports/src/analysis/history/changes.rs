@@ -6,7 +6,7 @@ use cqldyno_statistics::{Level, change_points};
 use semver::Version;
 use serde::{Deserialize, Serialize};
 
-use super::Point;
+use super::HistoryPoint;
 use crate::band::{adapter, driver};
 use crate::judge::judged_change;
 use crate::measure::margin;
@@ -62,7 +62,7 @@ pub struct Cause {
 }
 
 /// The changes over the points of one run, in order; `None` if there are too few, or nobody knows how far a figure may be off.
-pub(super) fn changes(points: &[Point], meter: &str, run: &Run) -> Option<Vec<LevelChange>> {
+pub(super) fn changes(points: &[HistoryPoint], meter: &str, run: &Run) -> Option<Vec<LevelChange>> {
     let is_count = run.measure(meter).is_some_and(|known| known.is_exact());
     let there: Vec<usize> = (0..points.len()).filter(|at| points[*at].median.is_some_and(|one| one > 0.0)).collect();
     let share = margin(meter).map_or(UNKNOWN_SHARE, |(share, _)| share);
@@ -97,7 +97,7 @@ pub(super) fn changes(points: &[Point], meter: &str, run: &Run) -> Option<Vec<Le
 }
 
 /// The reference's ratio to itself is 1. Its noise, which has no row, is taken to be that of the others.
-fn of_reference(points: &[Point], at: usize, run: &Run) -> Option<Level> {
+fn of_reference(points: &[HistoryPoint], at: usize, run: &Run) -> Option<Level> {
     let others = mean(points.iter().filter_map(|one| one.ratio).map(|one| one.deviation))?;
     (run.plan.reference.as_ref() == Some(&points[at].contender)).then_some(Level { log: 0.0, deviation: others })
 }
@@ -107,7 +107,7 @@ fn mean(all: impl Iterator<Item = f64>) -> Option<f64> {
     (number > 0.0).then_some(sum / number)
 }
 
-fn of_range(point: &Point) -> Option<f64> {
+fn of_range(point: &HistoryPoint) -> Option<f64> {
     let [least, most] = point.spread.filter(|[least, _]| *least > 0.0)?;
     let times = RANGES.get(point.blocks.checked_sub(2)?).or(RANGES.last())?;
     Some((most / least).ln() / times)
@@ -137,7 +137,7 @@ mod tests {
     fn counted(figures: &[f64], spread: f64) -> Vec<usize> {
         let (mut run, _) = sample::run();
         let base = run.contenders[0].clone();
-        let point = |(nth, figure): (usize, &f64)| Point {
+        let point = |(nth, figure): (usize, &f64)| HistoryPoint {
             place: nth,
             run: 0,
             version: format!("1.{nth}.0"),
@@ -150,8 +150,8 @@ mod tests {
             interval: None,
             ratio: None,
         };
-        let points: Vec<Point> = figures.iter().enumerate().map(point).collect();
-        let of = |one: &Point| Contender { id: one.contender.clone(), ..base.clone() };
+        let points: Vec<HistoryPoint> = figures.iter().enumerate().map(point).collect();
+        let of = |one: &HistoryPoint| Contender { id: one.contender.clone(), ..base.clone() };
         run.contenders = points.iter().map(of).collect();
         let found = changes(&points, "syscalls_per_statement", &run).unwrap_or_default();
         found.iter().map(|change| change.points[1]).collect()
@@ -173,10 +173,10 @@ mod tests {
         let changed = |deviation: f64| {
             let (mut run, _) = sample::run();
             let base = run.contenders[0].clone();
-            let points: Vec<Point> = [4.0, 4.1, 4.0, 4.6, 4.7]
+            let points: Vec<HistoryPoint> = [4.0, 4.1, 4.0, 4.6, 4.7]
                 .into_iter()
                 .enumerate()
-                .map(|(nth, figure)| Point {
+                .map(|(nth, figure)| HistoryPoint {
                     place: nth,
                     run: 0,
                     version: format!("1.{nth}.0"),

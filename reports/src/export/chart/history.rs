@@ -5,7 +5,7 @@ use super::view::colour;
 use super::{Chart, Kind};
 use crate::measure::THROUGHPUT;
 use crate::quantity::{three_digits, whole};
-use crate::{HistoryLine, LevelChange, Panel, PastRun, Point, Role, plain};
+use crate::{HistoryLine, HistoryPoint, LevelChange, Panel, PastRun, Role, plain};
 
 /// The height of the picture, the room beside the axis and the room below it, in units of a picture.
 const HEIGHT: f64 = 420.0;
@@ -21,7 +21,7 @@ pub fn figure(panel: &Panel, value: f64) -> String {
     if panel.meter == THROUGHPUT { whole(value) } else { three_digits(value) }
 }
 
-pub fn said(panel: &Panel, point: &Point) -> String {
+pub fn said(panel: &Panel, point: &HistoryPoint) -> String {
     match (point.median, point.spread) {
         (Some(median), Some(ends)) => {
             let [median, least, most] = [median, ends[0], ends[1]].map(|one| figure(panel, one));
@@ -35,7 +35,7 @@ pub fn said(panel: &Panel, point: &Point) -> String {
 pub fn story(panel: &Panel, line: &HistoryLine, change: &LevelChange) -> String {
     let [before, after] = change.points.map(|at| &line.points[at]);
     let words = panel.words.replacen(" per statement", "", 1).replace(", ", " ");
-    let shown = |point: &Point| point.median.map_or("gap".to_owned(), |median| figure(panel, median));
+    let shown = |point: &HistoryPoint| point.median.map_or("gap".to_owned(), |median| figure(panel, median));
     format!("{} {words}", [before, after].map(shown).join(" -> "))
 }
 
@@ -102,7 +102,7 @@ fn greatest(panel: &Panel) -> f64 {
 }
 
 /// The upper end of what is drawn of a point.
-fn top(point: &Point) -> f64 {
+fn top(point: &HistoryPoint) -> f64 {
     point.spread.map(|[_, most]| most).or(point.median).unwrap_or_default()
 }
 
@@ -113,7 +113,7 @@ fn top(point: &Point) -> f64 {
 fn labels(panel: &Panel, greatest: f64) -> (Vec<Label>, f64) {
     let mut wanted = Vec::new();
     for (line, found) in panel.lines.iter().enumerate().filter(|(_, line)| line.role == Role::Driver) {
-        let shown: Vec<&Point> = found.points.iter().filter(|point| point.median.is_some()).collect();
+        let shown: Vec<&HistoryPoint> = found.points.iter().filter(|point| point.median.is_some()).collect();
         for begin in shown.chunk_by(|one, next| one.version == next.version).map(|points| points[0]) {
             wanted.push(Label { line, text: plain(&begin.version), x: begin.place as f64, y: top(begin) });
         }
@@ -171,7 +171,7 @@ mod tests {
 
     /// Lines by the median of their points, each point at another version.
     fn panel(lines: &[&[f64]]) -> Panel {
-        let point = |at: usize, median: f64| Point {
+        let point = |at: usize, median: f64| HistoryPoint {
             place: at,
             run: at,
             version: format!("1.{at}.0-rc.1"),

@@ -6,7 +6,7 @@ use super::fields::{is_shown_first, title};
 use crate::export::chart::view::{Faces, View};
 use crate::export::chart::{Chart, Kind};
 use crate::export::column::Column;
-use crate::export::document::Table;
+use crate::export::document::PlaceTables;
 use crate::export::part::Sheet;
 use crate::text::{capital, grouped, unique};
 use crate::{Run, plain};
@@ -17,7 +17,7 @@ pub struct Meters {
 }
 
 impl Meters {
-    pub fn of(tables: &[Table]) -> Meters {
+    pub fn of(tables: &[PlaceTables]) -> Meters {
         let headings = |sheet: &Sheet| match is_of_meters(sheet) {
             true => (0..sheet.columns.len()).map(|at| sheet.heading(at)).collect(),
             // The columns of a breakdown are contenders.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::export::column::{Column, Entry, Kind, Row, Standing};
+use crate::export::column::{Column, ContenderRow, Entry, Kind, RatioRole};
 use crate::export::part::{Field, Notes};
 use crate::measure::{
     ALLOCATIONS_PER_STATEMENT, CALLGRIND_INSTRUCTIONS, CPU_PER_STATEMENT, PEAK_RSS, SERVER_CPU_PER_STATEMENT,
@@ -58,14 +58,14 @@ pub fn meaning(column: &Column) -> &'static str {
     }
 }
 
-pub fn fields(run: &Run, row: &Row, columns: &[&Column], notes: &mut Notes) -> Vec<Field> {
+pub fn fields(run: &Run, row: &ContenderRow, columns: &[&Column], notes: &mut Notes) -> Vec<Field> {
     let ran = row.figures.get(WALL).is_some_and(|figure| figure.median.is_some());
     columns.iter().map(|column| if ran { field(run, row, column, notes) } else { Field::of("–") }).collect()
 }
 
-fn field(run: &Run, row: &Row, column: &Column, notes: &mut Notes) -> Field {
+fn field(run: &Run, row: &ContenderRow, column: &Column, notes: &mut Notes) -> Field {
     let figure = row.figures.get(column.meter).copied();
-    let compared = figure.filter(|_| row.standing == Standing::Compared);
+    let compared = figure.filter(|_| row.ratio_role == RatioRole::Compared);
     let mut note = None;
     let (text, sub) = match column.entry(row) {
         Entry::Void => return Field::bad("void"),

@@ -134,7 +134,7 @@ struct Site<'a> {
 struct Data<'a> {
     drivers: &'a [String],
     runs: Vec<About>,
-    rows: Vec<Row>,
+    rows: Vec<SiteRow>,
     charts: Vec<Facts>,
     others: Vec<Facts>,
 }
@@ -168,7 +168,7 @@ struct Facts {
 }
 
 #[derive(Serialize)]
-struct Row {
+struct SiteRow {
     #[serde(flatten)]
     facts: Facts,
     #[serde(skip)]
@@ -294,7 +294,7 @@ impl Site<'_> {
         }
     }
 
-    fn row(&self, row: &Row, lenses: &[usize]) -> Markup {
+    fn row(&self, row: &SiteRow, lenses: &[usize]) -> Markup {
         let driver = self.drivers.iter().position(|one| row.facts.driver.contains(one)).unwrap_or_default();
         html! {
             tr {
@@ -334,14 +334,14 @@ fn head(about: &About) -> Markup {
     }
 }
 
-fn rows(at: usize, one: &Shown) -> Vec<Row> {
+fn rows(at: usize, one: &Shown) -> Vec<SiteRow> {
     let analysis = &one.analysis;
     let drivers: Vec<&Contender> = compared(analysis.run).collect();
     let row = |place: Place, contender: &Contender| {
         let of = |meter: &str| analysis.row(place, contender, meter);
         let is_reference = analysis.reference.is_some_and(|one| one.id == contender.id);
         let of_lens = |lens: &Lens| field(figure(lens, of(lens.meter)), of(lens.meter), is_reference);
-        Row {
+        SiteRow {
             facts: Facts {
                 run: at,
                 driver: vec![name_of(contender)],

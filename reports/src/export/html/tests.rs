@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::*;
 use crate::export::shown::{csv, html, markdown};
-use crate::rich::{hostile, rich};
 use crate::sample;
+use crate::sample::rich::{hostile, rich};
 use crate::{ArrangementInfo, Cell, CutShort, Measure, Pass, Series, Setting, Unit};
 
 /// 20 blocks of six contenders, three scenarios and two arrangements, with as many digits as a real run has.

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use super::{
-    Front, PublishedRun, asked, code, cost, fenced, find, findings, labels, over, picture, row_of, same, server,
+    Front, PublishedRun, asked, code, cost, fenced, find, findings, labels, name, over, picture, row_of, same, server,
     warnings,
 };
 use crate::export::exporter::{Exporter, Look};
@@ -12,7 +12,7 @@ use crate::export::markdown::{markdown, table_of};
 use crate::export::time::Time;
 use crate::quantity::whole;
 use crate::text::{escape, plain};
-use crate::{CELLS, PACKED_CELLS, Recorded, SummaryRow, short};
+use crate::{CELLS, PACKED_CELLS, Recorded, short};
 
 /// The README of a date's folder, with notes written by hand above all.
 pub fn of_date(date: &str, shown: &[PublishedRun], front: Option<&Front>, notes: &str) -> String {
@@ -102,12 +102,10 @@ fn table(embedded: &PublishedRun, other: &PublishedRun) -> Option<String> {
                 None if driver.label == reference.label => String::new(),
                 None => "n/a".to_owned(),
             };
-            let figures = |row: Option<&SummaryRow>| cost(row).unwrap_or(["n/a".to_owned(), String::new()]);
-            let mut fields = vec![escape(&plain(&place.scenario.name)), code(&place.arrangement.id)];
-            fields.push(escape(&short(first.run, driver)));
-            fields.extend(figures(row_of(&first, place, &driver.label)));
-            fields.extend(figures(row_of(&second, there, &driver.label)));
-            fields.push(apart);
+            let both = [row_of(&first, place, &driver.label), row_of(&second, there, &driver.label)];
+            let figures = both.map(|row| cost(row).unwrap_or(["n/a".to_owned(), String::new()]));
+            let mut fields = vec![name(place.scenario), code(&place.arrangement.id), escape(&short(first.run, driver))];
+            fields.extend(figures.into_iter().flatten().chain([apart]));
             rows.push(fields);
         }
     }
@@ -128,8 +126,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::measure::CPU_PER_STATEMENT;
-    use crate::{Measure, Unit, sample};
+    use crate::sample;
 
     /// The run with cdrs-tokio's CPU time per statement multiplied, on another target if it has a name.
     fn run(name: &str, target: Option<&str>, times: f64) -> PublishedRun {
@@ -138,11 +135,7 @@ mod tests {
             run.plan.target.embedded = false;
             run.plan.target.id = target.to_owned();
         }
-        for cell in cells.iter_mut().filter(|cell| cell.contender == "cdrs-tokio") {
-            if let Some(value) = cell.get(CPU_PER_STATEMENT) {
-                cell.measures.insert(CPU_PER_STATEMENT.to_owned(), Measure::value(value * times, Unit::Microseconds));
-            }
-        }
+        sample::cost(&mut cells, "cdrs-tokio", times);
         let recorded = Recorded { run, cells, notes: Vec::new() };
         PublishedRun { name: name.to_owned(), folder: PathBuf::new(), recorded }
     }

@@ -1,14 +1,14 @@
 //! What a README shows of published runs.
 
 use super::{
-    PublishedRun, asked, code, cost, find, findings, folder_name, is_of_a_plan, labels, over, picture, processor,
+    PublishedRun, asked, code, cost, find, findings, folder_name, is_of_a_plan, labels, name, over, picture, processor,
     row_of, same, server, warnings,
 };
 use crate::export::chart::cost_chart;
 use crate::export::markdown::table_of;
 use crate::measure::CPU_PER_STATEMENT;
 use crate::text::{capital, escape, grouped, list, plain};
-use crate::{Analysis, Carried, Combined, Contender, Place, Run, SummaryRow, Verdict, short, whose};
+use crate::{Analysis, Carried, Combined, Place, Run, SummaryRow, Verdict, short, whose};
 
 /// The front's drivers elsewhere: on another server, with another processor, or with other settings.
 struct Other<'a> {
@@ -17,17 +17,9 @@ struct Other<'a> {
     day: String,
     /// Of all runs of the plan on that day.
     analysis: Analysis<'a>,
-    apart: Vec<Apart<'a>>,
-}
-
-/// A driver that is known to have another ratio elsewhere, and another verdict, where it or the reference needed the least CPU time.
-struct Apart<'a> {
-    place: Place<'a>,
-    driver: &'a Contender,
-    here: f64,
-    there: f64,
-    /// What its verdict says there, before the reference's name.
-    side: &'static str,
+    /// Where a driver is known to have another ratio and another verdict there, and it or the reference needed the least CPU time: what the
+    /// verdict says, and both ratios.
+    apart: Vec<(Place<'a>, [String; 2])>,
 }
 
 /// What a date is shown by: its run of most blocks, or all runs of that plan together.
@@ -176,16 +168,10 @@ impl<'a> Front<'a> {
         format!("On {}:\n\n{found}{others}", on_what(self.analysis.run))
     }
 
-    /// Whether the driver needed the least CPU time alone on every server and processor that it ran on, and no instructions contradict that.
-    fn is_chosen(&self, place: Place, label: &str) -> bool {
-        let analysis = &self.analysis;
-        winner(analysis, place) == Some(label) && !is_doubtful(analysis, place) && !self.is_apart(place)
-    }
-
     /// Whether a driver is known to stand otherwise in this place on another server or processor.
     fn is_apart(&self, place: Place) -> bool {
-        let is_here = |one: &Apart| {
-            (&one.place.scenario.name, &one.place.arrangement.id) == (&place.scenario.name, &place.arrangement.id)
+        let is_here = |(one, _): &(Place, [String; 2])| {
+            (&one.scenario.name, &one.arrangement.id) == (&place.scenario.name, &place.arrangement.id)
         };
         self.peers().any(|other| other.apart.iter().any(is_here))
     }
@@ -194,13 +180,16 @@ impl<'a> Front<'a> {
     /// sentence says so.
     fn choices(&self) -> (Vec<String>, Option<Place<'a>>) {
         let (analysis, run) = (&self.analysis, self.analysis.run);
-        let on = |place: &Place| code(&place.arrangement.id);
-        let name = |place: &Place| escape(&plain(&place.scenario.name));
+        let is_doubtful = |place: &Place| winner(analysis, *place).is_some_and(|(_, is_doubtful)| is_doubtful);
         let mut chosen: Vec<Place> = Vec::new();
         let mut clauses = Vec::new();
         for driver in run.drivers() {
-            let won: Vec<Place> = analysis.places().filter(|place| self.is_chosen(*place, &driver.label)).collect();
-            let by_scenario = grouped(won.iter().map(|place| (name(place), on(place))));
+            // On every server and processor that it ran on.
+            let is_chosen = |place: &Place| {
+                winner(analysis, *place) == Some((driver.label.as_str(), false)) && !self.is_apart(*place)
+            };
+            let won: Vec<Place> = analysis.places().filter(is_chosen).collect();
+            let by_scenario = grouped(won.iter().map(|place| (name(place.scenario), code(&place.arrangement.id))));
             let of = |(on, names): &(Vec<String>, Vec<String>)| match on.len() {
                 all if all == run.plan.arrangements.len() => list(names),
                 _ => format!("{} on {}", list(names), list(on)),
@@ -214,9 +203,7 @@ impl<'a> Front<'a> {
         }
         let mut said = Vec::new();
         said.extend((!clauses.is_empty()).then(|| format!("By CPU time, {}.", clauses.join("; "))));
-        let of_arrangement = |arrangement| run.scenarios.iter().map(move |scenario| Place { scenario, arrangement });
-        let doubtful = run.plan.arrangements.iter().flat_map(of_arrangement);
-        let doubtful = by_arrangement(doubtful.filter(|place| is_doubtful(analysis, *place)));
+        let doubtful = by_arrangement(analysis.places().filter(is_doubtful));
         let no_choice =
             |places: String| format!("For {places} instructions contradict CPU time, so no choice is safe.");
         said.extend(doubtful.map(no_choice));
@@ -234,7 +221,7 @@ impl<'a> Front<'a> {
                 said.push(format!("{} was not tried {}.", code(&arrangement.id), list(&missing)));
             }
         }
-        let disagree = |place: &Place| !is_doubtful(analysis, *place) && self.is_apart(*place);
+        let disagree = |place: &Place| !is_doubtful(place) && self.is_apart(*place);
         let open = by_arrangement(analysis.places().filter(disagree));
         let other = |places: String| format!("For {places}, other servers or processors give another order (below).");
         said.extend(open.map(other));
@@ -254,7 +241,7 @@ impl<'a> Front<'a> {
         let mut rows = Vec::new();
         for scenario in &run.scenarios {
             for driver in run.drivers() {
-                let mut fields = vec![escape(&plain(&scenario.name)), escape(&short(run, driver))];
+                let mut fields = vec![name(scenario), escape(&short(run, driver))];
                 for arrangement in &run.plan.arrangements {
                     let place = Place { scenario, arrangement };
                     let held = self.combined.as_ref();
@@ -302,29 +289,25 @@ fn combined<'a>(plan: &[&'a PublishedRun]) -> Option<Combined<'a>> {
 
 /// The scenarios on each arrangement, as parts of a sentence; `None` without any.
 fn by_arrangement<'a>(places: impl Iterator<Item = Place<'a>>) -> Option<String> {
-    let places = places.map(|place| (code(&place.arrangement.id), escape(&plain(&place.scenario.name))));
+    let places = places.map(|place| (code(&place.arrangement.id), name(place.scenario)));
     let all: Vec<String> = grouped(places).iter().map(|(on, names)| format!("{} on {on}", list(names))).collect();
     (!all.is_empty()).then(|| list(&all))
 }
 
-/// The label of the driver that needed the least CPU time alone in this place.
-fn winner<'a>(analysis: &Analysis<'a>, place: Place) -> Option<&'a str> {
+/// The label of the driver that needed the least CPU time alone in this place, and whether instructions contradict that: its own verdict, or
+/// that of another one if it is the reference.
+fn winner<'a>(analysis: &Analysis<'a>, place: Place) -> Option<(&'a str, bool)> {
     let [only] = analysis.least(place)[..] else { return None };
-    Some(&only.label)
-}
-
-/// Whether instructions contradict that a driver needed the least CPU time alone in this place: its own verdict, or that of another one if
-/// it is the reference.
-fn is_doubtful(analysis: &Analysis, place: Place) -> bool {
-    let [only] = analysis.least(place)[..] else { return false };
     let is_reference = analysis.reference.is_some_and(|reference| reference.id == only.id);
-    let rows = analysis.run.drivers().filter(|one| is_reference || one.id == only.id);
-    rows.filter_map(|one| analysis.row(place, one, CPU_PER_STATEMENT)).any(|row| row.doubtful)
+    let drivers = analysis.run.drivers().filter(|one| is_reference || one.id == only.id);
+    let mut rows = drivers.filter_map(|one| analysis.row(place, one, CPU_PER_STATEMENT));
+    Some((only.label.as_str(), rows.any(|row| row.doubtful)))
 }
 
-/// Where drivers stand otherwise in the second run than in the first.
-fn apart<'a>(first: &Analysis<'a>, second: &Analysis<'a>, carried: &[Carried]) -> Vec<Apart<'a>> {
+/// As in [`Other::apart`]: where drivers stand otherwise in the second run than in the first.
+fn apart<'a>(first: &Analysis<'a>, second: &Analysis, carried: &[Carried]) -> Vec<(Place<'a>, [String; 2])> {
     let Some(reference) = first.reference else { return Vec::new() };
+    let base = second.reference.map_or(String::new(), |one| escape(&short(second.run, one)));
     let mut found = Vec::new();
     for place in first.places() {
         let Some(elsewhere) = same(second, place) else { continue };
@@ -335,7 +318,9 @@ fn apart<'a>(first: &Analysis<'a>, second: &Analysis<'a>, carried: &[Carried]) -
             let Some((one, two)) = rows.filter(|(one, two)| one.verdict != two.verdict) else { continue };
             let differs = find(carried, place, &driver.label).is_some_and(Carried::differs);
             if let (true, Some((here, there))) = (differs, one.ratio.zip(two.ratio)) {
-                found.push(Apart { place, driver, here, there, side: side(two) });
+                let driver = escape(&short(second.run, driver));
+                let head = format!("On {}, {driver} {} {base}:", code(&place.arrangement.id), side(two));
+                found.push((place, [head, format!("{} {there:.2} (here {here:.2})", name(place.scenario))]));
             }
         }
     }
@@ -345,16 +330,9 @@ fn apart<'a>(first: &Analysis<'a>, second: &Analysis<'a>, carried: &[Carried]) -
 impl Other<'_> {
     /// Which ratios are others there, and what has no verdict.
     fn said(&self) -> String {
-        let run = self.analysis.run;
-        let base = self.analysis.reference.map_or(String::new(), |one| escape(&short(run, one)));
-        let on = |place: &Place| code(&place.arrangement.id);
-        let name = |place: &Place| escape(&plain(&place.scenario.name));
-        let head =
-            |one: &Apart| format!("On {}, {} {} {base}:", on(&one.place), escape(&short(run, one.driver)), one.side);
-        let ratio = |one: &Apart| format!("{} {:.2} (here {:.2})", name(&one.place), one.there, one.here);
-        let apart = grouped(self.apart.iter().map(|one| (head(one), ratio(one))));
-        let mut said: Vec<String> =
-            apart.iter().map(|(head, ratios)| format!("{head} {}.", ratios.join(", "))).collect();
+        let apart = grouped(self.apart.iter().map(|(_, [head, ratios])| (head, ratios.as_str())));
+        let apart = apart.into_iter().map(|(head, ratios)| format!("{head} {}.", ratios.join(", ")));
+        let mut said: Vec<String> = apart.collect();
         if said.is_empty() {
             said.push("No ratio differs clearly from those here.".to_owned());
         }
@@ -454,11 +432,7 @@ mod tests {
         let (run, cells) = sample::blocks(12);
         let mut there = Recorded { run: run.clone(), cells: cells.clone(), notes: Vec::new() };
         changed(&mut there.run);
-        for cell in there.cells.iter_mut().filter(|cell| cell.contender == "cdrs-tokio") {
-            if let Some(cost) = cell.get(CPU_PER_STATEMENT) {
-                cell.measures.insert(CPU_PER_STATEMENT.to_owned(), Measure::value(cost * times, Unit::Microseconds));
-            }
-        }
+        sample::cost(&mut there.cells, "cdrs-tokio", times);
         let mut here = Recorded { run, cells, notes: Vec::new() };
         let mut current = here.run.plan.arrangements[0].clone();
         (current.id, current.runtime) = ("current".to_owned(), "current".to_owned());

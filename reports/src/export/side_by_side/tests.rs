@@ -70,10 +70,7 @@ fn a_run_that_was_cut_short_says_how_many_generations_it_has() {
 #[test]
 fn a_run_whose_control_differs_is_warned_of_by_its_name_in_every_format() {
     let mut runs = two();
-    for cell in runs[0].1.cells.iter_mut().filter(|cell| cell.contender == "scylla#control") {
-        let slower = cell.get(CPU_PER_STATEMENT).unwrap() * 1.05;
-        cell.measures.insert(CPU_PER_STATEMENT.to_owned(), crate::Measure::value(slower, crate::Unit::Microseconds));
-    }
+    sample::cost(&mut runs[0].1.cells, "scylla#control", 1.05);
     let named = named(&runs);
     let table = several("table", &named, Look { width: 2_000, ..Look::default() });
     for text in [table, several("markdown", &named, Look::default()), html_of_runs(&named)] {
@@ -167,10 +164,7 @@ fn hostile_names_stay_text_in_every_format() {
 fn three() -> [(String, Recorded); 3] {
     let of = |name: &str, days: u32, factor: f64| {
         let (run, mut cells) = sample::repeated(12, days);
-        for cell in cells.iter_mut().filter(|cell| cell.contender == "cdrs-tokio") {
-            let cost = cell.get(CPU_PER_STATEMENT).unwrap() * factor;
-            cell.measures.insert(CPU_PER_STATEMENT.to_owned(), crate::Measure::value(cost, crate::Unit::Microseconds));
-        }
+        sample::cost(&mut cells, "cdrs-tokio", factor);
         (name.to_owned(), Recorded { run, cells, notes: Vec::new() })
     };
     let mut runs = [of("runs/monday", 0, 0.995), of("runs/tuesday", 1, 1.0), of("runs/server", 2, 1.005)];

@@ -6,12 +6,11 @@ mod site;
 use std::path::Path;
 
 use cqldyno_reports::measure::CPU_PER_STATEMENT;
-use cqldyno_reports::{Analysis, Cell, Look, Recorded, Run, exporter};
+use cqldyno_reports::sample::rich::{hostile, rich};
+use cqldyno_reports::{Analysis, Cell, Look, Recorded, Run, exporter, sample};
 use serde_json::{Value, json};
 
 use self::browser::Browser;
-use crate::rich::{hostile, rich};
-use crate::sample;
 
 /// The smallest text that is to be seen, in pixels of the screen, and what it says.
 const SMALLEST: &str = "let least = [1000, ''];

@@ -1,11 +1,10 @@
 //! The page over many runs in a real browser.
 
-use cqldyno_reports::{Cell, Listed, Recorded, Run, site};
+use cqldyno_reports::sample::rich::hostile;
+use cqldyno_reports::{Cell, Listed, Recorded, Run, sample, site};
 use serde_json::{Value, json};
 
 use super::browser::Browser;
-use crate::rich::hostile;
-use crate::sample;
 
 /// What a reader sees of the first three columns.
 const ROWS: &str = "return Array.from(document.querySelectorAll('table.main tbody tr:not(.place)')).filter(row => row.checkVisibility())

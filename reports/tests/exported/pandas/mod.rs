@@ -11,10 +11,9 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use cqldyno_reports::measure::{SYSCALLS, WALL};
-use cqldyno_reports::{Analysis, Cell, Look, Measure, Pass, Run, exporter};
+use cqldyno_reports::{Analysis, Cell, Look, Measure, Pass, Run, exporter, sample};
 
 use self::python_package::python_package;
-use crate::sample;
 
 /// Set to leave out what needs a package registry.
 const OFFLINE: &str = "CQLDYNO_OFFLINE";

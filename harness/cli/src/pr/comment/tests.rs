@@ -4,8 +4,8 @@ use cqldyno_reports::{BuiltOnDemand, Cell, Run};
 
 use super::*;
 use crate::names::scenarios;
-use crate::pr::judge::tests::measured;
-use crate::pr::judge::{confirm, judge, why};
+use crate::pr::verdict::tests::measured;
+use crate::pr::verdict::{confirm, judge, why};
 
 fn change(head: &str) -> Change {
     let side = |name: &str| Side { name: name.to_owned(), contender: "scylla@git:/x#a".parse().unwrap() };

@@ -3,7 +3,7 @@
 use cqldyno_script::Step;
 
 use crate::cql::{Uses, bind_markers};
-use crate::fault::Step::{Field, Item};
+use crate::fault::Segment::{Field, Item};
 use crate::fault::{Fault, ensure};
 use crate::keys::different_elements;
 use crate::operation::MAX_BATCH;

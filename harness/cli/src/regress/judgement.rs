@@ -68,10 +68,10 @@ const ONLY_RATIOS: &str = "Times differ from machine to machine, so only their r
 const NOT_BY_NAME: &str = "The run has no pass that counts system calls by name.";
 
 /// A figure with its interval, or why there is none.
-type Found = Result<(f64, Option<[f64; 2]>), String>;
+type Measurement = Result<(f64, Option<[f64; 2]>), String>;
 
 impl Measured<'_> {
-    fn found(&self) -> Found {
+    fn found(&self) -> Measurement {
         let exact = is_exact(&self.expected.meter);
         if !exact && self.analysis.has_too_few_rounds() {
             return Err("Other processes disturbed more than half of the rounds, so times say nothing.".to_owned());
@@ -116,7 +116,7 @@ impl Measured<'_> {
     }
 
     /// The ratio of a time, against the contender before, with its interval.
-    fn ratio(&self, from: &str, to: &str, scenario: &ScenarioInfo) -> Found {
+    fn ratio(&self, from: &str, to: &str, scenario: &ScenarioInfo) -> Measurement {
         let (here, who) = self.find(to, scenario)?;
         let turned = self.analysis.turned(&id(from));
         let row = turned.row(here, who, &self.expected.meter).ok_or("The run has no such figure.")?;

@@ -1,16 +1,13 @@
 //! Runs with everything that a page can show.
 
-#![allow(clippy::unwrap_used, reason = "what cannot be made fails the test")]
-
-use cqldyno_reports::measure::{CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT};
-use cqldyno_reports::{
-    ArrangementInfo, Better, Cell, ErrorLine, Measure, MeasureInfo, Pass, Run, Series, Setting, Unit,
-};
+use super::blocks;
+use crate::measure::{CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT};
+use crate::{ArrangementInfo, Better, Cell, ErrorLine, Measure, MeasureInfo, Pass, Run, Series, Setting, Unit};
 
 /// A run with everything that a page can show: two arrangements, a control, seconds, system calls by name, latency below
 /// saturation, a void, a failed and a server-bound row, and a driver that is missing.
 pub fn rich() -> (Run, Vec<Cell>) {
-    let (mut run, mut cells) = crate::sample::blocks(12);
+    let (mut run, mut cells) = blocks(12);
     run.plan.passes = vec![Pass::Counting, Pass::Latency, Pass::Syscalls];
     run.plan.reference = Some("scylla".to_owned());
     run.measures.push(MeasureInfo {

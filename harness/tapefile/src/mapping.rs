@@ -22,7 +22,7 @@ const INDEX: &str = "__index_level_";
 
 /// A text of a statement, with the file's column of each of its markers.
 #[derive(Debug)]
-pub(crate) struct Part {
+pub(crate) struct Binding {
     pub(crate) rehearsed: Rehearsed,
     pub(crate) columns: Vec<usize>,
 }
@@ -43,7 +43,7 @@ pub(crate) enum Answer {
 /// What is read back, and the first statement that is read back in the same way.
 #[derive(Debug)]
 pub(crate) struct Back {
-    pub(crate) part: Part,
+    pub(crate) binding: Binding,
     pub(crate) columns: Vec<usize>,
     pub(crate) like: usize,
 }
@@ -51,14 +51,14 @@ pub(crate) struct Back {
 #[derive(Debug)]
 pub(crate) struct Role {
     pub(crate) name: String,
-    pub(crate) own: Part,
-    pub(crate) load: Option<Part>,
+    pub(crate) own: Binding,
+    pub(crate) load: Option<Binding>,
     pub(crate) back: Option<Back>,
     pub(crate) answer: Answer,
 }
 
 #[derive(Debug)]
-pub(crate) struct Parts<'a> {
+pub(crate) struct Mapping<'a> {
     pub(crate) node: Rehearsal,
     pub(crate) roles: Vec<Role>,
     file: &'a RowFile,
@@ -67,8 +67,8 @@ pub(crate) struct Parts<'a> {
     pub(crate) expected_rows: Option<usize>,
 }
 
-impl<'a> Parts<'a> {
-    pub(crate) fn of(scenario: &Scenario, file: &'a RowFile) -> Result<Parts<'a>, TapeError> {
+impl<'a> Mapping<'a> {
+    pub(crate) fn of(scenario: &Scenario, file: &'a RowFile) -> Result<Mapping<'a>, TapeError> {
         let node = Rehearsal::new().map_err(|error| {
             TapeError(format!("the tape {} needs a node that knows its types: {error}", file.shown()))
         })?;
@@ -81,22 +81,22 @@ impl<'a> Parts<'a> {
                 ))
             })?;
         }
-        let mut parts = Parts { node, roles: Vec::new(), file, statement: None, expected_rows: None };
-        parts.expected_rows = parts.place(EXPECTED_ROWS);
-        parts.roles = scenario.statements.iter().map(|one| parts.role(one)).collect::<Result<_, _>>()?;
-        parts.statement = parts.place(STATEMENT).filter(|at| parts.roles.len() > 1 || !parts.bound().contains(at));
-        if parts.roles.len() > 1 && parts.statement.is_none() {
+        let mut made = Mapping { node, roles: Vec::new(), file, statement: None, expected_rows: None };
+        made.expected_rows = made.place(EXPECTED_ROWS);
+        made.roles = scenario.statements.iter().map(|one| made.role(one)).collect::<Result<_, _>>()?;
+        made.statement = made.place(STATEMENT).filter(|at| made.roles.len() > 1 || !made.bound().contains(at));
+        if made.roles.len() > 1 && made.statement.is_none() {
             return Err(TapeError(format!(
                 "the scenario {} has {} statements, and the tape {} has no column {STATEMENT}; add one with the name of each row's statement",
                 scenario.name,
-                parts.roles.len(),
+                made.roles.len(),
                 file.shown()
             )));
         }
-        parts.link_backs(scenario)?;
-        parts.check_reads()?;
-        parts.check_columns()?;
-        Ok(parts)
+        made.link_backs(scenario)?;
+        made.check_reads()?;
+        made.check_columns()?;
+        Ok(made)
     }
 
     fn place(&self, name: &str) -> Option<usize> {
@@ -105,21 +105,21 @@ impl<'a> Parts<'a> {
 
     fn role(&self, statement: &Statement) -> Result<Role, TapeError> {
         let name = &statement.name;
-        let own = self.part(name, "binds", &statement.cql)?;
-        let load = statement.load.as_ref().map(|load| self.part(name, "loads", &load.cql)).transpose()?;
+        let own = self.binding(name, "binds", &statement.cql)?;
+        let load = statement.load.as_ref().map(|load| self.binding(name, "loads", &load.cql)).transpose()?;
         let back = match &statement.read_back {
             None => None,
             Some(back) => {
-                let part = self.part(name, "reads back by", &back.cql)?;
-                let columns = self.columns(name, "reads back", part.rehearsed.columns(), "")?;
-                Some(Back { part, columns, like: 0 })
+                let binding = self.binding(name, "reads back by", &back.cql)?;
+                let columns = self.columns(name, "reads back", binding.rehearsed.columns(), "")?;
+                Some(Back { binding, columns, like: 0 })
             }
         };
         let answer = if statement.reads() { self.answer(name, own.rehearsed.columns())? } else { Answer::Nothing };
         Ok(Role { name: name.clone(), own, load, back, answer })
     }
 
-    fn part(&self, statement: &str, does: &str, cql: &str) -> Result<Part, TapeError> {
+    fn binding(&self, statement: &str, does: &str, cql: &str) -> Result<Binding, TapeError> {
         let rehearsed = self.node.prepare(cql).map_err(|error| {
             TapeError(format!(
                 "the statement {statement} says the types of the tape {}, and the embedded cluster refuses {cql:?}: {error}; write it as \
@@ -128,7 +128,7 @@ impl<'a> Parts<'a> {
             ))
         })?;
         let columns = self.columns(statement, does, rehearsed.markers(), "")?;
-        Ok(Part { rehearsed, columns })
+        Ok(Binding { rehearsed, columns })
     }
 
     /// The file's columns that are named as these, after `prefix`.
@@ -232,13 +232,13 @@ impl<'a> Parts<'a> {
 
     /// The file's columns that statements use.
     fn bound(&self) -> BTreeSet<usize> {
-        let parts = self.roles.iter().flat_map(|role| {
-            let backs = role.back.iter().flat_map(|back| back.part.columns.iter().chain(&back.columns));
+        let columns = self.roles.iter().flat_map(|role| {
+            let backs = role.back.iter().flat_map(|back| back.binding.columns.iter().chain(&back.columns));
             let expected = if let Answer::Columns(all) = &role.answer { all.as_slice() } else { &[] };
             let loads = role.load.iter().flat_map(|load| &load.columns);
             role.own.columns.iter().chain(loads).chain(backs).chain(expected)
         });
-        parts.copied().collect()
+        columns.copied().collect()
     }
 
     /// Refuses a column that no statement uses.
@@ -315,8 +315,8 @@ impl<'a> Parts<'a> {
     }
 
     /// Refuses a row whose partition key has a null.
-    pub(crate) fn check_key(&self, row: u64, part: &Part, (batch, at): (&[ArrayRef], usize)) -> Result<(), TapeError> {
-        let places = part.rehearsed.partition_key().iter().filter_map(|marker| part.columns.get(usize::from(*marker)));
+    pub(crate) fn check_key(&self, row: u64, of: &Binding, (batch, at): (&[ArrayRef], usize)) -> Result<(), TapeError> {
+        let places = of.rehearsed.partition_key().iter().filter_map(|marker| of.columns.get(usize::from(*marker)));
         let null = |place: &&usize| batch.get(**place).is_some_and(|column| is_null(column, at));
         places.clone().find(null).map_or(Ok(()), |place| {
             Err(TapeError(format!(

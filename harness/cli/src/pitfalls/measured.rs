@@ -1,17 +1,17 @@
-//! What a run found for every step of the ladder.
+//! What a run found with every method.
 
 use anyhow::Result;
 use cqldyno_reports::{Cell, ErrorLine, Pass, Run, measure, median};
 
-use super::{RIGHT, STEPS, Step, sound};
+use super::{METHODS, Method, RIGHT, sound};
 
-pub struct Climbed {
-    pub step: &'static Step,
+pub struct MeasuredMethod {
+    pub method: &'static Method,
     /// Medians of the generations, or why there are none.
     pub figures: Result<Figures, String>,
 }
 
-/// Medians of a step's generations.
+/// Medians of a method's generations.
 #[derive(Clone, Debug, Default)]
 pub struct Figures {
     /// Verified statements per second.
@@ -28,20 +28,20 @@ pub struct Figures {
     pub void: Option<String>,
 }
 
-/// Every step of the ladder in its order, from the run's cells in one arrangement.
-pub fn climbed(run: &Run, cells: &[Cell], arrangement: &str) -> Result<Vec<Climbed>> {
+/// Every method in its order, from the run's cells in one arrangement.
+pub fn measured(run: &Run, cells: &[Cell], arrangement: &str) -> Result<Vec<MeasuredMethod>> {
     let sound = sound()?;
-    let climbed = STEPS.iter().map(|step| {
-        let label = step.scenario(&sound).label();
+    let measured = METHODS.iter().map(|method| {
+        let label = method.scenario(&sound).label();
         let is_mine =
             |cell: &&Cell| cell.pass == Pass::Timing && cell.scenario == label && cell.arrangement == arrangement;
         let cells: Vec<&Cell> = cells.iter().filter(is_mine).collect();
-        Climbed { step, figures: figures(&cells).ok_or_else(|| missing(run, &label, &cells)) }
+        MeasuredMethod { method, figures: figures(&cells).ok_or_else(|| missing(run, &label, &cells)) }
     });
-    Ok(climbed.collect())
+    Ok(measured.collect())
 }
 
-/// Why a step has no figures, as a full sentence.
+/// Why a method has no figures, as a full sentence.
 fn missing(run: &Run, label: &str, cells: &[&Cell]) -> String {
     let contender = run.contenders.first();
     let unavailable = contender.and_then(|one| one.unavailable.clone());
@@ -50,7 +50,7 @@ fn missing(run: &Run, label: &str, cells: &[&Cell]) -> String {
         scenario.left_out.get(&contender?.id).cloned()
     };
     let failed = || cells.iter().find_map(|cell| cell.failed.clone());
-    unavailable.or_else(left_out).or_else(failed).unwrap_or_else(|| "The run ended before this step.".to_owned())
+    unavailable.or_else(left_out).or_else(failed).unwrap_or_else(|| "The run ended before this method.".to_owned())
 }
 
 fn figures(cells: &[&Cell]) -> Option<Figures> {
@@ -67,16 +67,16 @@ fn figures(cells: &[&Cell]) -> Option<Figures> {
     })
 }
 
-impl Climbed {
-    pub fn sound(all: &[Climbed]) -> Option<&Figures> {
-        all.iter().find(|one| one.step.name == RIGHT.name)?.figures.as_ref().ok()
+impl MeasuredMethod {
+    pub fn sound(all: &[MeasuredMethod]) -> Option<&Figures> {
+        all.iter().find(|one| one.method.name == RIGHT.name)?.figures.as_ref().ok()
     }
 
     pub fn is_sound(&self) -> bool {
-        self.step.name == RIGHT.name
+        self.method.name == RIGHT.name
     }
 
-    /// Statements per second and CPU time per statement over those of the sound step, where both have them.
+    /// Statements per second and CPU time per statement over those of the sound method, where both have them.
     pub fn ratios(&self, sound: Option<&Figures>) -> (Option<f64>, Option<f64>) {
         let (Ok(own), Some(sound)) = (&self.figures, sound) else { return (None, None) };
         let over = |own: f64, sound: f64| (sound > 0.0).then_some(own / sound);
@@ -84,10 +84,10 @@ impl Climbed {
     }
 }
 
-/// The step whose statements per second are furthest from the sound ones, with how many times more or fewer they are.
-pub fn furthest(all: &[Climbed]) -> Option<(&Climbed, f64)> {
-    let sound = Climbed::sound(all);
-    let off = |one: &Climbed| {
+/// The method whose statements per second are furthest from the sound ones, with how many times more or fewer they are.
+pub fn furthest(all: &[MeasuredMethod]) -> Option<(&MeasuredMethod, f64)> {
+    let sound = MeasuredMethod::sound(all);
+    let off = |one: &MeasuredMethod| {
         let ratio = one.ratios(sound).0.filter(|ratio| *ratio > 0.0 && !one.is_sound())?;
         Some(ratio.max(ratio.recip()))
     };

@@ -1,16 +1,18 @@
-//! A run for tests: two scenarios, three drivers, floor and noop.
+//! A run for tests, here and in the crates that use this one: two scenarios, three drivers, floor and noop.
 
 #![allow(clippy::unwrap_used, reason = "what cannot be made fails the test")]
 
+pub mod rich;
+
 use std::collections::BTreeMap;
 
-use cqldyno_reports::measure::{
+use crate::measure::{
     CONNECTIONS, CPU_PER_STATEMENT, DEFINITIONS, ERRORS, PEAK_RSS, SERVER_CPU, SERVER_CPU_PER_STATEMENT,
     SERVER_UTILISATION, SYS, SYSCALLS, SYSCALLS_PER_STATEMENT, THREADS, THROUGHPUT, USER, WALL, WORKER_UTILISATION,
 };
-use cqldyno_reports::{
+use crate::{
     ArrangementInfo, ByName, Cell, Contender, Environment, Library, Measure, Pass, PlanInfo, Role, Run, SCHEMA_VERSION,
-    ScenarioInfo, Setting, TargetInfo, TurnsInfo,
+    ScenarioInfo, Series, Setting, TargetInfo, TurnsInfo, Unit,
 };
 
 /// A sound run in which cassandra-cpp could not be asked.
@@ -158,12 +160,12 @@ pub fn repeated(blocks: u32, days: u32) -> (Run, Vec<Cell>) {
                 let noise = scattered(block, (nth * 2 + place) as u32 + 100 * days);
                 let mut cell =
                     Cell { contender: who.to_owned(), label: contender.label.clone(), block, ..cell.clone() };
-                let value = Measure::value(cost * (1.0 + 0.03 * noise), cqldyno_reports::Unit::Microseconds);
+                let value = Measure::value(cost * (1.0 + 0.03 * noise), Unit::Microseconds);
                 cell.measures.insert(CPU_PER_STATEMENT.to_owned(), value);
                 let (worker, server) = if who == "floor" { (70.0, 91.0) } else { (85.5, 12.25) };
                 for (id, share) in [(WORKER_UTILISATION, worker), (SERVER_UTILISATION, server)] {
                     if who != "noop" {
-                        cell.measures.insert(id.to_owned(), Measure::value(share, cqldyno_reports::Unit::Percent));
+                        cell.measures.insert(id.to_owned(), Measure::value(share, Unit::Percent));
                     }
                 }
                 all.push(cell);
@@ -171,6 +173,15 @@ pub fn repeated(blocks: u32, days: u32) -> (Run, Vec<Cell>) {
         }
     }
     (run, all)
+}
+
+/// Multiplies what the contender costs in CPU time per statement.
+pub fn cost(cells: &mut [Cell], contender: &str, times: f64) {
+    for cell in cells.iter_mut().filter(|cell| cell.contender == contender) {
+        if let Some(cost) = cell.get(CPU_PER_STATEMENT) {
+            cell.measures.insert(CPU_PER_STATEMENT.to_owned(), Measure::value(cost * times, Unit::Microseconds));
+        }
+    }
 }
 
 /// A number between -0.5 and 0.5, the same for the same arguments and as good as independent for others.
@@ -270,7 +281,7 @@ fn cell(contender: &Contender, scenario: &ScenarioInfo, block: u32, pass: Pass, 
         step: None,
         breakdowns: BTreeMap::new(),
         files: ByName::default(),
-        series: cqldyno_reports::Series::new(vec![250_000, 250_000], vec![900_000, 850_000], vec![80_000, 75_000]),
+        series: Series::new(vec![250_000, 250_000], vec![900_000, 850_000], vec![80_000, 75_000]),
         latency: None,
         error_kinds: Vec::new(),
         settings: Setting::shared(contender.settings.clone()),

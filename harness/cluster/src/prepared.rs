@@ -1,6 +1,6 @@
-//! A resolved statement: what the executor runs, without a name left to look up.
+//! A prepared statement: what the executor runs, without a name left to look up.
 //!
-//! The analyzer makes these from text and the catalog. A plan holds its [`Table`], and columns are indexes into
+//! The analyzer makes it from text and the catalog. A plan holds its [`Table`], and columns are indexes into
 //! [`Table::columns`]. Values are bind markers (an index into the values of an EXECUTE), constants that were serialised at
 //! prepare time, or terms to compute, off the hot path.
 
@@ -275,7 +275,7 @@ pub struct Batch {
 
 /// A statement ready to run.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Plan {
+pub enum CqlPlan {
     /// INSERT, UPDATE or DELETE.
     Modify(Modification),
     /// SELECT.
@@ -292,15 +292,15 @@ pub enum Plan {
     Describe(Describe, Option<String>),
 }
 
-impl Plan {
+impl CqlPlan {
     /// The tables of the statement.
     pub fn tables(&self) -> Vec<&Arc<Table>> {
         match self {
-            Plan::Modify(plan) => vec![&plan.table],
-            Plan::Select(plan) => vec![&plan.table],
-            Plan::Truncate(table) => vec![table],
-            Plan::Batch(batch) => batch.statements.iter().map(|plan| &plan.table).collect(),
-            Plan::Use(_) | Plan::Ddl(_) | Plan::Describe(..) => Vec::new(),
+            CqlPlan::Modify(plan) => vec![&plan.table],
+            CqlPlan::Select(plan) => vec![&plan.table],
+            CqlPlan::Truncate(table) => vec![table],
+            CqlPlan::Batch(batch) => batch.statements.iter().map(|plan| &plan.table).collect(),
+            CqlPlan::Use(_) | CqlPlan::Ddl(_) | CqlPlan::Describe(..) => Vec::new(),
         }
     }
 }
@@ -308,7 +308,7 @@ impl Plan {
 /// A statement resolved against the catalog: the plan and what PREPARED and ROWS say about it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prepared {
-    pub plan: Plan,
+    pub plan: CqlPlan,
     /// One for each bind marker, in order. A named marker used twice is one entry per use, as in Cassandra.
     pub bind_markers: Vec<ColumnSpec>,
     /// The markers of the partition key, in the key's order; empty when not all of it is bound by markers.
