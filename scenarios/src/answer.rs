@@ -58,7 +58,7 @@ impl Answer {
 
     /// Whether part of the answer is drawn for each execution.
     pub fn is_drawn(self) -> bool {
-        self.selection.is_some_and(|part| part.rows.is_drawn() || part.from.is_drawn())
+        self.selection.is_some_and(|one| one.rows.is_drawn() || one.from.is_drawn())
     }
 
     /// The places of the rows that come back for the key of an issue.
@@ -73,7 +73,7 @@ impl Answer {
 
     /// How many these are on average.
     pub fn mean(self) -> f64 {
-        self.selection.map_or(self.stored, |part| part.rows).mean()
+        self.selection.map_or(self.stored, |one| one.rows).mean()
     }
 
     /// How many these are.

@@ -1,4 +1,4 @@
-//! SplitMix64 (Steele, Lea and Flood 2014), from which whatever is pseudo-random follows.
+//! SplitMix64 (Steele, Lea and Flood 2014), the source of all pseudo-random numbers.
 
 const GOLDEN_GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 

@@ -174,7 +174,7 @@ impl Workload {
         Ok(workload)
     }
 
-    /// That of a tape of `count` statements after a warm-up.
+    /// The workload of a tape of `count` statements after a warm-up.
     pub fn played(count: u64, warmup: u64) -> Workload {
         let (permutation, warmup_turns) = (Permutation::new(count, 0), Turns::new(&[1]));
         let (ends, asks) = (vec![count], Vec::new());

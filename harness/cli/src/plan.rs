@@ -1,6 +1,6 @@
 //! What `compare` is asked.
 
-mod combination;
+mod conflicts;
 mod generator;
 mod ladder;
 mod releases;

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use cqldyno_bench::{PAGE_SIZE, Serve};
-use cqldyno_cluster::Answers;
+use cqldyno_bench::PAGE_SIZE;
 use cqldyno_reports::{LoadersInfo, Pass, PlanInfo, PointInfo, Run, ScenarioInfo, percent};
 use cqldyno_scenarios::{Limits, Scenario, Submit, builtin, days};
 
@@ -144,7 +143,7 @@ fn of_days(run: &Run) -> Vec<String> {
 
 /// Whether the embedded cluster answered as `serve` alone still starts it.
 fn is_served_apart(plan: &PlanInfo) -> bool {
-    Serve::of(plan).is_some_and(|serve| serve.nap.is_some() || serve.answers == Some(Answers::Reordered))
+    plan.serve_argument("--nap").is_some() || plan.serve_argument("--answers") == Some("reordered")
 }
 
 /// What `--target` takes: the cluster with its options.

@@ -57,6 +57,8 @@ pub fn with_workers<'n>(
         let folder = cache().map(|cache| cache.join("logs")).unwrap_or_default();
         let _ = fs::create_dir_all(&folder);
         let path = folder.join(format!("build-{name}.log"));
+        // A build adds to its log.
+        let _ = fs::remove_file(&path);
         (path.clone(), path.display().to_string())
     };
     Workshop::default().completed(programs, names, log, progress, cancel)

@@ -107,10 +107,12 @@ impl Check<'_> {
         // One sentence of the notes is enough for a contender of which every cell failed.
         let (notes, ended) = (self.notes, cells.iter().filter(|cell| cell.failed.is_none()));
         let ended: BTreeSet<&str> = ended.map(|cell| &*cell.contender).collect();
-        let is_excused = |who: &str| !ended.contains(who) && tell(notes, &format!("{} never ran", plain(who)));
+        let is_excused = |who: &str, why: &str| {
+            !why.trim().is_empty() && !ended.contains(who) && tell(notes, &format!("{} never ran", plain(who)))
+        };
         for (at, cell) in cells.iter().enumerate() {
-            let counts = self.analysis.counts(cell) && !is_excused(&cell.contender);
-            if let Some(what) = of_cell(run, cell, notes).filter(|_| counts) {
+            let excused = cell.failed.as_ref().is_some_and(|why| is_excused(&cell.contender, why));
+            if let Some(what) = of_cell(run, cell, notes).filter(|_| self.analysis.counts(cell) && !excused) {
                 self.say(CELLS, format!(", {}: {what}", nth(at, cell)));
             }
         }
@@ -138,6 +140,13 @@ impl Check<'_> {
                     self.say(file, format!(": this {kind} of {} is missing.", nth(at, cell)));
                 }
             }
+        }
+        let histograms = files.keys().filter(|name| name.starts_with("hdr/")).count();
+        let has_own = |cell: &Cell| cell.files.get("hdr").map_or(cell.round.is_none(), |file| is_published("hdr", file));
+        let ended = |cell: &&Cell| cell.failed.is_none() && is_measured(cell) && has_own(cell);
+        let least = cells.iter().filter(ended).count();
+        if histograms < least {
+            self.say(FILES, format!(": it holds {histograms} histograms, and {least} cells ended."));
         }
         let mut lines = Vec::new();
         drop(read_cells(folder).and_then(|mut cells| cells.read_to_end(&mut lines)));

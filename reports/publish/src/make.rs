@@ -75,7 +75,7 @@ fn checked(made: &[PathBuf]) -> Result<()> {
         if !found.is_empty() {
             bail!(
                 "nothing was published, because this was found:\n{}\nMeasure again, or name the cell that failed or is void as \
-                 above, or repeat the sentence on noise, in {}",
+                 above, or repeat the sentence on noise, in {}. If no cell of a contender ended, write that NAME never ran",
                 found.join("\n"),
                 date.join(NOTES).display()
             );

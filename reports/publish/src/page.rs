@@ -23,8 +23,9 @@ pub(crate) fn page(folder: &Path, recorded: &Recorded, say: &mut impl FnMut(Stri
     if page.len() > PAGE_LIMIT {
         say(format!(": it has {} bytes, and a page has at most {PAGE_LIMIT}.", page.len()));
     }
-    let result = data(&page);
-    let texts = [without_code(&page), result.as_deref().unwrap_or_default().into()];
+    let [result, table] = ["result.json", "cells.csv"].map(|name| data(&page, name));
+    let [of_result, of_table] = [&result, &table].map(|text| text.as_deref().unwrap_or_default().into());
+    let texts = [without_code(&page), of_result, of_table];
     texts.iter().find_map(|text| of_the_machine(text)).into_iter().for_each(&mut *say);
     let Some(result) = result else {
         if !page.contains("The page has no room for the cells of this run") {
@@ -37,9 +38,9 @@ pub(crate) fn page(folder: &Path, recorded: &Recorded, say: &mut impl FnMut(Stri
     }
 }
 
-/// The text of the result that the page offers for download.
-fn data(page: &str) -> Option<String> {
-    let (_, rest) = page.split_once("download=\"result.json.gz\"")?;
+/// The text of a file that the page offers for download.
+fn data(page: &str, name: &str) -> Option<String> {
+    let (_, rest) = page.split_once(&format!("download=\"{name}.gz\""))?;
     let (_, rest) = rest.split_once("base64,")?;
     let (encoded, _) = rest.split_once('"')?;
     let bytes = STANDARD.decode(encoded).ok()?;

@@ -217,7 +217,7 @@ impl Workshop {
             builder.build(order, &mut Watch { progress: &mut progress, cancelled: &cancelled, log: Some(&log) });
         observer.builds(&label, Building::Ends { well: built.is_ok(), lasted: began.elapsed() });
         built.map_err(|error| match error {
-            BuildError::Failed(why) => BuildError::Failed(format!("{why}; {log_name} has all of it")),
+            BuildError::Failed(why) if log.is_file() => BuildError::Failed(format!("{why}; {log_name} has all of it")),
             error => error,
         })
     }

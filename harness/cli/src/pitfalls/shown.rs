@@ -189,8 +189,8 @@ mod tests {
     #[test]
     fn json_has_every_method_with_its_ratios_or_the_reason_why_there_are_none() {
         let (run, cells) = run();
-        let ladder = |name: &str| (name.to_owned(), measured(&run, &cells, name).unwrap());
-        let all = [ladder("multi:2"), ladder("current")];
+        let of = |name: &str| (name.to_owned(), measured(&run, &cells, name).unwrap());
+        let all = [of("multi:2"), of("current")];
         let json = json(&run, &cells, &all);
         let methods = json["methods"].as_array().unwrap();
         assert_eq!((methods.len(), &methods[11]["arrangement"]), (12, &json!("current")));

@@ -24,7 +24,7 @@ fn set(cell: &mut Cell, id: &str, value: f64) {
 #[test]
 fn a_cell_without_figures_that_count_is_reported_by_its_file_and_place() {
     type Damage = fn(&mut Cell);
-    let cases: [(Damage, &str); 7] = [
+    let cases: [(Damage, &str); 6] = [
         (
             |cell| [STATEMENTS, VERIFIED, SERVER_EXECUTES].iter().for_each(|id| drop(cell.measures.remove(id))),
             "the number of its statements is missing.",
@@ -36,10 +36,6 @@ fn a_cell_without_figures_that_count_is_reported_by_its_file_and_place() {
         (
             |cell| set(cell, VERIFIED, 499_000.0),
             "it issued 500000 statements and is not void, and 499000 were verified.",
-        ),
-        (
-            |cell| [STATEMENTS, VERIFIED, SERVER_EXECUTES].iter().for_each(|id| set(cell, id, 400_000.0)),
-            "it issued 400000 statements and is not void, and 500000 were asked for.",
         ),
         (
             |cell| cell.measures = [(ERRORS.to_owned(), Measure::unavailable("Not allowed."))].into(),
@@ -59,6 +55,41 @@ fn a_cell_without_figures_that_count_is_reported_by_its_file_and_place() {
         // The page still holds what was measured.
         assert_said(&said, "2026-01-02/blocks/page.html: the data in it are not those of run.json and cells.jsonl");
     }
+}
+
+#[test]
+fn a_cell_has_as_many_statements_as_its_pass_and_its_scenarios_limits_ask_for() {
+    let root = repository_with(&[sound()]);
+    let issue = |cell: &mut Cell, count: f64| {
+        for id in [STATEMENTS, VERIFIED, SERVER_EXECUTES] {
+            set(cell, id, count);
+        }
+    };
+    let told = |said: Vec<String>| -> Vec<String> {
+        said.into_iter().filter(|one| one.contains("were asked for")).collect()
+    };
+    let counted = told(said_after(&root, |_, cells| {
+        let is = |cell: &&mut Cell| cell.pass == Pass::Counting && cell.contender == "floor";
+        cells.iter_mut().filter(is).for_each(|cell| issue(cell, 500_000.0));
+    }));
+    assert_eq!(counted.len(), 2, "{counted:#?}");
+    assert!(counted[0].ends_with("it issued 500000 statements and is not void, and 100000 were asked for."));
+    let limited = |count: f64| {
+        told(said_after(&root, |run, cells| {
+            run.scenarios[0].definition = Some(serde_json::json!({"limits": {"count": 20_000}}));
+            cells.iter_mut().filter(|cell| cell.scenario == "writes").for_each(|cell| issue(cell, count));
+        }))
+    };
+    assert_eq!(limited(20_000.0), [""; 0]);
+    assert!(limited(500_000.0)[0].ends_with("and 20000 were asked for."));
+}
+
+#[test]
+fn an_archive_without_the_histograms_of_cells_that_ended_is_reported() {
+    let root = repository_with(&[sound()]);
+    let folder = date(&root).join("blocks");
+    pack(&folder, &BTreeSet::new(), &folder.join(FILES)).unwrap();
+    assert_said(&check(&date(&root)), "2026-01-02/blocks/files.tar.gz: it holds 0 histograms, and ");
 }
 
 #[test]

@@ -294,8 +294,8 @@ fn by_arrangement<'a>(places: impl Iterator<Item = Place<'a>>) -> Option<String>
     (!all.is_empty()).then(|| list(&all))
 }
 
-/// The label of the driver that needed the least CPU time alone in this place, and whether instructions contradict that: its own verdict, or
-/// that of another one if it is the reference.
+/// The label of the driver that alone needed the least CPU time in this place, and whether instructions contradict that. They do by its own
+/// verdict, or by another driver's if it is the reference.
 fn winner<'a>(analysis: &Analysis<'a>, place: Place) -> Option<(&'a str, bool)> {
     let [only] = analysis.least(place)[..] else { return None };
     let is_reference = analysis.reference.is_some_and(|reference| reference.id == only.id);

@@ -4,8 +4,8 @@ use std::time::SystemTime;
 
 use super::*;
 
-/// A driver's checkout with what cargo compiles for it: a source behind a link, a hidden file, a crate outside of the workspace that a crate
-/// outside of it needs, and a folder that its build script reads.
+/// A driver's checkout with what cargo compiles for it: a source behind a link, a hidden file, and a folder that its build script reads. A
+/// crate outside of the workspace needs another one.
 fn compiled(workshop: &Workshop) -> (tempfile::TempDir, Order) {
     let driver = tempfile::tempdir().unwrap();
     let compiled = ["elsewhere/lib.rs", "a/.hidden", "beyond/further/src/lib.rs", "beyond/protocols"];
