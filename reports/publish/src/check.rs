@@ -142,7 +142,8 @@ impl Check<'_> {
             }
         }
         let histograms = files.keys().filter(|name| name.starts_with("hdr/")).count();
-        let has_own = |cell: &Cell| cell.files.get("hdr").map_or(cell.round.is_none(), |file| is_published("hdr", file));
+        let has_own =
+            |cell: &Cell| cell.files.get("hdr").map_or(cell.round.is_none(), |file| is_published("hdr", file));
         let ended = |cell: &&Cell| cell.failed.is_none() && is_measured(cell) && has_own(cell);
         let least = cells.iter().filter(ended).count();
         if histograms < least {

@@ -47,7 +47,10 @@ fn charts(analysis: &Analysis) -> impl Iterator<Item = Chart> {
     if all.is_empty() {
         all.push(cost_chart(analysis, 1));
     }
-    let has_own = !run.plan.exact && !run.plan.faults && run.plan.ladder.is_none() && run.scenarios.iter().all(|one| one.point.is_none());
+    let has_own = !run.plan.exact
+        && !run.plan.faults
+        && run.plan.ladder.is_none()
+        && run.scenarios.iter().all(|one| one.point.is_none());
     let of_places = analysis.places().filter(move |_| has_own).flat_map(move |place| {
         let name = format!("{} on {}", plain(&place.scenario.name), plain(&place.arrangement.id));
         let here = Here::of(analysis, place, &faces, Detail::Full).charts(&[View::of(analysis)]);

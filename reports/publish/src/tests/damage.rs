@@ -65,9 +65,8 @@ fn a_cell_has_as_many_statements_as_its_pass_and_its_scenarios_limits_ask_for() 
             set(cell, id, count);
         }
     };
-    let told = |said: Vec<String>| -> Vec<String> {
-        said.into_iter().filter(|one| one.contains("were asked for")).collect()
-    };
+    let told =
+        |said: Vec<String>| -> Vec<String> { said.into_iter().filter(|one| one.contains("were asked for")).collect() };
     let counted = told(said_after(&root, |_, cells| {
         let is = |cell: &&mut Cell| cell.pass == Pass::Counting && cell.contender == "floor";
         cells.iter_mut().filter(is).for_each(|cell| issue(cell, 500_000.0));
