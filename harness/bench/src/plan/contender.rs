@@ -104,9 +104,10 @@ pub static KNOWN: LazyLock<Vec<&str>> = LazyLock::new(|| listed().map(|(name, _)
 pub static COMPARED: LazyLock<Vec<&str>> =
     LazyLock::new(|| listed().filter(|(_, how)| how.is_empty()).map(|(name, _)| name).collect());
 
-/// Whether the driver takes several times as long for a start and for a statement as is guessed for any.
-pub(crate) fn is_slow(name: &str) -> bool {
-    listed().any(|(known, how)| known == name && how.split(' ').any(|word| word == "slow"))
+/// How many times as long the driver takes for a start and for a statement as is guessed for any.
+pub(crate) fn slowness(name: &str) -> f64 {
+    let how = listed().find(|(known, _)| *known == name).map_or("", |(_, how)| how);
+    how.split(' ').find_map(|word| word.strip_prefix("slow=")?.parse().ok()).unwrap_or(1.0)
 }
 
 /// The drivers of the list, each with the words after its name.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use cqldyno_reports::Pass;
 use cqldyno_scenarios::{Operation, Scenario, Statement, Workload};
 
-use crate::plan::contender::{Contender, is_slow};
+use crate::plan::contender::{Contender, slowness};
 use crate::plan::pass::{Cost, Shape};
 use crate::plan::schedule::Schedule;
 use crate::plan::target::Target;
@@ -31,8 +31,6 @@ const BATCHED_ROW_SECONDS: f64 = 0.5e-6;
 const PARSE_SECONDS: f64 = 8e-6;
 /// A statement takes a Cassandra on the same cores so many times as long, and a cell, with tables made and dropped, so many.
 const CASSANDRA_FACTOR: f64 = 20.0;
-/// So many times as long take start and statement of a driver that the list calls slow.
-const SLOW_FACTOR: f64 = 16.0;
 /// A session.
 const CONNECT_SECONDS: f64 = 8e-3;
 /// Answers that a session waits for one after the other, and a cell besides its statements.
@@ -167,8 +165,7 @@ impl Plan {
     /// How many times as long statements of this contender take on this target. A slow one makes generations shorter by rounds, and not
     /// turns: their edges would count for more.
     pub(crate) fn slower(&self, contender: &Contender) -> f64 {
-        let driver = if is_slow(&contender.order.driver) { SLOW_FACTOR } else { 1.0 };
-        driver.max(self.target_factor())
+        slowness(&contender.order.driver).max(self.target_factor())
     }
 
     fn target_factor(&self) -> f64 {
@@ -252,6 +249,7 @@ mod tests {
         let [counted, uncounted] = [0, 1].map(|who| of(who, Pass::Instructions));
         assert!(uncounted < counted * 2, "callgrind does not count it: {counted:?} and {uncounted:?}");
         assert!(nodejs > scylla * 4 && control == nodejs, "{scylla:?}, {nodejs:?} and {control:?}");
+        assert_eq!(["python", "nodejs", "scylla", "none of the list"].map(slowness), [64.0, 16.0, 1.0, 1.0]);
     }
 
     #[test]
