@@ -31,11 +31,19 @@ const ONE_THREAD: &str = "current";
 /// or is void, and few rounds are no noise, unless `notes.md` says so. Every file that a cell names is there and no other, none names a folder of the machine, and
 /// the page holds the run's cells.
 pub fn check(date: &Path) -> Vec<String> {
+    inspected(date).1
+}
+
+/// The runs of one date, and what is wrong with them as [`check`] says it.
+pub(crate) fn inspected(date: &Path) -> (Vec<PublishedRun>, Vec<String>) {
     let shown = name_of(date);
+    let nothing = |why: String| (Vec::new(), vec![why]);
     let folders = match folders(date) {
         Ok(folders) if !folders.is_empty() => folders,
-        Ok(_) => return vec![format!("{shown}: it holds no run; remove the folder, or publish a run of that date.")],
-        Err(error) => return vec![format!("{error:#}.")],
+        Ok(_) => {
+            return nothing(format!("{shown}: it holds no run; remove the folder, or publish a run of that date."));
+        }
+        Err(error) => return nothing(format!("{error:#}.")),
     };
     let notes = fs::read_to_string(date.join(NOTES)).unwrap_or_default();
     let mut found = strangers(date, &shown, &[README, CHART, NOTES]);
@@ -59,7 +67,7 @@ pub fn check(date: &Path) -> Vec<String> {
         let days = days.join(" and ");
         found.push(format!("{shown}: its runs are of {days}; a folder is named by the day of the first."));
     }
-    found
+    (runs, found)
 }
 
 /// Runs that are numbered are of one plan, and their control does not differ.
