@@ -421,17 +421,19 @@ fn waits_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     panic!("it took two minutes: {what}");
 }
 
+/// The kernel's figure for this process whose number, from the state on, is `nth`.
+fn stat(pid: i32, nth: usize) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(") ")?.1.split(' ').nth(nth)?.parse().ok()
+}
+
 /// The processes of a comparison whose two workers are at work: they use CPU time.
 fn at_work(folder: &Path) -> Vec<(i32, String)> {
     waits_for("two workers at work", || {
         let all = processes(folder);
-        let ticks = |pid: i32| {
-            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-            stat.rsplit_once(") ")?.1.split(' ').nth(11)?.parse::<u64>().ok()
-        };
         let workers =
             all.iter().filter(|(_, line)| line.contains("cqldyno-driver-floor") && !line.contains(" loader "));
-        (workers.filter(|(pid, _)| ticks(*pid).is_some_and(|ticks| ticks > 20)).count() == 2).then_some(all)
+        (workers.filter(|(pid, _)| stat(*pid, 11).is_some_and(|ticks| ticks > 20)).count() == 2).then_some(all)
     })
 }
 
@@ -445,14 +447,16 @@ fn failed_after(launch: &str, of: &str, signal: Signal) -> String {
     let folder = tempfile::tempdir().unwrap();
     let mut running = endless(folder.path(), launch);
     let all = at_work(folder.path());
-    let parent = running.0.id().cast_signed();
-    // Without the watch of the host, whose end fails no row.
-    let is_it = |(pid, line): &&(i32, String)| *pid != parent && line.contains(of) && line.contains(" loader -- ");
+    // Without the watch of the host, whose end fails no row. `srun` has a child of the same name, whose number may be the lower one.
+    let is_it = |(pid, line): &&(i32, String)| {
+        stat(*pid, 1) == Some(running.0.id().into()) && line.contains(of) && line.contains(" loader -- ")
+    };
     let (pid, _) = all.iter().find(is_it).unwrap_or_else(|| panic!("{of}: {all:?}"));
     kill(Pid::from_raw(*pid), signal).unwrap();
-    let mut text = String::new();
-    std::io::Read::read_to_string(&mut running.0.stdout.take().unwrap(), &mut text).unwrap();
+    let mut output = running.0.stdout.take().unwrap();
+    let text = std::thread::spawn(move || std::io::read_to_string(&mut output).unwrap());
     assert_eq!(running.code(), Some(1));
+    let text = text.join().unwrap();
     are_gone(folder.path());
     let result: Value = serde_json::from_str(&text).unwrap();
     result["cells"][0]["failed"].as_str().unwrap_or_else(|| panic!("{text}")).to_owned()
