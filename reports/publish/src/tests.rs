@@ -42,8 +42,8 @@ fn every_published_run_is_what_it_must_be() {
     let [of_run, of_cell] = ["run", "cell"].map(validator);
     let dates = folders(&published(&repository())).unwrap();
     assert!(!dates.is_empty());
-    for date in dates {
-        let (runs, found) = inspected(&date);
+    let of_date = |date: &Path| {
+        let (runs, found) = inspected(date);
         assert!(found.is_empty(), "what is published does not hold:\n{}", found.join("\n"));
         for run in runs {
             // As they are read: the schemas do not hold for what earlier versions wrote.
@@ -54,7 +54,8 @@ fn every_published_run_is_what_it_must_be() {
                 assert_eq!(said, [""; 0], "{folder}/{CELLS}, cell {nth}");
             }
         }
-    }
+    };
+    std::thread::scope(|threads| dates.iter().for_each(|date| drop(threads.spawn(|| of_date(date)))));
 }
 
 #[test]
