@@ -1,5 +1,6 @@
 //! How long a run takes: a rough guess before it began, then what its own cells took.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -62,12 +63,14 @@ struct Ended {
 pub(crate) struct Estimate<'a> {
     schedule: &'a Schedule<'a>,
     ended: BTreeMap<Key, Ended>,
+    /// Of cells with so many statements in so many turns, so that no scenario is read twice for one.
+    guesses: RefCell<BTreeMap<(Key, u64, u32), Guess>>,
 }
 
 impl<'a> Estimate<'a> {
     /// Guesses only.
     pub(crate) fn new(schedule: &'a Schedule<'a>) -> Estimate<'a> {
-        Estimate { schedule, ended: BTreeMap::new() }
+        Estimate { schedule, ended: BTreeMap::new(), guesses: RefCell::default() }
     }
 
     /// Learns how long `cells` took together, of which each is taken to have had its share.
@@ -119,6 +122,11 @@ impl<'a> Estimate<'a> {
     }
 
     fn guess(&self, cell: &PlannedCell) -> Guess {
+        let mut guesses = self.guesses.borrow_mut();
+        *guesses.entry((key(cell), cell.count, cell.turns())).or_insert_with(|| self.fresh_guess(cell))
+    }
+
+    fn fresh_guess(&self, cell: &PlannedCell) -> Guess {
         if cell.count == 0 {
             return Guess::default();
         }
