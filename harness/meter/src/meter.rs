@@ -385,6 +385,13 @@ pub(crate) fn per_steady_statement(of: impl Fn(&Steady) -> f64, whole: f64, wind
 #[cfg(test)]
 pub(crate) const NO_PROCESS: i32 = (1 << 22) + 1;
 
+/// Alone with the memory of this process, of which tests beside would free what was there before, or forget the peak.
+#[cfg(test)]
+pub(crate) fn alone() -> std::sync::MutexGuard<'static, ()> {
+    static MEMORY: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    MEMORY.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
 /// A cell of the process `worker`, without a server.
 #[cfg(test)]
 pub(crate) fn subject(worker: i32) -> Subject {

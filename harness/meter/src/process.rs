@@ -122,7 +122,7 @@ pub(crate) fn kib_line(path: &str, name: &str) -> Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::meter::{NO_PROCESS, subject, window};
+    use crate::meter::{NO_PROCESS, alone, subject, window};
     use std::hint::black_box;
     use std::io::{Read, Write};
     use std::process::{Child, Command, Stdio};
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn what_was_freed_before_go_does_not_count_and_what_is_used_in_the_window_does() {
         const MIB: usize = 1 << 20;
-        let pid = std::process::id().cast_signed();
+        let (_alone, pid) = (alone(), std::process::id().cast_signed());
         let before = black_box(vec![1u8; 96 * MIB]);
         let with_it = high_water_mark(pid).unwrap();
         drop(before);
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn what_is_resident_now_is_told_for_a_process_that_is_there() {
-        let pid = std::process::id().cast_signed();
+        let (_alone, pid) = (alone(), std::process::id().cast_signed());
         let before = resident_bytes(pid).unwrap();
         let block = black_box(vec![1u8; 64 << 20]);
         assert!(resident_bytes(pid).unwrap() >= before + (32 << 20));

@@ -91,14 +91,14 @@ fn figures(both: Both<Resident>, window: &Window) -> Outcome {
 mod tests {
     use super::*;
     use crate::Percentiles;
-    use crate::meter::{NO_PROCESS, subject, window};
+    use crate::meter::{NO_PROCESS, alone, subject, window};
     use std::hint::black_box;
 
     const MIB: usize = 1 << 20;
 
     #[test]
     fn memory_that_stays_is_shared_among_the_sessions_of_either_side() {
-        let own = std::process::id().cast_signed();
+        let (_alone, own) = (alone(), std::process::id().cast_signed());
         let mut attached = SESSIONS.attach(&Subject { server: Ok(vec![own]), ..subject(own) });
         attached.at_go();
         let kept = black_box(vec![1u8; 64 * MIB]);
