@@ -4,7 +4,8 @@ use cqldyno_bench::{BUILDER_KEYS, COMMON_KEYS};
 use cqldyno_driver_api::{Capability, DriverInfo};
 use cqldyno_reports::measure::{ALLOCATIONS, CPU_PER_STATEMENT, Figure, INSTRUCTIONS, SYSTEM_CALLS};
 use cqldyno_reports::{
-    Analysis, Contender, Field, Notes, Place, Sheet, SummaryRow, TableRow, plain, sentence, three_digits, unique, whole,
+    Analysis, Contender, Field, LEAST_BLOCKS, Notes, Place, Sheet, SummaryRow, TableRow, plain, sentence, three_digits,
+    unique, whole,
 };
 use serde_json::{Value, json};
 
@@ -209,7 +210,11 @@ impl<'a> Price<'a> {
             }
             // Without an interval a share would look like a result.
             Some(SummaryRow { no_interval: Some(why), .. }) => [Field::missing(notes.number(why)), Field::default()],
-            _ => [Field::of("n/a"), Field::default()],
+            Some(_) => {
+                let why = format!("An interval needs at least {LEAST_BLOCKS} generations.");
+                [Field::missing(notes.number(&why)), Field::default()]
+            }
+            None => [Field::missing(notes.number("It has not run.")), Field::default()],
         }
     }
 

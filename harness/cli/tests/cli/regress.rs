@@ -108,6 +108,8 @@ fn a_price_list_has_a_line_for_every_setting_and_can_be_shown_again() {
         "noop",
         "--only",
         "form=ready",
+        "--only",
+        "timeout=30s",
         "--scenario",
         "writes",
         "-n",
@@ -121,7 +123,10 @@ fn a_price_list_has_a_line_for_every_setting_and_can_be_shown_again() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let text = stdout(&output);
     assert!(text.starts_with("noop@") && text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    assert!(text.lines().any(|line| line.starts_with("form=ready ")), "{text}");
+    let notes = "[1] An interval needs at least 8 generations. [2] The driver has no setting for it.";
+    let of = |setting: &str| text.lines().find(|line| line.starts_with(setting)).unwrap_or_else(|| panic!("{text}"));
+    assert!(of("form=ready ").contains("n/a [1]") && of("timeout=30s ").contains("n/a [2]"), "{text}");
+    assert!(words(&text).contains(notes), "{text}");
     let again = cqldyno(folder.path(), &["prices", "noop", "--from", "kept", "--format", "json"]).output().unwrap();
     assert_eq!(json(&again)["places"][0]["changed"][0]["setting"], "form=ready");
     let twice = refused(&["prices", "noop+form=ready", "--only", "form=oneshot"]);
