@@ -385,7 +385,7 @@ pub(crate) fn per_steady_statement(of: impl Fn(&Steady) -> f64, whole: f64, wind
 #[cfg(test)]
 pub(crate) const NO_PROCESS: i32 = (1 << 22) + 1;
 
-/// Alone with the memory of this process, of which tests beside would free what was there before, or forget the peak.
+/// Keeps other tests from the memory of this process: they would free what was there before, or forget its peak.
 #[cfg(test)]
 pub(crate) fn alone() -> std::sync::MutexGuard<'static, ()> {
     static MEMORY: std::sync::Mutex<()> = std::sync::Mutex::new(());

@@ -261,6 +261,16 @@ mod tests {
     }
 
     #[test]
+    fn a_guess_is_for_its_number_of_statements_and_of_turns() {
+        let plan = plan(&["scylla"], &["writes"]);
+        let (schedule, cells) = scheduled(&plan);
+        let estimate = Estimate::new(&schedule);
+        let of = |count, last| estimate.of([PlannedCell { count, rounds: Some((1, last)), ..cells[0] }]);
+        let (one, again) = (of(1_000_000, 1), of(1_000_000, 1));
+        assert!(again == one && of(2_000_000, 1) > one && of(1_000_000, 9) > one);
+    }
+
+    #[test]
     fn what_ended_cells_took_takes_the_place_of_the_guess() {
         let plan = plan(&["scylla", "noop"], &["writes", "reads"]);
         let (schedule, cells) = scheduled(&plan);
